@@ -15,8 +15,8 @@ Before any time is reported: where the beam is as wide as there are sets, it fin
 Printed as well: how much of the best score the paper's beam reaches, and how often it is the best.
 Random vectors are alike in all directions, so that share says nothing of trained ones.
 
-Then the whole of ``adducir select`` for one question after another: reading and encoding its 50
-passages of 128 tokens, and selecting. The paper shows 1,990 ms and 2 ms. The networks are MiniLM
+Then the whole of ``adducir complementary-evidence select`` per question: reading and encoding its
+50 passages of 128 tokens, and selecting. The paper shows 1,990 ms and 2 ms. The networks are MiniLM
 and one of BERT-base's size with random weights, which takes the time that BERT-base takes.
 
     python benchmarks/beam.py [--questions 200] [--rounds 7] [--threads 1] [--encode 3]

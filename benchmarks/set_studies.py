@@ -1,6 +1,7 @@
 """Ways of evidence sets, reranking and dense indexes, which ``streaming_memory.py`` measures.
 
-``selection``: ``adducir select --model bm25`` for so many questions of twenty passages. ``sets``: a
+``selection``: ``adducir complementary-evidence select --model bm25`` for so many questions of
+twenty passages. ``sets``: a
 study of one such system. ``reranking``: ``adducir rerank`` of a run of so many topics, ten
 documents each, by a tiny BERT; the documents stay the same ones. ``flat``: so many vectors of 384
 numbers are put into a dense index.
@@ -37,7 +38,17 @@ def selection(folder: Path, count: int, part: int | None) -> Work:
     del part
     apart(write_some_questions, folder / "some.jsonl", count)
     apart(write_some_questions, folder / "few.jsonl", 64)
-    words = ("select", "--model", "bm25", "--analysis", "split", "--threads", "1", "--questions")
+    words = (
+        "complementary-evidence",
+        "select",
+        "--model",
+        "bm25",
+        "--analysis",
+        "split",
+        "--threads",
+        "1",
+        "--questions",
+    )
     command(folder, *words, "few.jsonl", "-o", "few.sets.jsonl")
 
     def work() -> bytes:

@@ -1,7 +1,8 @@
 """EGRET's and RELiC's ways from texts to ranks, which ``streaming_memory.py`` measures.
 
-``masks``: ``adducir corpora cloze`` over made-up books, so many masks. ``examples``: ``adducir
-corpora examples``, so many units. ``training``: a study whose encoder learns from so many spans.
+``masks``: ``adducir exemplification cloze`` over made-up books, so many masks. ``examples``:
+``adducir exemplification examples``, so many units. ``training``: a study whose encoder learns
+from so many spans.
 ``opening``: the same, before it is trained: no tested one may be among them.
 ``candidates``: one whose contexts are ranked among so many spans. ``passages``: one of RELiC's
 form, with so many sentences in books of 500, passages of two lengths. Networks are tiny BERTs.
@@ -128,7 +129,7 @@ def masks(folder: Path, count: int, part: int | None) -> Work:
     del part
     apart(write_books, folder / "books", 2 * count)
     apart(write_books, folder / "warm", 500)
-    words = ("corpora", "cloze", "--every", "2")
+    words = ("exemplification", "cloze", "--every", "2")
     command(folder, *words, "warm", "-o", "warm.jsonl.gz")
     return _written(folder, (*words, "books"))
 
@@ -138,7 +139,7 @@ def examples(folder: Path, count: int, part: int | None) -> Work:
     del part
     apart(write_books, folder / "books", 2 * count, "For example,")
     apart(write_books, folder / "warm", 500, "For example,")
-    words = ("corpora", "examples")
+    words = ("exemplification", "examples")
     command(folder, *words, "warm", "-o", "warm.jsonl.gz")
     return _written(folder, (*words, "books"))
 

@@ -1,7 +1,7 @@
 """Peak memory of what searches many texts, as these grow: 1, 4 and 16 times as many.
 
-``pools``: HotpotQA's pools. ``adducir corpora hotpotqa`` searches so many made-up abstracts for
-300 questions. ``grounded``: the passages of a study of grounded
+``pools``: HotpotQA's pools. ``adducir complementary-evidence hotpotqa`` searches so many made-up
+abstracts for 300 questions. ``grounded``: the passages of a study of grounded
 generation are read. ``late``: late interaction over a book's passages. So many made-up passages are
 encoded by a tiny BERT and ranked for 32 contexts, as a study of known items does. Each runs in a
 process of its own, whose greatest resident memory (VmHWM) is reported, before the texts and at the
@@ -71,7 +71,13 @@ def write_hotpotqa(folder: Path, count: int) -> list[str]:
             file.write(json.dumps(record) + "\n")
     paragraphs = f"--paragraphs={folder / 'abstracts.jsonl'}"
     output = f"--output={folder / 'pools.jsonl'}"
-    return ["corpora", "hotpotqa", str(folder / "questions.jsonl"), paragraphs, output]
+    return [
+        "complementary-evidence",
+        "hotpotqa",
+        str(folder / "questions.jsonl"),
+        paragraphs,
+        output,
+    ]
 
 
 def pools(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:

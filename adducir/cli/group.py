@@ -6,6 +6,7 @@ of two words, such as ``deepct show``, is one of a group; its module is ``deepct
 """
 
 import inspect
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
@@ -18,8 +19,6 @@ import adducir
 
 CORE = "From a corpus to a table"
 MODELS = "Models that are trained"
-STUDIES = "Masked spans, known items and sets of evidence"
-DATA = "Data of the studies, and human judgements"
 HELP = "Setting up"
 
 
@@ -60,33 +59,6 @@ COMMANDS = {
     "deepct show": Entry(
         "Print a text with the weight of each word, coloured in the terminal.", MODELS
     ),
-    "retrieve": Entry("Rank the candidates of masked contexts with an encoder.", STUDIES),
-    "select": Entry("Select the set of passages that together answer a question.", STUDIES),
-    "ask": Entry("Search books for the passages that best match a prompt.", STUDIES),
-    "ranks": Entry("Evaluate known-item search from the ranks of the gold items.", STUDIES),
-    "sets": Entry("Evaluate selected sets of passages against the gold sets.", STUDIES),
-    "generated": Entry("Evaluate generated texts against answers and passages.", STUDIES),
-    "sharpness": Entry(
-        "Show how sharply runs decide: the probability that is reached by rank.", STUDIES
-    ),
-    "rouge": Entry("Compare top-ranked candidates with the gold text by ROUGE-L.", STUDIES),
-    "corpora examples": Entry("Extract examples in context from answers and books.", DATA),
-    "corpora cloze": Entry("Mask sentences of texts to pretrain encoders on.", DATA),
-    "corpora quotations": Entry("Find quotations from books in literary criticism.", DATA),
-    "corpora hotpotqa": Entry("Build pools of paragraphs for HotpotQA's questions.", DATA),
-    "corpora mnli12": Entry("Build MNLI-12 from MultiNLI.", DATA),
-    "corpora passages": Entry("Cut KILT's Wikipedia pages into passages.", DATA),
-    "corpora kilt": Entry("Make contexts of a KILT task, with gold passages by provenance.", DATA),
-    "corpora nlgen": Entry("Make contexts of MS MARCO's questions with well-formed answers.", DATA),
-    "agreement": Entry(
-        "Inter-annotator agreement, and how raters rate and rank each system.", DATA
-    ),
-    "proxy make": Entry(
-        "Make a multiple-choice task for human judges: the gold item among distractors.", DATA
-    ),
-    "proxy score": Entry(
-        "Score the choices of judges and models: accuracy, intervals and agreement.", DATA
-    ),
     "new": Entry("Create the folders of a new study.", HELP),
     "demo": Entry("Run the bundled experiment, from corpus to table.", HELP),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
@@ -94,9 +66,7 @@ COMMANDS = {
 }
 
 GROUPS = {
-    "corpora": Entry("Build the studies' data sets from texts.", DATA),
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
-    "proxy": Entry("Multiple-choice tasks for human judges and models.", DATA),
 }
 """The groups of commands, by their first word."""
 
@@ -125,8 +95,9 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """As typer's own, with the command's module imported now."""
-        if args[0] not in self.commands and not args[0].startswith("-") and not _is_completing(ctx):
-            near = get_close_matches(args[0], self.commands, 1)
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-") and not _is_completing(ctx):
+            near = get_close_matches(args[0], known, 1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         name, command, rest = super().resolve_command(ctx, args)
@@ -140,14 +111,20 @@ def _is_completing(ctx: Any) -> bool:
 
 def load_command(name: str) -> TyperCommand:
     """Import a command's module and make the command of its function."""
-    module = name.replace(" ", "_")
-    from adducir.cli.contracts import held
     from adducir.cli.examples import epilog
 
-    function = held(getattr(import_module(f"adducir.cli.{module}"), module))
+    module = name.replace(" ", "_")
+    function = getattr(import_module(f"adducir.cli.{module}"), module)
+    return build_command(name.split()[-1], function, epilog(name))
+
+
+def build_command(name: str, function: Callable[..., Any], epilog: str) -> TyperCommand:
+    """The command of a function; its docstring is the help, up to the examples."""
+    from adducir.cli.contracts import held
+
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    shown = _flowing(function.__doc__ or "")
-    app.command(name.split()[-1], cls=Command, help=shown, epilog=epilog(name))(function)
+    shown = _flowing((function.__doc__ or "").partition("Examples:\n")[0])
+    app.command(name, cls=Command, help=shown, epilog=epilog)(held(function))
     command = get_command(app)
     if not isinstance(command, TyperCommand):
         raise TypeError(f"{name} is no single command.")

@@ -1,8 +1,9 @@
 """What systems are called in a table: by their run files.
 
 The rule: a run's name is its file's name without the endings ``.gz``, ``.trec``, ``.txt``,
-``.run``, ``.res``, ``.json`` and ``.jsonl``. Runs of the same name in different folders are called
-by as many of the folders above them as it takes to distinguish them: ``2020/bm25``, ``2021/bm25``.
+``.run``, ``.res``, ``.csv``, ``.tsv``, ``.json`` and ``.jsonl``. Runs of the same name in different
+folders are called by as many of the folders above them as it takes to distinguish them:
+``2020/bm25``, ``2021/bm25``.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from adducir.core.errors import UsageError
 
-_ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".json", ".jsonl")
+_ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl")
 
 
 def stem(path: Path) -> str:

@@ -37,7 +37,7 @@ _TOWERS = {"separate": "an encoder each", "shared": "one encoder"}
 _SIMILARITY = {"dot": "inner product", "cosine": "cosine"}
 _USAGE = """```sh
 adducir encode --model {name} --spans spans.jsonl.gz --side span --output vectors
-adducir ask BOOK.txt "a prompt" --model {name}
+adducir literary-evidence ask BOOK.txt "a prompt" --model {name}
 ```
 
 In Python, `SentenceTransformer(%s)` loads %s."""

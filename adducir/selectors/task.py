@@ -30,8 +30,8 @@ from adducir.training.task import Examples, TrainingTask, write_parts
 M = TypeVar("M", ComplementaryModel, DRNModel)
 
 _USAGE = """```sh
-adducir select --model {name} --questions questions.jsonl.gz --output chosen.jsonl
-adducir sets chosen.jsonl --questions questions.jsonl.gz
+adducir complementary-evidence select -m {name} -q questions.jsonl.gz --output chosen.jsonl
+adducir complementary-evidence sets chosen.jsonl --questions questions.jsonl.gz
 ```"""
 
 

@@ -33,8 +33,10 @@ class Command:
 _TOPICS = "--topics topics.tsv"
 _RERANK = f"rerank --run a.trec {_TOPICS} --corpus corpus.jsonl -o out/r.trec --threads 1"
 _TRAIN_OTHER = "--set training.epochs=2"
-_MAKE = "proxy make --run pool.trec --corpus corpus.jsonl --spans proxy-spans.jsonl"
-_RETRIEVE = "retrieve --model models/bert --spans spans.jsonl"
+_MAKE = (
+    "literary-evidence proxy-make --run pool.trec --corpus corpus.jsonl --spans proxy-spans.jsonl"
+)
+_RETRIEVE = "literary-evidence retrieve --model models/bert --spans spans.jsonl"
 
 COMMANDS = [
     Command("index-lucene", "index corpus.jsonl -o out/i", "--stemmer none"),
@@ -108,24 +110,24 @@ COMMANDS = [
     ),
     Command(
         "corpora-examples",
-        "corpora examples books -o out/x.jsonl.gz",
+        "exemplification examples books -o out/x.jsonl.gz",
         "--min-words 3",
     ),
-    Command("corpora-cloze", "corpora cloze books -o out/c.jsonl", "--words 8"),
+    Command("corpora-cloze", "exemplification cloze books -o out/c.jsonl", "--words 8"),
     Command(
         "corpora-quotations",
-        "corpora quotations --primary books --secondary works -o out/relic.json "
+        "literary-evidence quotations --primary books --secondary works -o out/relic.json "
         "--spans out/w.jsonl --min-matches 1 --shares .4,.3,.3",
         "--seed 5 --context 1",
     ),
     Command(
         "corpora-hotpotqa",
-        "corpora hotpotqa hotpot.json -o out/h.jsonl --passages 5 --shares .5,.2,.3",
+        "complementary-evidence hotpotqa hotpot.json -o out/h.jsonl --passages 5 --shares .5,.2,.3",
         "--seed 5 --negatives 2",
     ),
     Command(
         "corpora-mnli12",
-        "corpora mnli12 mnli.jsonl -o out/m.jsonl.gz --shares .5,.2,.3",
+        "complementary-evidence mnli12 mnli.jsonl -o out/m.jsonl.gz --shares .5,.2,.3",
         "--seed 5 --negatives 2",
     ),
     Command(
@@ -133,44 +135,61 @@ COMMANDS = [
     ),
     Command(
         "proxy-score",
-        "proxy score --key key.csv --run pool.trec -o out/p.json",
+        "literary-evidence proxy-score --key key.csv --run pool.trec -o out/p.json",
         "--decimals 5",
         before=(f"{_MAKE} -o task.csv --key key.csv",),
     ),
-    Command("agreement", "agreement ratings.csv -o out/a.md", "--level interval"),
-    Command("ranks", "ranks bm25.tsv dense.tsv --baseline bm25 -o out/r.tex", "--cutoffs 1,2"),
+    Command("agreement", "exemplification agreement ratings.csv -o out/a.md", "--level interval"),
+    Command(
+        "ranks",
+        "literary-evidence ranks bm25.tsv dense.tsv --baseline bm25 -o out/r.tex",
+        "--cutoffs 1,2",
+    ),
     Command("retrieve", f"{_RETRIEVE} -o out/r.trec.gz --threads 1", "--depth 3"),
     Command(
         "rouge",
-        "rouge r.trec --spans spans.jsonl -o out/g.md",
+        "exemplification rouge r.trec --spans spans.jsonl -o out/g.md",
         "--stem",
         before=(f"{_RETRIEVE} -o r.trec --threads 1",),
     ),
-    Command("corpora-passages", "corpora passages pages.jsonl -o out/p.jsonl.gz", "--words 3"),
+    Command(
+        "corpora-passages",
+        "grounded-generation passages pages.jsonl -o out/p.jsonl.gz",
+        "--words 3",
+    ),
     Command(
         "corpora-kilt",
-        "corpora kilt wow.jsonl --passages passages.jsonl -o out/c.jsonl",
+        "grounded-generation kilt wow.jsonl --passages passages.jsonl -o out/c.jsonl",
         "--turns /",
     ),
     Command(
         "corpora-nlgen",
-        "corpora nlgen nlgen.json --corpus passages.jsonl -o out/n.jsonl",
+        "grounded-generation nlgen nlgen.json --corpus passages.jsonl -o out/n.jsonl",
         "--skip 1",
     ),
     Command(
         "generated",
-        "generated short.jsonl long.jsonl -r wow.jsonl --baseline short -o out/g.md",
+        "grounded-generation generated short.jsonl long.jsonl -r wow.jsonl -b short -o out/g.md",
         "--depth 2",
     ),
-    Command("sharpness", "sharpness a.trec b.trec -o out/m.md", "--cutoffs 1,2"),
-    Command("sets", "sets chosen.jsonl --questions test.jsonl -o out/s.md", "--decimals 5"),
+    Command(
+        "sharpness", "grounded-generation sharpness a.trec b.trec -o out/m.md", "--cutoffs 1,2"
+    ),
+    Command(
+        "sets",
+        "complementary-evidence sets chosen.jsonl --questions test.jsonl -o out/s.md",
+        "--decimals 5",
+    ),
     Command(
         "select",
-        "select --model rerankers/ours --questions test.jsonl -o out/c.jsonl --threads 1",
+        "complementary-evidence select -m rerankers/ours -q test.jsonl -o out/c.jsonl --threads 1",
         "--size 1",
         before=("train rerankers/ours.yaml --threads 1",),
     ),
-    Command("ask", "ask books/book0.txt basket -m models/bert --keep out/kept --threads 1"),
+    Command(
+        "ask",
+        "literary-evidence ask books/book0.txt basket -m models/bert --keep out/kept",
+    ),
     Command("new", "new out/study", is_refused_when_there=True),
     Command("demo", "demo --folder out/demo"),
 ]

@@ -5,8 +5,7 @@ from attack_commands import COMMANDS as ATTACKED
 from attack_readers import READERS
 from attack_samples import SAMPLES
 from attack_study import RECIPES
-
-from adducir.cli.group import COMMANDS, load_command
+from every_command import COMMANDS, load_command
 
 WRITING = {"--output", "--keep", "--folder", "--key"}
 

@@ -57,7 +57,7 @@ def run_is_reported(work: Path, artifact: str) -> bool:
 
 def key_is_reported(work: Path, _: str) -> bool:
     """Whether choices of a task are refused with the key of another."""
-    ended = run(["proxy", "score", "--key", "out/key.csv", "out/task.csv"], work)
+    ended = run(["literary-evidence", "proxy-score", "--key", "out/key.csv", "out/task.csv"], work)
     return ended.code == 3
 
 

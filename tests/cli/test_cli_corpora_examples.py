@@ -1,4 +1,4 @@
-"""``adducir corpora examples``."""
+"""``adducir exemplification examples``."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def books(tmp_path, monkeypatch):
 
 
 def test_what_it_writes_and_prints(books, capsys):
-    assert main(["corpora", "examples", "books", "-o", "out/x.jsonl.gz"]) == 0
+    assert main(["exemplification", "examples", "books", "-o", "out/x.jsonl.gz"]) == 0
     spans = list(read_spans(Path("out/x.jsonl.gz")))
     assert [span.id for span in spans] == ["a:11", "b:5"]
     shown = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines())
@@ -36,7 +36,7 @@ def test_nested_folders_of_books_are_read(books, capsys):
     for name in ("books/A/Austen/a.txt", "books/B/a.txt", "books/B/cover.jpg"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(f"Cats purr. For example, some in {name[6]} are content.\n")
-    assert main(["corpora", "examples", "books", "-o", "x.jsonl.gz"]) == 0
+    assert main(["exemplification", "examples", "books", "-o", "x.jsonl.gz"]) == 0
     spans = list(read_spans(Path("x.jsonl.gz")))
     assert [(span.id, span.group) for span in spans] == [
         ("A/Austen/a:11", "A/Austen/a"),
@@ -48,9 +48,11 @@ def test_nested_folders_of_books_are_read(books, capsys):
 
 
 def test_errors(books, capsys):
-    assert main(["corpora", "examples", "books/a.txt", "-o", "books/a.txt"]) == 2
-    assert main(["corpora", "examples", "none.txt", "-o", "x.jsonl"]) == 3
-    assert main(["corpora", "examples", "books/a.txt", "--format", "qa", "-o", "x.jsonl"]) == 3
+    assert main(["exemplification", "examples", "books/a.txt", "-o", "books/a.txt"]) == 2
+    assert main(["exemplification", "examples", "none.txt", "-o", "x.jsonl"]) == 3
+    assert (
+        main(["exemplification", "examples", "books/a.txt", "--format", "qa", "-o", "x.jsonl"]) == 3
+    )
     assert "books/a.txt:1" in capsys.readouterr().err
     assert not Path("x.jsonl").exists()
 
@@ -67,6 +69,6 @@ def test_a_json_array_is_no_book(tmp_path, capsys):
     }
     path = tmp_path / "eli5.json.gz"
     path.write_bytes(gzip.compress(json.dumps([record]).encode()))
-    assert main(["corpora", "examples", str(path), "-o", str(tmp_path / "x.jsonl")]) == 0
+    assert main(["exemplification", "examples", str(path), "-o", str(tmp_path / "x.jsonl")]) == 0
     (line,) = (tmp_path / "x.jsonl").read_text().splitlines()
     assert json.loads(line)["span"] == ["For example, x."]

@@ -1,4 +1,4 @@
-"""``adducir corpora quotations``."""
+"""``adducir literary-evidence quotations``."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-COMMAND = ["corpora", "quotations", "--primary", "books", "--secondary", "works"]
+COMMAND = ["literary-evidence", "quotations", "--primary", "books", "--secondary", "works"]
 
 
 def test_files_report_and_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,6 +114,13 @@ def test_errors(
 
 
 def test_what_is_read_is_not_written_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["corpora", "quotations", "--primary", "books/tale.txt", "--secondary", "works"]
+    line = [
+        "literary-evidence",
+        "quotations",
+        "--primary",
+        "books/tale.txt",
+        "--secondary",
+        "works",
+    ]
     assert main([*line, "--output", "books/tale.txt"]) == 2
     assert (folder / "books/tale.txt").read_text(encoding="utf-8") == TALE

@@ -1,4 +1,4 @@
-"""``adducir corpora hotpotqa`` and ``adducir corpora mnli12``."""
+"""``adducir complementary-evidence hotpotqa`` and ``adducir complementary-evidence mnli12``."""
 
 import json
 
@@ -46,7 +46,7 @@ def counts(capsys) -> dict[str, str]:
 
 
 def test_mnli12(folder, capsys):
-    assert main(["corpora", "mnli12", "mnli.jsonl", "--output", "x.jsonl.gz"]) == 0
+    assert main(["complementary-evidence", "mnli12", "mnli.jsonl", "--output", "x.jsonl.gz"]) == 0
     out, err = capsys.readouterr()
     rows = dict(line.rsplit(maxsplit=1) for line in out.splitlines())
     assert rows["pairs read"] == "121"
@@ -60,7 +60,7 @@ def test_mnli12(folder, capsys):
 
 def test_mnli12_in_parts(folder, capsys):
     wanted = ["--shares", "0.6,0,0.4", "--negatives", "2", "--seed", "3"]
-    assert main(["corpora", "mnli12", "mnli.jsonl", "-o", "x.jsonl", *wanted]) == 0
+    assert main(["complementary-evidence", "mnli12", "mnli.jsonl", "-o", "x.jsonl", *wanted]) == 0
     parts = [list(read_questions(folder / f"x.{name}.jsonl")) for name in ("train", "test")]
     assert sum(map(len, parts)) == 40
     assert "premises in train" in capsys.readouterr().out
@@ -74,7 +74,7 @@ def test_mnli12_in_parts(folder, capsys):
 @pytest.mark.slow
 def test_hotpotqa(folder, capsys):
     wanted = ["--output", "x.jsonl", "--passages", "5"]
-    assert main(["corpora", "hotpotqa", "hotpot.json", *wanted]) == 0
+    assert main(["complementary-evidence", "hotpotqa", "hotpot.json", *wanted]) == 0
     out, err = capsys.readouterr()
     rows = dict(line.rsplit(maxsplit=1) for line in out.splitlines())
     assert rows["questions read"] == "10"
@@ -90,7 +90,9 @@ def test_hotpotqa(folder, capsys):
 def test_hotpotqa_as_found_with_more_paragraphs(folder, capsys):
     (folder / "more.jsonl").write_text('{"_id": "1", "title": "Nowhere", "text": "Is it."}\n')
     wanted = ["--gold", "found", "--paragraphs", "more.jsonl", "--passages", "21"]
-    assert main(["corpora", "hotpotqa", "hotpot.json", "-o", "x.jsonl", *wanted]) == 0
+    assert (
+        main(["complementary-evidence", "hotpotqa", "hotpot.json", "-o", "x.jsonl", *wanted]) == 0
+    )
     assert counts(capsys)["  questions with a true paragraph nowhere at hand"] == "0"
     questions = list(read_questions(folder / "x.jsonl"))
     assert len(questions) == 10
@@ -99,13 +101,17 @@ def test_hotpotqa_as_found_with_more_paragraphs(folder, capsys):
 
 def test_hotpotqas_own_paragraphs(folder, capsys):
     wanted = ["--own", "--gold", "found", "--shares", "0.5,0.5,0"]
-    assert main(["corpora", "hotpotqa", "hotpot.json", "-o", "x.jsonl", *wanted]) == 0
+    assert (
+        main(["complementary-evidence", "hotpotqa", "hotpot.json", "-o", "x.jsonl", *wanted]) == 0
+    )
     parts = [list(read_questions(folder / f"x.{name}.jsonl")) for name in ("train", "validation")]
     questions = [question for part in parts for question in part]
     assert {question.missing for question in questions} == {(1,), (2,)}
     assert all(len(question.passages) == 2 for question in questions)
     capsys.readouterr()
-    assert main(["corpora", "hotpotqa", "hotpot.json", "-o", "y.jsonl", "--own"]) == 0
+    assert (
+        main(["complementary-evidence", "hotpotqa", "hotpot.json", "-o", "y.jsonl", "--own"]) == 0
+    )
     assert counts(capsys)["questions written"] == "0"
 
 
@@ -125,6 +131,6 @@ def test_hotpotqas_own_paragraphs(folder, capsys):
     ],
 )
 def test_nonsense_is_refused(folder, capsys, arguments, words, code):
-    assert main(["corpora", *arguments]) == code
+    assert main(["complementary-evidence", *arguments]) == code
     assert words in capsys.readouterr().err
     assert not (folder / "x").exists()

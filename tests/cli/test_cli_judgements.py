@@ -1,4 +1,4 @@
-"""``adducir agreement``, ``adducir proxy make|score`` and ``adducir ranks``."""
+"""Commands about human judgements and ranks."""
 
 import csv
 import json
@@ -51,14 +51,17 @@ def means_of(text):
 
 
 def test_choices_and_defaults_are_those_of_the_packages():
-    from adducir.cli.group import load_command
+    from every_command import load_command
 
-    for command, name, choices in (("agreement", "level", LEVELS), ("ranks", "ties", TIES)):
+    for command, name, choices in (
+        ("exemplification agreement", "level", LEVELS),
+        ("literary-evidence ranks", "ties", TIES),
+    ):
         param = next(param for param in load_command(command).params if param.name == name)
         assert param.type_descriptor.annotation.__args__ == choices
-    shown = {param.name: param for param in load_command("ranks").params}
+    shown = {param.name: param for param in load_command("literary-evidence ranks").params}
     assert shown["cutoffs"].show_default == ",".join(map(str, CUTOFFS))
-    for name in ("agreement", "proxy score"):
+    for name in ("exemplification agreement", "literary-evidence proxy-score"):
         params = {param.name: param.default for param in load_command(name).params}
         assert params["samples"] == DEFAULT_SAMPLES
         assert (params["seed"], params["confidence"]) == (Drawing().seed, Drawing().level)
@@ -67,35 +70,50 @@ def test_choices_and_defaults_are_those_of_the_packages():
 def test_agreement_prints_the_packages_figures(folder, capsys):
     path = folder / "ratings.csv"
     path.write_text(RATINGS)
-    out, _ = called(capsys, "agreement", "ratings.csv", "--level", "interval", "--format", "json")
+    out, _ = called(
+        capsys,
+        "exemplification",
+        "agreement",
+        "ratings.csv",
+        "--level",
+        "interval",
+        "--format",
+        "json",
+    )
     found = means_of(out)
     expected = agreement_of(read_ratings(path), "rating", "interval", system="a")
     assert found["a", "Rating", "alpha"] == expected.alpha
     assert found["a", "Rating", "alpha low"] == expected.alpha_interval.low
     assert found["a", "Rating", "kappa"] == expected.kappa.kappa
     assert found["a", "Rank", "Mean rank"] == pytest.approx((1 + 1.5 + 1) / 3)
-    out, _ = called(capsys, "agreement", "ratings.csv", "--mean-ranks", "--format", "json")
+    out, _ = called(
+        capsys, "exemplification", "agreement", "ratings.csv", "--mean-ranks", "--format", "json"
+    )
     assert means_of(out)["a", "Rank", "Mean rank"] == pytest.approx((1.25 + 1.5 + 1) / 3)
 
 
 def test_agreement_tests_against_a_baseline(folder, capsys):
     (folder / "ratings.csv").write_text(RATINGS)
-    out, _ = called(capsys, "agreement", "ratings.csv", "--baseline", "b", "--test", "sign")
+    out, _ = called(
+        capsys, "exemplification", "agreement", "ratings.csv", "--baseline", "b", "--test", "sign"
+    )
     assert "Sign test" in out
     assert "against b" in out
-    called(capsys, "agreement", "ratings.csv", "--test", "sign", code=2)
-    _, err = called(capsys, "agreement", "ratings.csv", "--baseline", "x", code=2)
+    called(capsys, "exemplification", "agreement", "ratings.csv", "--test", "sign", code=2)
+    _, err = called(
+        capsys, "exemplification", "agreement", "ratings.csv", "--baseline", "x", code=2
+    )
     assert "'x' is not among the systems" in err
 
 
 def test_agreement_names_the_line_of_an_error(folder, capsys):
     (folder / "ratings.csv").write_text(RATINGS + "i4,anna,a,good,1\n")
-    _, err = called(capsys, "agreement", "ratings.csv", code=3)
+    _, err = called(capsys, "exemplification", "agreement", "ratings.csv", code=3)
     assert "ratings.csv:14: the rating 'good' is no number" in err
     (folder / "no.csv").write_text("item,rater,system,rating\ni,r,s,1\n")
-    _, err = called(capsys, "agreement", "no.csv", "--mean-ranks", code=2)
+    _, err = called(capsys, "exemplification", "agreement", "no.csv", "--mean-ranks", code=2)
     assert "without ranks" in err
-    called(capsys, "agreement", "ratings.csv", "--output", "ratings.csv", code=2)
+    called(capsys, "exemplification", "agreement", "ratings.csv", "--output", "ratings.csv", code=2)
 
 
 def test_ranks_of_two_files(folder, capsys):
@@ -105,18 +123,29 @@ def test_ranks_of_two_files(folder, capsys):
     (folder / "dense.tsv").write_text(head + lines.format(*[1, 2, 1, 3, 2, 4]))
     files = ("bm25.tsv", "dense.tsv")
     arguments = ("--baseline", "bm25", "--cutoffs", "1,3", "--random", "--format", "json")
-    out, _ = called(capsys, "ranks", *files, *arguments)
+    out, _ = called(capsys, "literary-evidence", "ranks", *files, *arguments)
     found = means_of(out)
     assert found["dense", "", "R@1"] == pytest.approx(2 / 6)
     assert found["dense", "", "Rank"] == pytest.approx(13 / 6)
     assert found["random", "", "Rank"] == 5.5
-    out, _ = called(capsys, "ranks", *files, "--by", "length", "--cutoffs", "1", "--format", "json")
+    out, _ = called(
+        capsys,
+        "literary-evidence",
+        "ranks",
+        *files,
+        "--by",
+        "length",
+        "--cutoffs",
+        "1",
+        "--format",
+        "json",
+    )
     assert means_of(out)["dense", "length 1", "Rank"] == 3
-    _, err = called(capsys, "ranks", "bm25.tsv", "bm25.tsv", code=2)
+    _, err = called(capsys, "literary-evidence", "ranks", "bm25.tsv", "bm25.tsv", code=2)
     assert "as a file before it" in err
-    _, err = called(capsys, "ranks", *files, "--cutoffs", "ten", code=2)
+    _, err = called(capsys, "literary-evidence", "ranks", *files, "--cutoffs", "ten", code=2)
     assert "--cutoffs takes whole numbers" in err
-    _, err = called(capsys, "ranks", *files, "--test", "sign", code=2)
+    _, err = called(capsys, "literary-evidence", "ranks", *files, "--test", "sign", code=2)
     assert "means nothing without --baseline" in err
 
 
@@ -142,7 +171,15 @@ def collection(folder):
 
 
 MAKE = (
-    *("proxy", "make", "--force", "--run", "bm25.trec", "--corpus", "passages.jsonl"),
+    *(
+        "literary-evidence",
+        "proxy-make",
+        "--force",
+        "--run",
+        "bm25.trec",
+        "--corpus",
+        "passages.jsonl",
+    ),
     *("--output", "task.csv", "--key", "key.csv"),
 )
 TOPICS = ("--topics", "topics.jsonl", "--qrels", "qrels.txt")
@@ -163,7 +200,7 @@ def test_the_proxy_task_from_topics_to_table(collection, capsys):
         writer = csv.DictWriter(handle, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    score = ("proxy", "score", "--key", "key.csv")
+    score = ("literary-evidence", "proxy-score", "--key", "key.csv")
     out, _ = called(
         capsys, *score, "anna.csv", "--run", "dense.trec", "--by-group", "--format", "json"
     )
@@ -221,8 +258,8 @@ def test_real_pools_of_literary_evidence(collections, folder, capsys):
     _, err = called(
         capsys,
         *(
-            "proxy",
-            "make",
+            "literary-evidence",
+            "proxy-make",
             "--force",
             "--run",
             "pool.trec",

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from every_command import COMMANDS, load_command
 
 from adducir.cli.app import main
-from adducir.cli.group import COMMANDS, load_command
 from adducir.cli.outputs import TABLE
 from adducir.core.artifacts import read_manifest
 from adducir.runs.read import read_run
@@ -145,7 +145,7 @@ def test_parts_are_kept_from_being_replaced_too(folder):
     ]  # fmt: skip
     Path("mnli.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     Path("q.test.jsonl").write_text("mine\n")
-    order = ("corpora", "mnli12", "mnli.jsonl", "--min-words", "2")
+    order = ("complementary-evidence", "mnli12", "mnli.jsonl", "--min-words", "2")
     adducir(*order, "-o", "q.jsonl", "--shares", ".8,.1,.1", code=5)
     assert Path("q.test.jsonl").read_text() == "mine\n"
     assert not Path("q.train.jsonl").exists()
@@ -198,7 +198,7 @@ def test_standard_output_holds_the_run_and_nothing_else(folder):
 def test_standard_output_holds_questions_and_no_report(folder):
     spans = "It rains, for example in Wales. The sun shines elsewhere, they say.\n"
     Path("book.txt").write_text(spans * 3)
-    done = run_command("corpora", "examples", "book.txt", "-o", "-")
+    done = run_command("exemplification", "examples", "book.txt", "-o", "-")
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()]
     assert "examples" in done.stderr
 
@@ -250,10 +250,10 @@ def test_endings_are_those_of_the_formats():
         ("index --weights w.jsonl -o y --threads 2", "nothing with --weights"),
         ("tune -t x -q y -o z -g k=1 --fuse a.trec --threads 2", "without --index"),
         ("tune -t x -q y -o z -g k=1 --rerank a.trec b.trec --depth 5", "--index or --fuse"),
-        ("corpora hotpotqa x -o y --own --passages 50", "--passages means nothing with --own"),
-        ("corpora quotations --primary x --secondary y -o z --seed 1", "--shares or --sample"),
+        ("complementary-evidence hotpotqa x -o y --own --passages 50", "nothing with --own"),
+        ("literary-evidence quotations --primary x --secondary y -o z --seed 1", "or --sample"),
         ("experiment x.yaml --dry-run --format csv", "--format means nothing with --dry-run"),
-        ("ask book.txt prompt --model bm25 --device cpu", "--device means nothing with"),
+        ("literary-evidence ask book.txt prompt --model bm25 --device cpu", "nothing with"),
         ("rerank -r a.trec -t t -m m -o y -i x --no-cache --cache z", "--cache means nothing with"),
         ("encode -m minilm -o y --spans s --fields text", "nothing without --corpus"),
     ],

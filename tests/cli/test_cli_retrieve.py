@@ -45,7 +45,16 @@ PAIRS = list(zip(SENTENCES, reversed(SENTENCES), strict=True))
 
 def test_the_run_has_the_gold_candidate_where_it_is_ranked(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
-    arguments = ["retrieve", "--model", "tiny", "--spans", "spans.jsonl", "-o", "tiny.trec"]
+    arguments = [
+        "literary-evidence",
+        "retrieve",
+        "--model",
+        "tiny",
+        "--spans",
+        "spans.jsonl",
+        "-o",
+        "tiny.trec",
+    ]
     assert main([*arguments, "--depth", "12", "--left", "1", "--right", "0"]) == 0
     assert "the best 12 candidates of 12 contexts" in capsys.readouterr().err
     run = read_run(Path("tiny.trec"))
@@ -61,7 +70,7 @@ def test_the_run_has_the_gold_candidate_where_it_is_ranked(place, monkeypatch, c
 
 def test_a_submission_for_the_hidden_quotations(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
-    arguments = ["retrieve", "--model", "tiny", "--relic", "relic.json"]
+    arguments = ["literary-evidence", "retrieve", "--model", "tiny", "--relic", "relic.json"]
     assert main([*arguments, "--output", "submission.json"]) == 0
     books = read_relic(Path("relic.json"))
     rankings = read_submission(Path("submission.json"), books)  # checks it as the scorer would
@@ -77,14 +86,25 @@ def test_a_submission_for_the_hidden_quotations(place, monkeypatch, capsys):
     assert docnos == [f"a_book/{number}+2" for number in rankings["hidden"][:5]]
     assert main([*arguments, "--output", "other.json", "--depth", "5"]) == 2
     assert "100 candidates" in capsys.readouterr().err
-    assert main(["retrieve", "--model", "tiny", "--output", "x.trec"]) == 2
+    assert main(["literary-evidence", "retrieve", "--model", "tiny", "--output", "x.trec"]) == 2
 
 
 def test_rouge_of_what_is_ranked_first(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
     spans = some_spans(12, groups=3)
     texts = {span.candidate or span.id: span.text for span in spans}
-    main(["retrieve", "-m", "tiny", "--spans", "spans.jsonl", "-o", "first.trec"])
+    main(
+        [
+            "literary-evidence",
+            "retrieve",
+            "-m",
+            "tiny",
+            "--spans",
+            "spans.jsonl",
+            "-o",
+            "first.trec",
+        ]
+    )
     run = read_run(Path("first.trec"))
     rouge, wanted, others = RougeL(), [], []
     for span in spans:
@@ -93,7 +113,15 @@ def test_rouge_of_what_is_ranked_first(place, monkeypatch, capsys):
         wanted.append(rouge.score(span.text, texts[ranked[0]]))
         others.append(rouge.score(span.text, texts[next(one for one in ranked if one != gold)]))
     capsys.readouterr()
-    arguments = ["rouge", "first.trec", "--spans", "spans.jsonl", "--format", "json"]
+    arguments = [
+        "exemplification",
+        "rouge",
+        "first.trec",
+        "--spans",
+        "spans.jsonl",
+        "--format",
+        "json",
+    ]
     for options, expected in ((), wanted), (("--without-gold",), others):
         assert main([*arguments, *options]) == 0
         (row,) = json.loads(capsys.readouterr().out)["rows"]
@@ -103,5 +131,5 @@ def test_rouge_of_what_is_ranked_first(place, monkeypatch, capsys):
     assert len(columns) == 3
     run_of_others = Path("first.trec").read_text().replace(next(iter(texts)), "unknown")
     Path("strange.trec").write_text(run_of_others)
-    assert main(["rouge", "strange.trec", "--spans", "spans.jsonl"]) == 3
+    assert main(["exemplification", "rouge", "strange.trec", "--spans", "spans.jsonl"]) == 3
     assert "no candidate" in capsys.readouterr().err

@@ -174,8 +174,8 @@ def test_from_the_official_forms_to_contexts(tmp_path, monkeypatch, capsys):
         example("other_0", page="5"),
         {"id": "test_1", "input": "no output"},
     )
-    assert main(["corpora", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
-    arguments = ["corpora", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
+    assert main(["grounded-generation", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
+    arguments = ["grounded-generation", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
     assert main([*arguments, "-o", "contexts.jsonl", "--qrels", "gold.qrels"]) == 0
     gold = "6bc2-99d6_3 0 4041-1 1\nd_11 0 4041-1 1\n"
     assert Path("gold.qrels").read_text(encoding="utf-8") == gold
@@ -232,8 +232,8 @@ def test_parts_share_no_dialogue_and_make_the_files_of_the_study(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     lines(tmp_path / "source.json", PAGE)
     lines(tmp_path / "wow.jsonl", *(example(f"d{n // 3}_{n % 3}") for n in range(90)))
-    assert main(["corpora", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
-    arguments = ["corpora", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
+    assert main(["grounded-generation", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
+    arguments = ["grounded-generation", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
     wanted = ["-o", "wow.jsonl.gz", "--shares", ".8,.2,0", "--qrels", "wow.qrels"]
     assert main([*arguments, *wanted]) == 0
     parts = {

@@ -92,7 +92,7 @@ def test_the_command_cuts_and_reports(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     forms(tmp_path)
     Path("collection.tsv").write_text("0\tA thick pasta.\n1\tRice.\n", encoding="utf-8")
-    start = ["corpora", "nlgen", "table.json", "--corpus", "collection.tsv"]
+    start = ["grounded-generation", "nlgen", "table.json", "--corpus", "collection.tsv"]
     arguments = [*start, "--first", "1", "-o", "validation.jsonl"]
     assert main([*arguments, "--references", "references.jsonl"]) == 0
     assert read_references(Path("references.jsonl"))["7"] == Reference(

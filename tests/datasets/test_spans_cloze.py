@@ -87,10 +87,15 @@ def test_what_cannot_be_is_reported_with_its_numbers():
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book.txt").write_text(text_of(30).content)
-    assert main(["corpora", "cloze", "book.txt", "--min-words", "5", "-o", "x.jsonl.gz"]) == 0
+    assert (
+        main(["exemplification", "cloze", "book.txt", "--min-words", "5", "-o", "x.jsonl.gz"]) == 0
+    )
     assert "wrote x.jsonl.gz: 3 masks" in capsys.readouterr().err
     assert [span.group for span in read_spans(tmp_path / "x.jsonl.gz")] == ["book"] * 3
-    assert main(["corpora", "cloze", "book.txt", "-o", "book.txt"]) == 2
-    assert main(["corpora", "cloze", "book.txt", "--max-sentences", "10", "-o", "y.jsonl"]) == 2
+    assert main(["exemplification", "cloze", "book.txt", "-o", "book.txt"]) == 2
+    assert (
+        main(["exemplification", "cloze", "book.txt", "--max-sentences", "10", "-o", "y.jsonl"])
+        == 2
+    )
     assert not (tmp_path / "y.jsonl").exists()
-    assert main(["corpora", "cloze", "missing.txt", "-o", "y.jsonl"]) == 3
+    assert main(["exemplification", "cloze", "missing.txt", "-o", "y.jsonl"]) == 3

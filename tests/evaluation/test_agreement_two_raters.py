@@ -67,7 +67,7 @@ def test_both_from_the_command_line(tmp_path, capsys):
         "2,A,anchor,a government\n2,B,anchor,a government\n2,A,example,the crown\n"
         "2,B,example,a corporation\n"
     )
-    assert main(["agreement", str(path), "--unigrams", "--format", "json"]) == 0
+    assert main(["exemplification", "agreement", str(path), "--unigrams", "--format", "json"]) == 0
     table = json.loads(capsys.readouterr().out)
     names = [column["measure"] for column in table["columns"]]
     assert names[-6:][::3] == ["Cohen's kappa", "unigram overlap"]
@@ -75,4 +75,4 @@ def test_both_from_the_command_line(tmp_path, capsys):
     found = {row["system"]: row["cells"][place]["mean"] for row in table["rows"]}
     assert found["anchor"] == pytest.approx((2 / 3 + 1) / 2)
     assert found["example"] == pytest.approx(0.5)
-    assert main(["agreement", str(path), "--unigrams", "--level", "ratio"]) == 2
+    assert main(["exemplification", "agreement", str(path), "--unigrams", "--level", "ratio"]) == 2

@@ -147,7 +147,11 @@ def written(folder: Path, turns) -> dict[str, Path]:
 
 def test_real_dialogue(turns, tmp_path, capsys):
     files = {name: str(path) for name, path in written(tmp_path, turns).items()}
-    arguments = ["generated", *(files[one] for one in ("memnet", "dodeca", "gold"))]
+    arguments = [
+        "grounded-generation",
+        "generated",
+        *(files[one] for one in ("memnet", "dodeca", "gold")),
+    ]
     arguments += ["-r", files["contexts"], "--corpus", files["corpus"], "-b", "memnet"]
     assert main([*arguments, "--format", "json"]) == 0
     table = json.loads(capsys.readouterr().out)
@@ -203,7 +207,16 @@ def test_the_mass_of_runs(tmp_path, monkeypatch, capsys):
     sharp = "".join(f"{qid} Q0 d{n} {n + 1} {-n * 99} t\n" for qid in "ab" for n in range(4))
     for name, text in (("flat", flat), ("sharp", sharp)):
         Path(f"{name}.trec").write_text(text, encoding="utf-8")
-    arguments = ["sharpness", "flat.trec", "sharp.trec", "--cutoffs", "1,2,9", "--format", "json"]
+    arguments = [
+        "grounded-generation",
+        "sharpness",
+        "flat.trec",
+        "sharp.trec",
+        "--cutoffs",
+        "1,2,9",
+        "--format",
+        "json",
+    ]
     assert main([*arguments, "--baseline", "flat"]) == 0
     table = json.loads(capsys.readouterr().out)
     means = [[cell["mean"] for cell in row["cells"]] for row in table["rows"]]
@@ -214,4 +227,4 @@ def test_the_mass_of_runs(tmp_path, monkeypatch, capsys):
     assert table["rows"][0]["cells"][0]["mean"] == pytest.approx(0.5)
     assert main([*arguments, "--cutoffs", "x"]) == 2
     Path("empty.trec").write_text("", encoding="utf-8")
-    assert main(["sharpness", "empty.trec"]) != 0
+    assert main(["grounded-generation", "sharpness", "empty.trec"]) != 0

@@ -67,15 +67,33 @@ def test_measures_are_those_that_there_are_data_for(tmp_path, monkeypatch, capsy
     lines(tmp_path / "bare.jsonl", {"id": "d_1", "outputs": [{"text": "yes", "passage": "no"}]})
 
     def groups(*words):
-        assert main(["generated", *words, "-r", "gold.jsonl", "--format", "json"]) == 0
+        assert (
+            main(
+                ["grounded-generation", "generated", *words, "-r", "gold.jsonl", "--format", "json"]
+            )
+            == 0
+        )
         return {one["group"] for one in json.loads(capsys.readouterr().out)["columns"]}
 
     assert groups("kilt.jsonl", "ours.jsonl") == {"answers", "kilt"}
     assert groups("bare.jsonl") == {"answers", "grounding"}
     assert groups("bare.jsonl", "-m", "kilt,answers") == {"answers", "kilt"}
     for words in (["kilt.jsonl", "-m", "rouge"], ["kilt.jsonl", "kilt.jsonl"]):
-        assert main(["generated", *words, "-r", "gold.jsonl"]) == 2
-    assert main(["generated", "ours.jsonl", "-r", "gold.jsonl", "-m", "grounding"]) == 3
+        assert main(["grounded-generation", "generated", *words, "-r", "gold.jsonl"]) == 2
+    assert (
+        main(
+            [
+                "grounded-generation",
+                "generated",
+                "ours.jsonl",
+                "-r",
+                "gold.jsonl",
+                "-m",
+                "grounding",
+            ]
+        )
+        == 3
+    )
 
 
 def test_pages_of_passages_by_their_docnos():

@@ -100,7 +100,7 @@ def test_a_row_is_of_all_seeds(place, capsys):
     # The files of ranks give the same row.
     files = [str(place / f"runs/study/A/{name}/L/ranks.tsv") for name in runs]
     options = ["--pool-seeds", "-b", "BM25", "--cutoffs", "1,5", "--format", "csv"]
-    assert main(["ranks", *files, *options]) == 0
+    assert main(["literary-evidence", "ranks", *files, *options]) == 0
     again = {
         line["measure"]: float(line["mean"])
         for line in csv.DictReader(capsys.readouterr().out.splitlines())

@@ -193,9 +193,10 @@ def test_an_encoder(study: Path) -> None:
 
 @pytest.mark.slow
 def test_a_selector(study: Path) -> None:
-    message = adducir(study, "select", "--help")
+    message = adducir(study, "complementary-evidence", "select", "--help")
     assert "lead" in message
-    given = ("select", "-m", "lead", "-q", "questions.jsonl", "--size", "1", "-o", "sets.jsonl")
+    given = ("complementary-evidence", "select", "-m", "lead", "-q", "questions.jsonl")
+    given += ("--size", "1", "-o", "sets.jsonl")
     adducir(study, *given)
     (line,) = (study / "sets.jsonl").read_text().splitlines()
     assert json.loads(line)["chosen"] == ["p0"]

@@ -179,7 +179,18 @@ def test_from_the_recipe_to_the_table(place, capsys):
     for name in ("ours", "drn"):
         assert main(["train", f"rerankers/{name}.yaml", "--set", "training.epochs=1"]) == 0
         arguments = ["--questions", "test.jsonl", "--output", f"{name}.jsonl"]
-        assert main(["select", "--model", f"rerankers/{name}.yaml", *arguments]) == 0
+        assert (
+            main(
+                [
+                    "complementary-evidence",
+                    "select",
+                    "--model",
+                    f"rerankers/{name}.yaml",
+                    *arguments,
+                ]
+            )
+            == 0
+        )
     capsys.readouterr()
     questions = some_questions(8, seed=2)
     for name in ("ours", "drn"):
@@ -197,7 +208,7 @@ def test_from_the_recipe_to_the_table(place, capsys):
         "--format",
         "json",
     ]
-    assert main(["sets", "ours.jsonl", "drn.jsonl", *arguments]) == 0
+    assert main(["complementary-evidence", "sets", "ours.jsonl", "drn.jsonl", *arguments]) == 0
     table = json.loads(capsys.readouterr().out)
     assert [row["system"] for row in table["rows"]] == ["upper bound", "ours", "drn"]
     hits = [
@@ -210,7 +221,16 @@ def test_from_the_recipe_to_the_table(place, capsys):
 
 def test_settings_of_the_command_line(place, capsys):
     assert main(["train", "rerankers/ours.yaml", "--set", "training.epochs=1"]) == 0
-    arguments = ["select", "-m", "rerankers/ours", "-q", "test.jsonl", "-o", "out.jsonl.gz"]
+    arguments = [
+        "complementary-evidence",
+        "select",
+        "-m",
+        "rerankers/ours",
+        "-q",
+        "test.jsonl",
+        "-o",
+        "out.jsonl.gz",
+    ]
     assert main([*arguments, "--size", "3", "--beam", "1", "--diversity", "0"]) == 0
     assert all(len(one.chosen) == 3 for one in read_selected(place / "out.jsonl.gz"))
     capsys.readouterr()
@@ -223,7 +243,21 @@ def test_settings_of_the_command_line(place, capsys):
     ):
         assert main([*arguments, "--force", *wrong]) == code, wrong
         assert words in capsys.readouterr().err
-    assert main(["select", "-m", "rerankers/drn.yaml", "-q", "test.jsonl", "-o", "y"]) == 5
+    assert (
+        main(
+            [
+                "complementary-evidence",
+                "select",
+                "-m",
+                "rerankers/drn.yaml",
+                "-q",
+                "test.jsonl",
+                "-o",
+                "y",
+            ]
+        )
+        == 5
+    )
 
 
 def test_chosen_sets_are_checked(place, capsys):
@@ -249,9 +283,11 @@ def test_chosen_sets_are_checked(place, capsys):
             list(read_selected(place / "bad.jsonl"))
         assert caught.value.line == 3
     (place / "odd.jsonl").write_text('{"id": "q2-0", "chosen": ["p99"]}\n')
-    assert main(["sets", "odd.jsonl", "--questions", "test.jsonl"]) == 3
+    assert main(["complementary-evidence", "sets", "odd.jsonl", "--questions", "test.jsonl"]) == 3
     assert "'p99' was chosen, which it has not" in capsys.readouterr().err
     (place / "few.jsonl").write_text(f"{good}\n")
-    assert main(["sets", "few.jsonl", "-q", "test.jsonl"]) == 0
+    assert main(["complementary-evidence", "sets", "few.jsonl", "-q", "test.jsonl"]) == 0
     assert "few" in capsys.readouterr().out
-    assert main(["sets", "few.jsonl", "few.jsonl", "-q", "test.jsonl"]) == 2
+    assert (
+        main(["complementary-evidence", "sets", "few.jsonl", "few.jsonl", "-q", "test.jsonl"]) == 2
+    )

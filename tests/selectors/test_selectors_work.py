@@ -35,7 +35,15 @@ def test_questions_may_come_through_a_pipe(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_questions(some_questions(70), Path("file.jsonl"))
     os.mkfifo("pipe")
-    words = ["select", "--model", "bm25", "--analysis", "split", "--questions"]
+    words = [
+        "complementary-evidence",
+        "select",
+        "--model",
+        "bm25",
+        "--analysis",
+        "split",
+        "--questions",
+    ]
     writer = threading.Thread(
         target=lambda: Path("pipe").write_bytes(Path("file.jsonl").read_bytes())
     )

@@ -162,7 +162,7 @@ def read_passages(path: Path) -> Iterator[PagePassage]:
                 f"a passage must have {', '.join((*texts, *numbers))}.",
                 path=path,
                 line=line,
-                hint="Make the file with `adducir corpora passages`.",
+                hint="Make the file with `adducir grounded-generation passages`.",
             )
         yield PagePassage(*(record[name] for name in (*texts, *numbers)))
 

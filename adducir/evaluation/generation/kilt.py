@@ -5,8 +5,8 @@ and ``ROUGE-L`` (:mod:`~adducir.evaluation.generation.kilt_rouge`) of the answer
 right answers; ``KILT-F1`` and ``KILT-ROUGE-L``: the same where R-precision is 1, else 0. An empty
 answer counts 0 in these four. The script stops where a prediction is missing; here it counts 0.
 
-Texts in Adducir's form name passages, not pages: of a passage that ``adducir corpora passages``
-made, ``4041-2``, the page is ``4041``.
+Texts in Adducir's form name passages, not pages: of a passage that ``adducir grounded-generation
+passages`` made, ``4041-2``, the page is ``4041``.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,1 @@
+"""Complementary evidence: which small set of passages answers a question together."""

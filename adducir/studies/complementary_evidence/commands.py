@@ -1,0 +1,305 @@
+"""``adducir complementary-evidence``."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from adducir.cli import evaluate_options as opts
+from adducir.cli import options
+from adducir.cli.effects import without
+from adducir.cli.hyperparameters import hyperparameters_of
+from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
+from adducir.cli.shards import ShardOptions
+from adducir.cli.shares import part_path, shares_of
+from adducir.core.errors import UsageError
+from adducir.core.standard_output import is_standard_output
+from adducir.selectors.selector import SELECTORS
+from adducir.studies.options import Lines, LinesInParts, Shares, counts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion
+    from adducir.datasets.evidence_sets.record import EvidenceQuestion
+    from adducir.indexes.pools import Pools
+
+    Rows = list[tuple[str, int]]
+
+Negatives = Annotated[int, option("False pairs of a question to train on.", min=0)]
+
+
+def hotpotqa(
+    sources: Annotated[
+        list[Path],
+        argument("HotpotQA's JSON, or the same objects one per line; plain or .gz.", "SOURCE"),
+        SOURCE,
+    ],
+    output: LinesInParts,
+    passages: Annotated[
+        int, option("Paragraphs of a question's pool.", min=1), without("own")
+    ] = 50,
+    own: Annotated[bool, option("No pool: each question's own paragraphs.")] = False,
+    gold: Annotated[
+        Literal["always", "found"],
+        option(
+            "found: the pool as BM25 makes it; always: with all true paragraphs, and without "
+            "questions that lack one."
+        ),
+    ] = "always",
+    paragraphs: Annotated[
+        list[str] | None,
+        option(
+            "More paragraphs to search, a corpus with titles and texts; repeatable.",
+            metavar="CORPUS",
+            shown="the questions' own",
+        ),
+        SOURCE,
+        without("own"),
+    ] = None,
+    k1: Annotated[float, option("BM25's term saturation."), without("own")] = 0.9,
+    b: Annotated[float, option("BM25's length weight."), without("own")] = 0.4,
+    negatives: Negatives = 8,
+    shares: Shares = None,
+    seed: Annotated[int, option("Decides parts and pairs.")] = 0,
+) -> None:
+    """Build pools of paragraphs for HotpotQA's questions.
+
+    The pools come from bigram BM25, as those of HotpotQA-50. Searched are the paragraphs of all
+    questions and those of --paragraphs. Prints how many true pairs are at hand and found: the upper
+    bound of any selection.
+
+    Examples:
+        adducir complementary-evidence hotpotqa hotpot_dev_fullwiki_v1.json -o test.jsonl.gz
+        adducir complementary-evidence hotpotqa hotpot_dev.json --gold found -o test.jsonl.gz
+    """
+    wanted = shares_of(shares)
+
+    from adducir.cli.console import note, show
+    from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
+    from adducir.datasets.evidence_sets.record_files import write_questions
+    from adducir.datasets.splitting import split
+    from adducir.indexes.models import BM25
+
+    read = (question for path in sources for question in read_hotpotqa(path))
+    made: Sequence[EvidenceQuestion]
+    if own:
+        made, rows = _own(read, gold, negatives, seed)
+    else:
+        # Paragraphs lie on disk, beside the output where it has a folder.
+        beside = output.parent.is_dir() and not is_standard_output(output)
+        made, rows = _pools(
+            read,
+            paragraphs or (),
+            output.parent if beside else None,
+            passages=passages,
+            gold=gold,
+            negatives=negatives,
+            model=BM25(k1=k1, b=b),
+            seed=seed,
+        )
+    places = {"": list(range(len(made)))}
+    if wanted is not None:
+        places = split(places[""], lambda place: made[place].id, wanted, seed)
+    for name, part in places.items():
+        path = part_path(output, name)
+        write_questions((made[place] for place in part), path)
+        note(f"wrote {path}: {len(part):,} questions")
+    show(counts_of([*rows, ("questions written", len(made))]))
+
+
+def _own(
+    read: "Iterable[HotpotQuestion]", gold: str, negatives: int, seed: int
+) -> "tuple[list[EvidenceQuestion], Rows]":
+    from adducir.datasets.evidence_sets.hotpotqa import own_passages
+    from adducir.datasets.evidence_sets.sampling import with_sets
+
+    whole = [with_sets(own_passages(one), negatives=negatives, seed=seed) for one in read]
+    if not whole:
+        raise UsageError("there is no question.")
+    found = [question for question in whole if not any(question.missing)]
+    rows = [
+        ("questions read", len(whole)),
+        ("  with all true paragraphs in their own", sum(bool(one.gold) for one in found)),
+    ]
+    return whole if gold == "found" else found, rows
+
+
+def _pools(
+    read: "Iterable[HotpotQuestion]", corpora: "Sequence[str]", folder: Path | None, **settings: Any
+) -> "tuple[Pools, Rows]":
+    from adducir.cli.console import open_progress
+    from adducir.datasets.evidence_sets.hotpotqa import paragraphs_of, paragraphs_of_corpus
+    from adducir.indexes.paragraphs import Paragraphs
+    from adducir.indexes.pools import bm25_pools
+
+    searched, light = Paragraphs(folder), []
+    for question in read:
+        searched.add(paragraphs_of([question]).items())
+        light.append(replace(question, context=()))
+    if not light:
+        raise UsageError("there is no question.")
+    for source in corpora:
+        searched.add(paragraphs_of_corpus(source))
+    with open_progress() as progress:
+        made = bm25_pools(light, searched, progress=progress, **settings)
+    return made, [
+        ("questions read", made.counts.questions),
+        ("paragraphs searched", len(searched)),
+        ("  questions with a true paragraph nowhere at hand", made.counts.unknown),
+        ("  questions whose true paragraphs BM25 found", made.counts.found),
+    ]
+
+
+def mnli12(
+    sources: Annotated[
+        list[Path], argument("MultiNLI: JSONL or tables with tabs; plain or .gz.", "SOURCE"), SOURCE
+    ],
+    output: LinesInParts,
+    min_words: Annotated[int, option("Words of a segment, at least.", min=1)] = 6,
+    negatives: Negatives = 8,
+    shares: Shares = None,
+    seed: Annotated[int, option("Decides parts, cuts, other premises, order and pairs.")] = 0,
+) -> None:
+    """Build MNLI-12 from MultiNLI.
+
+    The task is to find the two halves of what a premise entails. Each hypothesis is cut in two; a
+    question has the six halves of its premise's hypotheses and six of another's. Parts share no
+    premise. Prints what was left out, and why.
+
+    Examples:
+        adducir complementary-evidence mnli12 dev.jsonl -o mnli12.jsonl.gz
+        adducir complementary-evidence mnli12 dev.jsonl --shares 0.7,0.1,0.2 -o mnli12.jsonl.gz
+    """
+    wanted = shares_of(shares)
+
+    from adducir.cli.console import note, show
+    from adducir.datasets.evidence_sets.mnli import read_mnli
+    from adducir.datasets.evidence_sets.mnli12 import build_mnli12, group_premises, split_premises
+    from adducir.datasets.evidence_sets.record_files import write_questions
+
+    premises = group_premises((path, read_mnli(path)) for path in sources)
+    parts = {"": premises} if wanted is None else split_premises(premises, wanted, seed)
+    for name, part in parts.items():
+        made = build_mnli12(part, min_words=min_words, negatives=negatives, seed=seed)
+        path, dropped = part_path(output, name), made.dropped
+        write_questions(made.questions, path)
+        rows = [
+            ("pairs read", dropped.pairs),
+            ("  dropped: no agreed label", dropped.unlabelled),
+            (f"premises{f' in {name}' if name else ''}", dropped.premises),
+            ("  dropped: not one hypothesis of each label", dropped.incomplete),
+            ("  dropped: a hypothesis is too short to cut", dropped.short),
+            ("  dropped: a true half comes again", dropped.repeated),
+            ("questions", dropped.questions),
+        ]
+        show(counts_of(rows))
+        note(f"wrote {path}: {dropped.questions:,} questions")
+
+
+def select(
+    model: Annotated[
+        Path,
+        option(
+            "A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
+            "-m",
+            metavar="MODEL",
+        ),
+    ],
+    questions: Annotated[
+        list[Path],
+        option("Questions with their passages, JSONL; can be repeated.", "-q", metavar="FILE"),
+        SOURCE,
+    ],
+    output: Lines,
+    device: options.Device = "auto",
+    precision: options.PrecisionOption = "float32",
+    threads: options.Threads = None,
+    *,
+    shards: ShardOptions,
+    hyperparameters: Annotated[
+        dict[str, str], hyperparameters_of(SELECTORS, default="the model's")
+    ],
+) -> None:
+    """Select the set of passages that together answer a question.
+
+    Passages are encoded once a question; the set is found by beam search in the vector space. Where
+    nothing else is asked for, settings are those chosen on the recipe's validation questions. Work
+    that was killed resumes.
+
+    Examples:
+        adducir complementary-evidence select -m rerankers/evidence -q test.jsonl.gz -o sets.jsonl
+        adducir complementary-evidence select -m rerankers/drn -q test.jsonl --size 2 -o drn.jsonl
+    """
+    from adducir.cli.console import note, open_progress
+    from adducir.core.chunks import Chunking
+    from adducir.core.work import Local
+    from adducir.datasets.evidence_sets.record_files import questions_in
+    from adducir.datasets.evidence_sets.selected import write_selected
+    from adducir.models.machine import choose_device, using_threads
+    from adducir.selectors import selecting
+    from adducir.selectors.work import SelectionWork, selected_by_shards
+
+    asked = questions_in(questions)
+    with open_progress() as progress, using_threads(threads):
+        loaded = selecting.load_evidence_model(model, choose_device(device))
+        work = SelectionWork(
+            None if selecting.names_selector(model) else model,
+            asked,
+            selecting.changed(loaded.settings.selection, hyperparameters),
+            precision,
+            Local(loaded),
+            device,
+            threads,
+            shards.batch_tokens,
+        )
+        with selected_by_shards(work, Chunking(output, shards.execution()), progress) as chosen:
+            count = write_selected(chosen, output)
+    note(f"wrote {output}: sets for {count:,} questions")
+
+
+def sets(
+    files: Annotated[
+        list[Path],
+        argument(
+            "Chosen sets, JSONL with id and chosen; each file is a system, named after it.",
+            "CHOSEN",
+        ),
+    ],
+    questions: Annotated[
+        list[Path],
+        option("The questions with their gold sets, JSONL; can be repeated.", "-q", metavar="FILE"),
+        SOURCE,
+    ],
+    upper_bound: Annotated[
+        bool, option("Add what the best selection from each question's pool reaches.")
+    ] = False,
+    *,
+    testing: opts.Testing,
+    printing: opts.Printing,
+) -> None:
+    """Evaluate selected sets of passages against the gold sets.
+
+    EM (exact match), F1, and Cover (a whole gold set is among what was chosen), over all questions
+    that have a gold set; a question without a selected set counts 0 and is reported.
+
+    Examples:
+        adducir complementary-evidence sets a.jsonl b.jsonl -q test.jsonl.gz --baseline b
+        adducir complementary-evidence sets a.jsonl -q test.jsonl.gz --upper-bound --format latex
+    """
+    from adducir.cli.names import system_names
+    from adducir.evaluation.set_files import read_gold_sets, read_sets
+    from adducir.tables.sets import set_table
+
+    gold = read_gold_sets(questions)
+    chosen = {name: read_sets(path, gold) for path, name in system_names(files).items()}
+    table = set_table(
+        {"": [gold.scores(name, some) for name, some in chosen.items()]},
+        bounds={"": gold.bound(chosen.values())} if upper_bound else None,
+        testing=testing.arguments(),
+        layout=printing.layout(testing, files=opts.digests([*files, *questions])),
+    )
+    printing.show(table)
+
+
+COMMANDS = (hotpotqa, mnli12, select, sets)

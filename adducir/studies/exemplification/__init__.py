@@ -1,0 +1,1 @@
+"""Exemplification retrieval, after EGRET: which example fits a masked context."""

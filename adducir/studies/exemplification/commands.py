@@ -1,0 +1,275 @@
+"""``adducir exemplification``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import adducir
+from adducir.cli import evaluate_options as opts
+from adducir.cli import options
+from adducir.cli.choices import kind_of
+from adducir.cli.effects import with_any
+from adducir.cli.outputs import SOURCE
+from adducir.cli.parameters import argument, option
+from adducir.core.errors import UsageError
+from adducir.statistics.corrections import CORRECTIONS
+from adducir.statistics.tests import TESTS
+from adducir.studies.options import Drawing, Lines
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from adducir.datasets.spans.examples import Tally
+
+Texts = Annotated[
+    list[Path],
+    argument(
+        "Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
+        "SOURCE",
+    ),
+    SOURCE,
+]
+Form = Annotated[
+    Literal["auto", "eli5", "kilt", "nq", "qa", "book"],
+    option("What the sources are; auto: by beginning and name of each.", "--format"),
+]
+ContextWords = Annotated[
+    int, option("Keep sentences on each side until they have so many words.", min=0)
+]
+
+
+def examples(
+    sources: Texts,
+    output: Lines,
+    form: Form = "auto",
+    words: ContextWords = 256,
+    min_words: Annotated[int, option("Words of a unit beside its marker.", min=1)] = 1,
+    max_words: Annotated[int, option("A longer unit is a table or a list.", min=1)] = 256,
+    rules: Annotated[
+        Literal["strict", "paper"], option("The edges of units; paper: as EGRET's paper has them.")
+    ] = "strict",
+) -> None:
+    """Extract examples in context from answers and books.
+
+    Sentences that hold "for example" or "e.g.", and parenthesised clauses that open with them,
+    become masked spans. Prints how many there are, how long, and what was dropped and why.
+
+    Examples:
+        adducir exemplification examples eli5-train-kilt.jsonl -o eli5.jsonl.gz
+        adducir exemplification examples books/ --words 256 -o books.jsonl.gz
+    """
+    from collections import Counter
+
+    from adducir.cli.console import note, open_progress, show
+    from adducir.datasets.spans.examples import Tally, extract_examples
+    from adducir.datasets.spans.record import write_spans
+    from adducir.datasets.spans.texts import read_texts
+
+    tally, skipped = Tally(), Counter[str]()
+    with open_progress() as progress:
+        progress.start("Taking examples", None, "units")
+        texts = read_texts(sources, None if form == "auto" else form, skipped, progress)
+        found = extract_examples(
+            texts, tally, words=words, min_words=min_words, max_words=max_words, rules=rules
+        )
+        write_spans((span for span in found if progress.advance(1) is None), output)
+        progress.finish()
+    show(_report(tally, skipped))
+    note(f"wrote {output}")
+
+
+def _report(tally: "Tally", skipped: "Counter[str]") -> str:
+    """What was found, in the terms of the paper's Table 1, and what was not taken."""
+    from adducir.cli.console import columns
+
+    left, unit, right = tally.means()
+    counts = {
+        "examples": tally.spans,
+        "  different ones (candidates)": tally.candidates,
+        "  questions or books with one": tally.groups,
+        "answers or books read": tally.texts,
+    }
+    means = {"left context": left, "example": unit, "right context": right}
+    more = {f'{form} with "{marker}"': n for (form, marker), n in sorted(tally.kinds.items())}
+    more |= {f"dropped: {reason}": n for reason, n in sorted(tally.dropped.items())}
+    more |= {f"not read: {reason}": n for reason, n in sorted(skipped.items())}
+    rows = [(name, f"{count:,}") for name, count in counts.items()]
+    rows += [(f"mean words of {name}", f"{mean:.1f}") for name, mean in means.items()]
+    return "\n".join(columns([*rows, *((name, f"{count:,}") for name, count in more.items())]))
+
+
+def cloze(
+    sources: Texts,
+    output: Lines,
+    form: Form = "auto",
+    every: Annotated[int, option("Sentences from one mask to the next.", min=2)] = 10,
+    longest: Annotated[
+        int, option("Sentences of a mask, at most.", "--max-sentences", min=1, max=20)
+    ] = 1,
+    words: ContextWords = 256,
+    min_words: Annotated[int, option("Words of a mask.", min=1)] = 8,
+    max_words: Annotated[int, option("Words of a mask, for each of its sentences.", min=1)] = 60,
+) -> None:
+    """Mask sentences of texts to pretrain encoders on.
+
+    Sentences are masked evenly over each answer or book; what stands around them is the query.
+
+    Examples:
+        adducir exemplification cloze eli5-train-kilt.jsonl --every 5 -o cloze.jsonl.gz
+        adducir exemplification cloze novels/ --every 10 -o cloze.jsonl.gz
+    """
+    from adducir.cli.console import note, open_progress
+    from adducir.datasets.spans.cloze import mask_sentences
+    from adducir.datasets.spans.record import write_spans
+    from adducir.datasets.spans.texts import read_texts
+
+    with open_progress() as progress:
+        progress.start("Masking sentences", None, "masks")
+        found = mask_sentences(
+            read_texts(sources, None if form == "auto" else form, progress=progress),
+            every=every,
+            longest=longest,
+            words=words,
+            min_words=min_words,
+            max_words=max_words,
+        )
+        count = write_spans((span for span in found if progress.advance(1) is None), output)
+        progress.finish()
+    note(f"wrote {output}: {count:,} masks")
+
+
+def rouge(
+    runs: Annotated[
+        list[Path],
+        argument(
+            "Runs over masked spans, such as `literary-evidence retrieve` writes; each is a "
+            "system.",
+            "RUN",
+        ),
+        SOURCE,
+    ],
+    spans: Annotated[
+        list[Path],
+        option("The spans with their gold texts; can be repeated.", metavar="FILE"),
+        SOURCE,
+    ],
+    candidates: Annotated[
+        list[Path] | None,
+        option("Spans that are candidates only; can be repeated.", metavar="FILE"),
+        SOURCE,
+    ] = None,
+    depth: Annotated[int, option("Add the best and the mean of so many candidates.", min=1)] = 1,
+    stem: Annotated[bool, option("Compare Porter stems.")] = False,
+    without_gold: Annotated[
+        bool, option("Leave the gold candidate itself out of the runs.")
+    ] = False,
+    *,
+    testing: opts.Testing,
+    printing: opts.Printing,
+) -> None:
+    """Compare top-ranked candidates with the gold text by ROUGE-L.
+
+    A span that a run lacks counts 0 and is reported.
+
+    Examples:
+        adducir exemplification rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz
+        adducir exemplification rouge runs/egret.trec.gz --spans test.jsonl.gz --without-gold
+    """
+    from adducir.cli.names import system_names
+    from adducir.datasets.spans.record import read_spans
+    from adducir.evaluation.rouge import RougeL, rouge_of_run
+    from adducir.runs.read import read_run
+    from adducir.tables.sets import set_table
+
+    more = candidates or []
+    gold = [span for path in spans for span in read_spans(path)]
+    others = [span for path in more for span in read_spans(path)]
+    model = RougeL(stem=stem)
+    scores = [
+        rouge_of_run(
+            name, read_run(path), gold, others, depth=depth, without_gold=without_gold, rouge=model
+        )
+        for path, name in system_names(runs).items()
+    ]
+    layout = printing.layout(testing, files=opts.digests([*runs, *spans, *more]))
+    printing.show(set_table({"": scores}, testing=testing.arguments(), layout=layout))
+
+
+def agreement(
+    ratings: Annotated[
+        Path,
+        argument(
+            "A CSV file with the columns item, rater, system, and rating or rank or both.",
+            "RATINGS",
+        ),
+        SOURCE,
+    ],
+    level: Annotated[
+        Literal["nominal", "ordinal", "interval", "ratio"],
+        option("What ratings mean to Krippendorff's alpha."),
+    ] = "ordinal",
+    unigrams: Annotated[
+        bool, option("Ratings are texts that raters marked: measure the overlap of their words.")
+    ] = False,
+    mean_ranks: Annotated[
+        bool, option("Give equal ranks the mean of their places: 1, 1, 2 as 1.5, 1.5, 3.")
+    ] = False,
+    baseline: Annotated[
+        list[str] | None,
+        option(
+            "Test the means of all others against it, paired over items; repeatable.",
+            "-b",
+            metavar="SYSTEM",
+        ),
+    ] = None,
+    test: Annotated[
+        str | None, option("The paired test.", shown="t", **kind_of(TESTS)), with_any("baseline")
+    ] = None,
+    correction: Annotated[
+        str | None,
+        option("Correction of the p-values of each mean.", shown="holm", **kind_of(CORRECTIONS)),
+        with_any("baseline"),
+    ] = None,
+    alpha: Annotated[
+        float | None, option("Significance level (alpha).", shown="0.05"), with_any("baseline")
+    ] = None,
+    *,
+    drawing: Drawing,
+    printing: opts.Printing,
+) -> None:
+    """Inter-annotator agreement, and how raters rate and rank each system.
+
+    Krippendorff's alpha and Fleiss' kappa (of two raters Cohen's, too) with bootstrap intervals,
+    the rates at which all and none agree, mean ratings and mean ranks with t intervals over items.
+
+    Examples:
+        adducir exemplification agreement ratings.csv
+        adducir exemplification agreement ratings.csv --level interval --baseline c-REALM
+    """
+    if unigrams and level not in ("ordinal", "nominal"):
+        raise UsageError("--unigrams takes texts, which have no level but nominal.")
+
+    from adducir.core.files import file_digest
+    from adducir.evaluation.agreement.reading import read_ratings
+    from adducir.evaluation.agreement.systems import with_mean_ranks
+    from adducir.tables.agreement import Study, agreement_table
+
+    found = read_ratings(ratings)
+    if mean_ranks:
+        if not found.has("rank"):
+            raise UsageError(f"--mean-ranks has no effect without ranks in {ratings}.")
+        found = with_mean_ranks(found)
+    study = Study(
+        level="nominal" if unigrams else level,
+        unigrams=unigrams,
+        drawing=drawing.drawing(),
+        testing=options.given(baseline=baseline, test=test, correction=correction, alpha=alpha),
+        style=printing.style(),
+        provenance={
+            "adducir": adducir.__version__,
+            "ratings": {"path": str(ratings), "sha256": file_digest(ratings)},
+        },
+    )
+    printing.show(agreement_table(found, study))
+
+
+COMMANDS = (examples, cloze, rouge, agreement)

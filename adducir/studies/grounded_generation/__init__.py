@@ -1,0 +1,1 @@
+"""Grounded generation, after Hindsight: texts that are generated from retrieved passages."""

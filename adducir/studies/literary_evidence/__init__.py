@@ -1,0 +1,1 @@
+"""Literary evidence retrieval, after RELiC: which passage of a book a critic quotes."""
