@@ -33,7 +33,7 @@ def bytes_each(few, many, count):
         ("pools", 2000, 16_000, 3000, 2000),
         ("late", 2000, 8000, 8000, None),
         ("selection", 1000, 8000, 2000, None),
-        ("complementary-evidence", "sets", 1000, 8000, 4000, None),
+        ("sets", 1000, 8000, 4000, None),
         ("flat", 25_000, 100_000, 2200, None),
     ],
 )

@@ -16,6 +16,7 @@ from adducir.core.errors import UsageError
         ("input.uic0301.gz", "input.uic0301"),
         ("bm25.TXT", "bm25"),
         ("a.run", "a"),
+        ("ratings/a.tsv", "a"),
         (".trec.gz", ".trec"),
         ("bm25", "bm25"),
     ],

@@ -204,17 +204,31 @@ def test_the_command(path, tmp_path, capsys, monkeypatch):
     assert main([*ASK, str(tmp_path / "none.txt"), "storm", "-m", "bm25"]) == 3
 
 
-def test_a_folder_of_books_is_searched_together(path, tmp_path, capsys, monkeypatch):
+def test_several_books_and_folders_are_books_and_no_prompts(path, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "fog.txt").write_text("The fog hid the quay. A gull cried. Nobody came.")
-    (tmp_path / "notes.pdf").write_text("Notes")
-    words = [*ASK, ".", "fog by the quay", "-m", "bm25", "--sentences", "1"]
-    assert main(words) == 0
-    shown = capsys.readouterr()
-    assert "10 passages" in shown.out
-    assert "fog · 0%" in shown.out
-    assert "notes.pdf" in shown.err
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "fog.txt").write_text("The fog hid the quay. A gull cried. Nobody came.")
+    (tmp_path / "more" / "notes.pdf").write_text("Notes")
+    by_words = ["-m", "bm25", "--sentences", "1"]
+    for books in (["cats.txt", "more/fog.txt"], ["cats.txt", "more"]):
+        assert main([*ASK, *books, "fog by the quay", *by_words]) == 0
+        shown = capsys.readouterr()
+        assert shown.out.count("“") == 1
+        assert "10 passages" in shown.out
+        assert "fog · 0%" in shown.out
+        assert ("notes.pdf" in shown.err) == (books[-1] == "more")
 
 
-def test_a_second_book_is_not_taken_for_a_prompt(path):
-    assert main([*ASK, str(path), "fog.txt", "the storm"]) == 2
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cats.txt", "fog.txt"],
+        ["cats.txt", "none.txt", "the storm"],
+        ["cats.txt", "the storm", "fog.txt"],
+    ],
+)
+def test_what_may_be_a_book_is_not_taken_for_a_prompt(words, path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fog.txt").write_text("The fog hid the quay.")
+    monkeypatch.setattr(DualEncoder, "load", lambda *_: pytest.fail("an encoder was opened"))
+    assert main([*ASK, *words]) == 2

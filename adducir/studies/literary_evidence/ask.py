@@ -1,7 +1,9 @@
 """``adducir literary-evidence ask``."""
 
+import os
 import re
 import sys
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,8 +25,9 @@ def ask(
     book: Annotated[
         Path,
         argument(
-            "A plain-text book, such as one of Project Gutenberg's, or a folder of .txt files.",
-            "BOOK",
+            "A plain-text book, such as one of Project Gutenberg's, or a folder of .txt files; "
+            "more may follow.",
+            "BOOK...",
         ),
     ],
     prompts: Annotated[
@@ -66,14 +69,17 @@ def ask(
         adducir literary-evidence ask emma.txt 'Emma is ashamed of how she treated Miss Bates'
         adducir literary-evidence ask emma.txt 'a walk in the rain' vanity --sentences 1 --top 10
     """
+    count = sum(1 for _ in takewhile(os.path.exists, prompts))
+    paths, prompts = [book, *map(Path, prompts[:count])], prompts[count:]
+    if not prompts:
+        what = "there is no prompt: every argument is a file or folder here."
+        raise UsageError(what, hint="Put the prompt last, in quotation marks.")
     for prompt in prompts:
         if not prompt.strip():
             raise UsageError("a prompt is empty.")
-        if prompt.endswith(".txt"):
-            raise UsageError(
-                f"{prompt} follows the book and does not read as a prompt.",
-                hint="To search several books, name their folder.",
-            )
+        if os.path.exists(prompt) or prompt.endswith((".txt", ".md")):  # noqa: PTH110 - any text
+            what = f"{prompt!r} looks like a book, and follows a prompt or is not here."
+            raise UsageError(what, hint="Name the books before the prompts.")
 
     from rich.console import Console
     from rich.padding import Padding
@@ -87,7 +93,7 @@ def ask(
     from adducir.models.sources import MINILM_INSTALL, model_source
 
     with open_progress() as progress:
-        books = [open_book(path) for path in text_files([book], progress)]
+        books = [open_book(path) for path in text_files(paths, progress)]
         if model is None:
             model = [BOTH]
             try:
