@@ -65,8 +65,8 @@ ARTIFACTS = [
     Artifact(
         "vectors",
         "out/kept",
-        (f"ask books/book0.txt basket -m models/bert --keep out/kept {_T1}",),
-        (f"ask books/book0.txt basket -m models/bert --keep out/kept {_T1}",),
+        ("literary-evidence ask books/book0.txt basket -m models/bert --keep out/kept",),
+        ("literary-evidence ask books/book0.txt basket -m models/bert --keep out/kept",),
     ),
     Artifact(
         "kept-scores",
@@ -95,14 +95,16 @@ ARTIFACTS = [
         "complementary",
         "rerankers/ours",
         (f"train rerankers/ours.yaml {_T1}",),
-        (f"select --model rerankers/ours --questions test.jsonl -o out/c.jsonl {_T1}",),
+        (f"complementary-evidence select --model rerankers/ours "
+         f"--questions test.jsonl -o out/c.jsonl {_T1}",),
         ("out/c.jsonl",),
     ),
     Artifact(
         "drn",
         "rerankers/drn",
         (f"train rerankers/drn.yaml {_T1}",),
-        (f"select --model rerankers/drn --questions test.jsonl -o out/c.jsonl {_T1}",),
+        (f"complementary-evidence select --model rerankers/drn "
+         f"--questions test.jsonl -o out/c.jsonl {_T1}",),
         ("out/c.jsonl",),
     ),
     Artifact(
