@@ -13,10 +13,9 @@ from adducir.core.artifacts import Manifest
 from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentStore
-from adducir.indexes.feedback.method import FeedbackMethod
+from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights, checked_fields
-from adducir.indexes.models.bm25 import BM25
-from adducir.indexes.models.model import Model
+from adducir.indexes.models import BM25, Model
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""

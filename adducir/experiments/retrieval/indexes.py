@@ -27,7 +27,7 @@ from adducir.experiments.sections import Name
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.builders import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
-from adducir.indexes.languages.lucene import PRETOKENIZED
+from adducir.indexes.languages import PRETOKENIZED
 from adducir.indexes.lucene_builder import IndexSettings, settled
 from adducir.indexes.models import MODELS
 from adducir.indexes.search import Search as Found

@@ -19,7 +19,7 @@ from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.vectors import DOCNOS
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.builder import DETAILS, INDEX, KIND
-from adducir.indexes.feedback.method import FeedbackMethod
+from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Hits, Index, Query, check_depth
 from adducir.models.machine import choose_device, using_threads
 
