@@ -26,7 +26,7 @@ from typing import Any
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.files import file_digest
-from adducir.core.fingerprint import plain
+from adducir.core.fingerprint import is_known, plain
 from adducir.core.locks import holder_of, locked, locked_if_free
 from adducir.core.manifest import (
     MANIFEST,
@@ -39,7 +39,6 @@ from adducir.core.manifest import (
 from adducir.core.progress import SILENT, Progress
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes
-from adducir.core.unread import known
 from adducir.core.verified import CHANGED, READERS, changes, missized
 from adducir.core.writable import give_default_rights, keep_rights, refuse_unwritable
 from adducir.version import __version__
@@ -59,6 +58,10 @@ __all__ = [
 
 RESULTS = "results"
 """The kind of a folder of tables and other files that belong together."""
+
+MISSING = "it is missing"
+UNKNOWN = "whether it is up to date is unknown"
+OUT_OF_DATE = "out of date: different"
 
 Make = Callable[[Path], Mapping[str, Any]]
 
@@ -161,12 +164,44 @@ def build(
 
 
 def is_current(path: Path, fingerprint: str) -> bool:
-    """Whether ``path`` holds the artifact with this fingerprint, undamaged.
+    """Whether ``path`` holds the artifact with this fingerprint, undamaged."""
+    return _current(path, fingerprint) is not None
+
+
+def out_of_date(
+    path: Path, kind: str, recipe: Callable[[], Mapping[str, Any]], fingerprint: str
+) -> str | None:
+    """Why an artifact has to be built; None if the one with this fingerprint is there, undamaged.
+
+    Args:
+        recipe: Gives its recipe, which is compared with that of the artifact that is there.
 
     Raises:
-        NotRead: There is one, and in a dry run the fingerprint is not known.
+        ArtifactError: Something else stands there, which is not replaced.
     """
-    return _current(path, fingerprint) is not None
+    if is_absent(path):
+        return MISSING
+    if not is_known(fingerprint):
+        return UNKNOWN
+    manifest = read_manifest(path)
+    if manifest.fingerprint == fingerprint:
+        damaged = next(iter(changes(path, manifest).items()), None)
+        return damaged and f"it is damaged ({': '.join(damaged)})"
+    refuse_other_kind(path, manifest, kind)
+    wanted = plain(recipe())
+    changed = [key for key in wanted if manifest.recipe.get(key) != wanted[key]]
+    settings = ", ".join(changed).replace("_", " ") or "inputs, or another version of Adducir"
+    return f"{OUT_OF_DATE} {settings}"
+
+
+def is_absent(path: Path) -> bool:
+    """Whether there is nothing, or an empty folder; another process may be at work there."""
+    try:
+        return next(path.iterdir(), None) is None
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        return False
 
 
 def verify(path: Path) -> list[str]:
@@ -317,13 +352,13 @@ def _current(path: Path, wanted: str) -> Manifest | None:
         manifest = read_manifest(path)
     except ArtifactError:
         return None
-    is_right = manifest.fingerprint == known(wanted) and not changes(path, manifest)
+    is_right = manifest.fingerprint == wanted and not changes(path, manifest)
     return manifest if is_right else None
 
 
 def _refuse_to_replace(target: Path, kind: str, wanted: str, progress: Progress) -> None:
     """Refuse what is not an older artifact of the same kind, or nothing; note what is damaged."""
-    if _is_empty(target):
+    if is_absent(target):
         return
     elsewhere = "Choose another place, or move away what is there."
     if not target.is_dir():
@@ -425,8 +460,3 @@ def _force_to_disk(folder: Path) -> None:
 
 def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), "adducir": __version__}
-
-
-def _is_empty(path: Path) -> bool:
-    """Whether nothing stands there, or an empty folder."""
-    return not os.path.lexists(path) or (path.is_dir() and next(path.iterdir(), None) is None)

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from adducir.core.errors import AdducirError, ArtifactError
 from adducir.core.files import file_digest
+from adducir.core.fingerprint import unread_digest
 from adducir.core.folders import cache_folder
 from adducir.core.manifest import MANIFEST, FileEntry, Manifest, read_manifest
 from adducir.core.system_errors import reading_error
-from adducir.core.unread import is_small, reads_all, stand_in
+from adducir.core.unread import reads
 
 VERIFY_VARIABLE = "ADDUCIR_VERIFY"
 """Set to 1, it makes every process read every file of what it opens; ``--verify`` sets it."""
@@ -114,15 +115,12 @@ def source_digest(path: Path) -> str:
 
 
 def source_digests(paths: Sequence[Path]) -> list[str]:
-    """The SHA-256 of each file of one source, in hexadecimal.
+    """The SHA-256 of each file of one source, in hexadecimal; raises InputError without one.
 
-    In a dry run it is a stand-in for a large file that no earlier run has read as it is now.
-
-    Raises:
-        InputError: A file is missing or cannot be read.
+    It is not known in a dry run, of a large file that no earlier run has read as it is now.
     """
     found = _digests(paths)
-    return [digest or stand_in(path) for path, digest in zip(paths, found, strict=True)]
+    return [digest or unread_digest(path) for path, digest in zip(paths, found, strict=True)]
 
 
 def _digests(paths: Sequence[Path]) -> list[str | None]:
@@ -137,7 +135,7 @@ def _digests(paths: Sequence[Path]) -> list[str | None]:
         if isinstance(known, list) and known[:-1] == stamp:
             found[number] = str(known[-1])
     unread = [number for number, digest in enumerate(found) if digest is None]
-    if not unread or not (reads_all() or is_small(*(places[number] for number in unread))):
+    if not unread or not reads(*(places[number] for number in unread)):
         return found
     with ThreadPoolExecutor(READERS) as readers:
         read = readers.map(file_digest, [places[number] for number in unread])

@@ -7,14 +7,14 @@ on the process that makes it.
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from adducir.core.errors import AdducirError, InputError, MachineError, UsageError
+from adducir.core.errors import AdducirError, ArtifactError, InputError, MachineError, UsageError
 from adducir.core.executors import Processes
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import Silent
-from adducir.experiments.context import Context, Resources
+from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan
 from adducir.experiments.step import Step
 
@@ -26,26 +26,23 @@ def make_steps(
 ) -> None:
     """Make steps of a plan, each after those that it is made from.
 
-    Args:
-        plan: The plan.
-        needed: The steps, from :meth:`.Plan.prepare`.
-        context: How they are made.
-        jobs: How many processes make them.
-        plan_again: :func:`adducir.experiments.experiment.plan_experiment`, for other processes.
-
-    Raises:
-        UsageError: There are no jobs.
-        AdducirError: A step fails; steps that are being made then are made to their end, others
-            are not begun.
+    When a step fails, those that are being made are made to their end, and no others are begun.
     """
     if jobs < 1:
         raise UsageError(f"--jobs is {jobs}; it must be 1 or more.")
     groups = _groups(needed)
     if min(jobs, len(groups)) < 2:
         for step in needed:
-            step.make(context)
+            _make_one(step, context)
         return
-    request = _Request.of(plan, context)
+    bare = Context(context.threads, context.device, context.batch_tokens, context.execution)
+    request = _Request(
+        plan.path.absolute(),
+        plan.overrides,
+        plan.folder,
+        replace(bare, rebuild=plan.rebuild),
+        _identity(plan),
+    )
     undone, running = set(needed), dict[Future[list[str]], list[Step]]()
     progress = context.progress
     progress.start("making", len(needed), "steps")
@@ -101,20 +98,8 @@ class _Request:
     path: Path
     overrides: tuple[str, ...]
     folder: Path
-    rebuild: bool
-    resources: Resources
+    context: Context
     identity: str
-
-    @classmethod
-    def of(cls, plan: Plan, context: Context) -> "_Request":
-        return cls(
-            plan.path.absolute(),
-            plan.overrides,
-            plan.folder,
-            plan.rebuild,
-            Resources(**{one.name: getattr(context, one.name) for one in fields(Resources)}),
-            _identity(plan),
-        )
 
 
 def _identity(plan: Plan) -> str:
@@ -140,18 +125,31 @@ def _make(request: _Request, plan_again: PlanAgain, paths: Sequence[str]) -> lis
     """In another process: make the steps of these paths; returns what is to be reported."""
     global _planned
     if _planned is None:
+        given = request.context
         plan = plan_again(
-            request.path, request.overrides, rebuild=request.rebuild, folder=request.folder
+            request.path, request.overrides, rebuild=given.rebuild, folder=request.folder
         )
         if _identity(plan) != request.identity:
             raise InputError("the experiment file was changed meanwhile.", path=request.path)
         notes = _Notes()
-        context = Context(
-            **vars(request.resources), shown=plan.shown, rebuild=request.rebuild, progress=notes
-        )
+        context = replace(given, shown=plan.shown, progress=notes, steps=plan.steps)
         _planned = {str(step.path): step for step in plan.steps}, context, notes
     steps, context, notes = _planned
     notes.lines.clear()
     for path in paths:
-        steps[path].make(context)
+        _make_one(steps[path], context)
     return list(notes.lines)
+
+
+def _make_one(step: Step, context: Context) -> None:
+    """Make a step, from the inputs whose fingerprints its own covers."""
+    for one in step.inputs:
+        why = one.why()
+        if why is not None:
+            raise ArtifactError(
+                f"this is not what was planned ({why}): its data have changed since, or another "
+                "experiment has made its own here.",
+                path=one.path,
+                hint="Run this again; give what two experiments make differently different names.",
+            )
+    step.make(context)

@@ -1,101 +1,36 @@
 """A planned experiment: the steps to its tables, and which of them are to be made."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
 
-from adducir.core.artifacts import clear_up_if_free
+from adducir.core.artifacts import MISSING, UNKNOWN, clear_up_if_free
+from adducir.core.fingerprint import is_known, unread_file
 from adducir.core.progress import Progress
 from adducir.core.recipe import Recipe
 from adducir.core.unread import NotRead, Unread, leaving_unread
 from adducir.experiments.code import require_consent
-from adducir.experiments.errors import Needs, note
-from adducir.experiments.sections import ComparisonRecipe
-from adducir.experiments.step import MISSING, REBUILD, UNREAD, Step, Unknown
-from adducir.statistics.corrections import for_equivalence
-from adducir.tables.table import ResultTable
+from adducir.experiments.planner import Needs, note
+from adducir.experiments.step import Step
+from adducir.experiments.study import Study
 
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A table of a study, and where it goes.
-
-    Attributes:
-        table: The table.
-        name: What it is of, where a study has several tables that are printed.
-        folder: The folder below the study's results.
-        file: The name of its files.
-        each: The name of a CSV with the values of every query; None for no such file.
-        is_printed: Whether it is printed, beside being written.
-    """
-
-    table: ResultTable
-    name: str = ""
-    folder: str = ""
-    file: str = "table"
-    each: str | None = None
-    is_printed: bool = True
-
-
-class Study(ABC):
-    """A task whose data are opened: what it makes, and the tables that show it.
-
-    Attributes:
-        tables: How many tables are printed.
-        makes: What its last steps make, for notes: "runs".
-    """
-
-    tables: int = 1
-    makes: ClassVar[str]
-
-    @abstractmethod
-    def goals(self) -> Sequence[Step]:
-        """The steps whose artifacts are evaluated, each after those that it is made from."""
-
-    def others(self) -> Sequence[Step]:
-        """Steps that the plan lists even where no goal needs them."""
-        return ()
-
-    def warnings(self) -> Iterator[tuple[str, str]]:
-        """The plan's lines behind those of the steps, a verb and what it is done to."""
-        yield from ()
-
-    @abstractmethod
-    def findings(self, context: "Context") -> Sequence[Finding]:
-        """The tables; all goals are made."""
+REBUILD = "everything is built again"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment, checked and opened, and the steps to its tables.
-
-    Attributes:
-        path: The experiment file.
-        folder: The study's folder.
-        recipe: What the file says, overrides applied.
-        overrides: The overrides.
-        study: Its task's data, opened.
-        needs: What is needed and not built here.
-        goals: The steps whose artifacts are evaluated.
-        rebuild: Whether all is made anew, even what is there.
-        unread: The large files that a dry run left unread; None for a plan that can be run.
-    """
+    """An experiment, checked and opened, and the steps to its tables."""
 
     path: Path
-    folder: Path
-    recipe: Recipe
+    folder: Path  # the study's
+    recipe: Recipe  # what the file says, overrides applied
     overrides: tuple[str, ...]
     study: Study
     needs: Needs
-    goals: tuple[Step, ...]
+    goals: tuple[Step, ...]  # the steps whose artifacts are evaluated
     rebuild: bool = False
-    unread: Unread | None = None
+    unread: Unread | None = None  # None for a plan that can be run
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -136,11 +71,10 @@ class Plan:
             return {step: self._why(step) for step in self.steps}
 
     def _why(self, step: Step) -> str | None:
-        try:
-            why = step.why()
-        except NotRead as error:
-            of = self.shown(error.path) if error.path is not None else "its data"
-            return f"{UNREAD} {of} is read"
+        why = step.why()
+        if why == UNKNOWN:
+            file = unread_file(step.fingerprint)
+            return f"{UNKNOWN} until {self.shown(file) if file else 'its data'} is read"
         return REBUILD if self.rebuild and step.kept == "keep" and why != MISSING else why
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
@@ -186,40 +120,17 @@ class Plan:
         """What a dry run lacks or has left unread, a line each."""
         lines = self.needs.lines()
         unread = self.unread.files if self.unread is not None else ()
-        notes = [note(NotRead(path)).rstrip(".") for path in unread]
+        notes = [note(NotRead.of(path)).rstrip(".") for path in unread]
         return [*lines, *(one for one in notes if not any(one in line for line in lines))]
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         needed = set(self.needed(self.state))
-        is_known = not any(isinstance(step, Unknown) for step in self.steps)
+        known = all(is_known(step.fingerprint) for step in self.steps)
         for step in sorted(self.steps, key=lambda one: one.stage):
             why = self.state[step]
             verb, reason = (step.kept, None) if why is None else (step.verb, why)
-            if why is not None and is_known and step not in needed:
+            if why is not None and known and step not in needed:
                 verb, reason = "skip", f"every {self.study.makes[:-1]} that needs it is there"
             yield from step.lines(verb, reason, self.shown)
         yield from self.study.warnings()
         yield "write", f"{self.shown(self.output)}/"
-
-
-def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
-    """The plan's lines of a comparison."""
-    if comparison is None:
-        return
-    over = "over each table" if comparison.family == "table" else "over each measure"
-    test, correction = comparison.test_and_correction
-    if comparison.differences:
-        all_pairs = comparison.family == "pairs"
-        whom = "all pairs" if all_pairs else f"against {', '.join(comparison.baselines)}"
-        level = f"alpha {comparison.alpha:g}"
-        yield "test", f"differences, {whom}: {test}, {correction} {over}, {level}"
-    if comparison.equivalence is not None:
-        whom = "the best (exploratory)" if comparison.against == "best" else comparison.against
-        claim = "not worse than" if comparison.non_inferiority else "equivalence with"
-        by = "by" if comparison.non_inferiority else "within"
-        how = f"{for_equivalence(correction)} {over}"
-        yield "test", f"{claim} {whom} {by} {comparison.equivalence:g}: {how}"
-    if comparison.best == "set":
-        level = f"level {100 * (1 - comparison.alpha):g}%"
-        how = f"model confidence set of each measure, {level}"
-        yield "test", f"systems that may be the best: {how}"

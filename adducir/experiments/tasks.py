@@ -7,9 +7,9 @@ from adducir.core.config import Document
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.experiments.plan import Study
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
+from adducir.experiments.study import Study
 
 DEFAULT = "retrieval"
 _RENAMED = {"ranks": "known-item", "evidence-sets": "evidence-sets"}

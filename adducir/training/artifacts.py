@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import Manifest, build, read_manifest
 from adducir.core.checking import checked
-from adducir.core.errors import MachineError, UsageError
+from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
 from adducir.models.artifacts import build_by_parts
@@ -66,8 +66,13 @@ def train_model(
         InputError: The data or the base cannot be read, or do not fit the recipe.
         UsageError: The loss does not bear gradient accumulation, or a process lacks a GPU.
         MachineError: The other processes cannot be reached, or one of them stopped.
-        ArtifactError: ``output`` holds something that is not ours to replace.
+        ArtifactError: ``output`` holds something that is not ours to replace, or the base is
+            not trained as its recipe says.
     """
+    if plan.before is not None and not plan.before[0].is_current(plan.before[1]):
+        raise ArtifactError(
+            "the base is not trained as its recipe says: train it first.", path=plan.before[1]
+        )
     here = device_here(choose_device(device))
     with joined(here) as processes:
         _refuse_others(plan, processes)

@@ -17,7 +17,7 @@ from adducir.core.executors import Execution
 from adducir.core.files import file_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.evaluation.evaluator import evaluate
-from adducir.experiments.context import Resources
+from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.outcome import Outcome
 from adducir.runs.fuse import fuse
@@ -422,9 +422,9 @@ def test_a_dry_run_warns_of_given_runs_that_lack_judged_topics(tmp_path: Path) -
     "wrong",
     [
         lambda: {"jobs": 0},
-        lambda: {"resources": Resources(threads=0)},
-        lambda: {"resources": Resources(batch_tokens=-5)},
-        lambda: {"resources": Resources(execution=Execution(workers=0))},
+        lambda: {"context": Context(threads=0)},
+        lambda: {"context": Context(batch_tokens=-5)},
+        lambda: {"context": Context(execution=Execution(workers=0))},
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(given: Study, wrong: Callable[[], dict]) -> None:

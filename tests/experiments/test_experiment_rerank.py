@@ -11,7 +11,7 @@ import pytest
 from adducir.core.config import load, validate
 from adducir.core.errors import InputError
 from adducir.core.progress import Silent
-from adducir.experiments.context import Resources
+from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems.rerank import Rerank
@@ -109,7 +109,7 @@ def run(study, *changes, **options):
     plan = planned(study, *changes, **options)
     return (
         plan.lines(),
-        run_experiment(plan, resources=Resources(threads=1), progress=progress),
+        run_experiment(plan, context=Context(threads=1), progress=progress),
         progress,
     )
 

@@ -1,6 +1,6 @@
 """Runs that systems answer with, and what their metadata records."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
 from adducir.corpora.topics import Topics
-from adducir.experiments.context import Context
 from adducir.experiments.step import Step
 from adducir.runs.metadata import read_metadata
 from adducir.runs.run import Run
 
 
-class Answer(Step):
+class Answer(Step, ABC):
     """The run of a system on a topic set.
 
     Attributes:
@@ -29,15 +28,6 @@ class Answer(Step):
     system: str
     topic_set: str
     is_given: ClassVar[bool] = False
-
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """Of all that determines the rankings.
-
-        Raises:
-            Waiting: What it is made from is not there yet.
-        """
 
     @abstractmethod
     def read(self) -> Run:
@@ -72,12 +62,7 @@ class GivenRun(Answer):
     def why(self) -> None:
         """It is there."""
 
-    def make(self, context: Context) -> None:
-        """Never called: it is there."""
-        raise NotImplementedError
-
     def read(self) -> Run:
-        """The run."""
         return self.run
 
 

@@ -6,9 +6,8 @@ Every check gives an error for its place and goes on, so that one message can ho
 from collections.abc import Iterator
 
 from adducir.core.recipe import ErrorDetail
-from adducir.experiments.names import Names
 from adducir.experiments.retrieval.study import Entries
-from adducir.experiments.sections import on_disk
+from adducir.experiments.sections import Names, on_disk
 
 
 def inconsistencies(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
@@ -20,13 +19,7 @@ def inconsistencies(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
     """
     for name, index in recipe.indexes.items():
         yield from names.check(("indexes", name, "corpus"), "corpora", index.corpus)
-    yield from _table(recipe, names)
     yield from clashing_files(recipe)
-
-
-def _table(recipe: Entries, names: Names) -> Iterator[ErrorDetail]:
-    for name in recipe.table.system_names:
-        yield from names.check(("table", "system_names", name), "systems", name)
 
 
 def clashing_files(recipe: Entries) -> Iterator[ErrorDetail]:

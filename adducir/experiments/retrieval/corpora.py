@@ -10,9 +10,9 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
-from adducir.experiments.linked import Linked
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.sections import Linked
 
 
 class CorpusRecipe(Linked):

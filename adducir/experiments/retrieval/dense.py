@@ -1,7 +1,7 @@
 """Dense indexes of an experiment file: ``engine: dense``, vectors of documents in FAISS."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,9 +9,9 @@ from pydantic import ConfigDict, model_validator
 
 from adducir.core.artifacts import Manifest
 from adducir.core.errors import ArtifactError, InputError
+from adducir.core.fingerprint import UNREAD
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import hyperparameters
-from adducir.core.unread import NotRead
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.encoders.sources import EncoderSource, encoder_source
@@ -22,7 +22,7 @@ from adducir.experiments.retrieval.indexes import IndexRecipe
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.trained import is_recipe, open_recipe
-from adducir.experiments.step import ModelStep, Waiting
+from adducir.experiments.step import ModelStep
 from adducir.indexes.dense.builder import KIND, Running, build_dense_index, dense_identity
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.searching import search_topics_dense
@@ -97,21 +97,19 @@ class _Encoder:
         self, name: str, folder: Path, plan: EncoderPlan | None = None, path: Path | None = None
     ) -> None:
         self.name, self.folder, self.plan, self.path = name, folder, plan, path
-        if plan is None:
-            self.source.identity()
+        _ = self.identity  # its errors belong to this entry
 
     @property
     def source(self) -> EncoderSource:
-        """The encoder.
-
-        Raises:
-            Waiting: It is to be trained.
-        """
-        if self.plan is not None and self.path is not None:
-            if not self.plan.is_current(self.path):
-                raise Waiting("what it is made from is to be made")
+        """The encoder, which must be there."""
+        if self.path is not None:
             return encoder_source(str(self.path))
         return encoder_source(expanded(self.name), self.folder)
+
+    @property
+    def identity(self) -> str:
+        """The fingerprint of the encoder, which may still have to be trained."""
+        return self.source.identity() if self.plan is None else self.plan.fingerprint
 
 
 def _open_encoder(name: str, folder: Path, seed: int | None) -> _Encoder:
@@ -147,40 +145,30 @@ class DenseStep(IndexStep):
     ) -> None:
         self.name, self.path, self.source = name, path, source
         self.place = ("indexes", name)
-        self.corpus, self.recipe, self.encoder = corpus.corpus, recipe, encoder
+        self.corpus, self.entry, self.encoder = corpus.corpus, recipe, encoder
         self.inputs = [*corpus.steps, *trained]
         self.reads = [*corpus.reads, self.place]
 
     @property
     def fingerprint(self) -> str:
+        if not self.fields:
+            return UNREAD
         return dense_identity(
             self.corpus,
-            self.encoder.source,
-            self.recipe.dense_settings,
+            self.encoder.identity,
+            self.entry.dense_settings,
             self.fields,
-            self.recipe.precision,
+            self.entry.precision,
         )
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
-        try:
-            return self.recipe.fields or tuple(self.corpus.default_fields)
-        except NotRead:
-            if not self.path.is_dir():
-                raise
-            return self.fields_as_built()
+        return self.entry.fields or self.default_fields()
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        settings = self.recipe.dense_settings.recipe()
-        precision = self.recipe.precision
+        settings, precision = self.entry.dense_settings.recipe(), self.entry.precision
         return {"fields": list(self.fields), **settings, "precision": precision}
-
-    def why(self) -> str | None:
-        try:
-            return super().why()
-        except Waiting as waiting:
-            return waiting.on
 
     def search_settings(self, ranker: Ranker) -> dict[str, Any]:
         """Nothing beside the index: its encoder is the model."""
@@ -199,13 +187,13 @@ class DenseStep(IndexStep):
             self.corpus,
             self.path,
             self.encoder.source,
-            self.recipe.dense_settings,
-            fields=self.recipe.fields,
+            self.entry.dense_settings,
+            fields=self.entry.fields,
             running=Running(
                 context.device,
                 context.threads,
                 context.batch_tokens,
-                precision=self.recipe.precision,
+                precision=self.entry.precision,
                 execution=context.execution,
             ),
             rebuild=context.rebuild,

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from adducir.core.artifacts import is_current
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus
@@ -17,14 +16,14 @@ from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings
 from adducir.deepct.training import DeepCTPlan
-from adducir.deepct.weighting import predict_corpus_weights, weights_fingerprint
+from adducir.deepct.weighting import KIND, predict_corpus_weights, weights_fingerprint
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.corpora import CorpusRecipe
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.trained import is_recipe, open_recipe
 from adducir.experiments.sections import Name, file_name
-from adducir.experiments.step import MISSING, ModelStep, Step
+from adducir.experiments.step import FolderStep, ModelStep
 from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource
 
@@ -127,10 +126,11 @@ def _open_model(name: str, folder: Path, seed: int | None, progress: Progress) -
 
 
 @dataclass(frozen=True, eq=False)
-class WeightsStep(Step):
+class WeightsStep(FolderStep):
     """The weights of the words of a corpus."""
 
-    recipe: ExpandedRecipe
+    kind = KIND
+    entry: ExpandedRecipe
     base: Corpus
     corpus: ExpandedCorpus
     model: Path
@@ -147,10 +147,12 @@ class WeightsStep(Step):
         """The weights, and what predicts them."""
         return f"{shown(self.path)} by {shown(self.model)}"
 
-    def why(self) -> str | None:
-        if is_current(self.path, self.corpus.weights_fingerprint):
-            return None
-        return "those that are there are other weights" if self.path.exists() else MISSING
+    @property
+    def fingerprint(self) -> str:
+        return self.corpus.weights_fingerprint
+
+    def recipe(self) -> Mapping[str, Any]:
+        return {"precision": self.entry.precision}
 
     def make(self, context: Context) -> None:
         """Predict them."""
@@ -161,7 +163,7 @@ class WeightsStep(Step):
             device=context.device,
             threads=context.threads,
             tokens=context.batch_tokens,
-            precision=self.recipe.precision,
+            precision=self.entry.precision,
             rebuild=context.rebuild,
             execution=context.execution,
             progress=context.progress,

@@ -6,15 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from adducir.core.artifacts import Manifest, read_manifest, refuse_other_kind
+from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
 from adducir.core.errors import ArtifactError
-from adducir.core.unread import known
-from adducir.core.verified import changes
+from adducir.core.unread import NotRead
 from adducir.corpora.documents import Corpus
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.sections import file_name
-from adducir.experiments.step import MISSING, Step
+from adducir.experiments.step import FolderStep
 from adducir.indexes.engine import open_index, remark_on
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
@@ -62,7 +61,7 @@ class Request(Ranker, Protocol):
         """The other keys that the file gives."""
 
 
-class IndexStep(Step):
+class IndexStep(FolderStep):
     """An index that a system searches or reads documents of.
 
     Attributes:
@@ -79,16 +78,7 @@ class IndexStep(Step):
     corpus: Corpus
     source: str
     engine: str
-    kind: str
-
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """Of all that determines its content.
-
-        Raises:
-            Waiting: What it is built with is not there yet.
-        """
+    kind: str = ""
 
     @property
     @abstractmethod
@@ -118,25 +108,19 @@ class IndexStep(Step):
         """Folder and corpus."""
         return f"index {shown(self.path)} of {self.source}"
 
-    def why(self) -> str | None:
-        if _is_absent(self.path):
-            return MISSING
-        manifest, wanted = read_manifest(self.path), known(self.fingerprint)
-        if manifest.fingerprint == wanted:
-            damaged = changes(self.path, manifest)
-            return f"it is damaged ({': '.join(next(iter(damaged.items())))})" if damaged else None
-        refuse_other_kind(self.path, manifest, self.kind)
-        return _difference(manifest, self.settings)
+    def recipe(self) -> Mapping[str, Any]:
+        return self.settings
 
-    def fields_as_built(self) -> tuple[str, ...]:
-        """The fields of the index that is there, where a dry run does not look into its corpus.
+    def default_fields(self) -> tuple[str, ...]:
+        """The corpus's own fields.
 
-        They are the corpus's own where the fingerprint is right, which covers the corpus.
-
-        Raises:
-            ArtifactError: There is none.
+        Where a dry run does not read the corpus, they are those of the index that is there: the
+        corpus's own as well if its fingerprint is right, which covers the corpus.
         """
-        return tuple(read_manifest(self.path).recipe.get("fields", ()))
+        try:
+            return tuple(self.corpus.default_fields)
+        except NotRead:
+            return () if is_absent(self.path) else tuple(read_manifest(self.path).recipe["fields"])
 
     def make(self, context: Context) -> None:
         """Build it, and say what it holds."""
@@ -174,23 +158,6 @@ class IndexStep(Step):
 
 def _close(index: Index) -> None:
     index.close()
-
-
-def _is_absent(path: Path) -> bool:
-    """Whether there is nothing, or an empty folder; another process may be at work there."""
-    try:
-        return next(path.iterdir(), None) is None
-    except FileNotFoundError:
-        return True
-    except NotADirectoryError:
-        return False
-
-
-def _difference(manifest: Manifest, settings: Mapping[str, Any]) -> str:
-    changed = [key for key in settings if manifest.recipe.get(key) != settings[key]]
-    if changed:
-        return f"the one that is there differs in {', '.join(changed).replace('_', ' ')}"
-    return "the one that is there is of other documents, or by another version of Adducir"
 
 
 def index_path(folder: Path, name: str) -> Path:

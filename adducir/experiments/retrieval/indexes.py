@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,23 +11,22 @@ from pydantic import model_validator
 
 from adducir.core.artifacts import Manifest
 from adducir.core.errors import AdducirError
+from adducir.core.fingerprint import UNREAD
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family, entry
-from adducir.core.unread import NotRead
 from adducir.corpora.references import file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
-from adducir.experiments.linked import Linked
 from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
 from adducir.experiments.retrieval.opened import OpenedCorpus
 from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.experiments.sections import Name
+from adducir.experiments.sections import Linked, Name
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.builders import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages import PRETOKENIZED
-from adducir.indexes.lucene_builder import IndexSettings, settled
+from adducir.indexes.lucene_builder import IndexSettings
 from adducir.indexes.models import MODELS
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
@@ -172,21 +170,13 @@ class InvertedStep(IndexStep):
         self.place = ("indexes", name)
         self.kind = KINDS[engine]
         self.engine = self._engine = engine
-        self._given: IndexSettings = settings
-        with suppress(NotRead):  # what a dry run leaves unread is asked for when it matters
-            _ = self.fingerprint
-
-    @cached_property
-    def _settings(self) -> IndexSettings:
-        try:
-            return settled(self.corpus, self._given)
-        except NotRead:
-            if not self.path.is_dir():
-                raise
-            return replace(self._given, fields=self.fields_as_built())
+        self._settings = replace(settings, fields=settings.fields or self.default_fields())
+        _ = self.fingerprint  # its errors belong to this entry
 
     @cached_property
     def fingerprint(self) -> str:
+        if not self.fields:
+            return UNREAD
         return fingerprint_of_index(self._engine, self.corpus, self._settings)
 
     @property

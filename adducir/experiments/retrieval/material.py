@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from adducir.experiments.outcome import training_seconds
 from adducir.experiments.retrieval.answers import part_of, run_facts
 from adducir.experiments.retrieval.snippets import snippets
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.weights import weights
-from adducir.experiments.shown import training_seconds
 from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Material
 

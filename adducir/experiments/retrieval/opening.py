@@ -5,7 +5,6 @@ from functools import partial
 
 from adducir.corpora.documents import Corpus
 from adducir.experiments.context import Context
-from adducir.experiments.plan import Finding
 from adducir.experiments.planner import Planner
 from adducir.experiments.retrieval.consistency import clashing_files, inconsistencies
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
@@ -13,6 +12,7 @@ from adducir.experiments.retrieval.index_step import IndexStep, index_path
 from adducir.experiments.retrieval.study import Entries, RetrievalStudy
 from adducir.experiments.retrieval.table import result_table
 from adducir.experiments.retrieval.topics import open_topics
+from adducir.experiments.study import Finding
 
 
 class _Opened(RetrievalStudy):
@@ -57,5 +57,5 @@ def _settle_indexes(study: RetrievalStudy) -> None:
 
 
 def _look(corpus: Corpus, step: IndexStep) -> None:
-    """Look for the fields of an index in its corpus."""
-    refuse_unknown_fields(corpus, step.fields)
+    """Look for the fields of an index in its corpus; a dry run notes a large one as not read."""
+    refuse_unknown_fields(corpus, step.fields or corpus.default_fields)

@@ -16,10 +16,10 @@ from typing import Any
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError
 from adducir.experiments.context import Context
-from adducir.experiments.packages import packages
 from adducir.experiments.retrieval.answers import Answer, part_of, run_facts
 from adducir.experiments.retrieval.index_step import IndexStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.study import packages
 from adducir.version import __version__
 
 _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")

@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.files import file_digest
-from adducir.core.fingerprint import fingerprint
-from adducir.core.unread import NotRead, is_small, known, reads_all
+from adducir.core.fingerprint import UNREAD, fingerprint, is_known
+from adducir.core.unread import reads
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.answers import Answer, Made, run_facts
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import file_name
-from adducir.experiments.step import MISSING, Step, Waiting
+from adducir.experiments.step import Step
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
@@ -56,11 +57,7 @@ class RunStep(Answer):
 
     @abstractmethod
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """All that determines the rankings, beside the depth.
-
-        Raises:
-            Waiting: What it is made from is not there yet.
-        """
+        """All that determines the rankings, beside the depth."""
 
     @abstractmethod
     def produce(self, context: Context) -> Made:
@@ -69,36 +66,36 @@ class RunStep(Answer):
     @property
     def shares(self) -> object:
         """Topic sets for which this is the same have one run; None where each has its own."""
-        return fingerprint(self.topics.identity())
+        return None if self.lacks_data else fingerprint(self.topics.identity())
+
+    @property
+    def lacks_data(self) -> bool:
+        """Whether a dry run cannot say what determines it, since data are not available."""
+        return self.topic_set not in self.study.topic_sets
 
     @cached_property
     def fingerprint(self) -> str:
+        unread = next((one for one in self.inputs if not is_known(one.fingerprint)), None)
+        if unread is not None or self.lacks_data:
+            return UNREAD if unread is None else unread.fingerprint
         common = {"version": _RUN_VERSION, "depth": self.study.recipe.depth}
         return fingerprint(common | self.fingerprint_inputs())
 
     def why(self) -> str | None:
-        try:
-            wanted = self.fingerprint
-        except Waiting as waiting:
-            return waiting.on
-        except NotRead:
-            if self.path.is_file():
-                raise
-            return MISSING
         if not self.path.is_file():
             return MISSING
-        wanted = known(wanted)
+        if not is_known(self.fingerprint):
+            return UNKNOWN
         if not metadata_for(self.path).is_file():
-            return "the one that is there has no metadata"
+            return "it has no metadata"
         facts = run_facts(self.path)
         if facts is None:
-            return "the metadata of the one that is there cannot be read"
-        if facts["adducir"]["fingerprint"] != wanted:
-            return "the one that is there was built with other settings"
+            return "its metadata cannot be read"
+        if facts["adducir"]["fingerprint"] != self.fingerprint:
+            return f"{OUT_OF_DATE} settings or inputs"
         # Nobody but the step that wrote it says what is in it.
-        is_read = reads_all() or is_small(self.path)
-        if is_read and facts["run file"]["sha256"] != file_digest(self.path):
-            return "the one that is there was changed since it was made"
+        if reads(self.path) and facts["run file"]["sha256"] != file_digest(self.path):
+            return "it was changed since it was made"
         return None
 
     def make(self, context: Context) -> None:

@@ -9,15 +9,13 @@ from typing import Any, ClassVar, Protocol
 
 from adducir.core.recipe import KeyPath
 from adducir.corpora.references import file_path
-from adducir.experiments.names import Names
-from adducir.experiments.plan import tests_of
 from adducir.experiments.planner import Planner
 from adducir.experiments.retrieval.answers import Answer, GivenRun
 from adducir.experiments.retrieval.index_step import IndexStep, index_path
 from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
-from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
-from adducir.experiments.seeds import SeededStudy
-from adducir.experiments.step import ModelStep, Sharing, Step, Unknown, Waiting
+from adducir.experiments.sections import ComparisonRecipe, Names, RunTableRecipe, file_name
+from adducir.experiments.step import ModelStep, Sharing, Step
+from adducir.experiments.study import Study
 from adducir.experiments.tuning.folds import Folds, Pool
 from adducir.runs.findings import some
 from adducir.runs.run import Run
@@ -85,8 +83,8 @@ class Entries(Protocol):
         """The file as plain values."""
 
 
-class RetrievalStudy(SeededStudy):
-    """A retrieval experiment, opened; see :class:`SeededStudy` as well.
+class RetrievalStudy(Study):
+    """A retrieval experiment, opened; see :class:`.Study` as well.
 
     Attributes:
         names: The names that the file defines.
@@ -113,7 +111,7 @@ class RetrievalStudy(SeededStudy):
         self.given: dict[tuple[str, str], Run] = {}
         self.details: dict[str, Any] = {}
         self.folds: dict[str, Folds] = {}
-        self.runs: dict[tuple[str, str], Answer | Unknown] = {}
+        self.runs: dict[tuple[str, str], Answer] = {}
         self._trainings: dict[Path, ModelStep] = {}
         self._sharing = Sharing()
 
@@ -124,33 +122,14 @@ class RetrievalStudy(SeededStudy):
 
     @property
     def pool(self) -> Pool:
-        """The judged topics of all topic sets.
-
-        Raises:
-            Waiting: A topic set is not at hand.
-        """
-        for name in self.recipe.topics:
-            self.topics_of(name)
+        """The judged topics of all topic sets."""
         return self.opened.pool
 
-    def topics_of(self, name: str) -> TopicSet:
-        """A topic set.
-
-        Raises:
-            Waiting: It is not at hand.
-        """
-        if name not in self.topic_sets:
-            raise Waiting(f"topics `{name}`")
-        return self.topic_sets[name]
-
     def index_of(self, name: str) -> IndexStep:
-        """The step of an index.
-
-        Raises:
-            Waiting: Its corpus is not at hand.
-        """
+        """The step of an index; one without data where a dry run lacks its corpus."""
         if name not in self.indexes:
-            raise Waiting(f"corpus `{self.recipe.indexes[name].corpus}`")
+            path = index_path(self.planner.folder, name)
+            self.indexes[name] = Step.without_data(path, "build", 1, "index")
         return self.indexes[name]
 
     def training(self, plan: TrainingPlan[Any], path: Path, place: KeyPath) -> ModelStep:
@@ -159,51 +138,34 @@ class RetrievalStudy(SeededStudy):
         if step is None:
             before = [] if plan.before is None else [self.training(*plan.before, place)]
             step = self._trainings[path] = ModelStep(path, lambda: plan, before, reads=[])
-            self._sharing.add(step, plan)
+            self._sharing.add(step)
         step.reads = [*step.reads, place]
         return step
 
     def run_of(self, system: str, topic_set: str) -> Answer:
-        """The run of a system on a topic set.
-
-        Raises:
-            Waiting: It cannot be planned.
-        """
+        """The run of a system on a topic set; one without data where a dry run lacks them."""
         if (system, topic_set) not in self.runs:
-            self._plan(system, topic_set)
-        found = self.runs[system, topic_set]
-        if isinstance(found, Unknown):
-            raise Waiting(f"run of `{system}`")
-        return found
+            step = self._planned(system, topic_set)
+            same = (
+                one
+                for (name, _), one in self.runs.items()
+                if name == system
+                and isinstance(step, Answer)
+                and isinstance(one, Answer)
+                and step.shares is not None
+                and one.shares == step.shares
+            )
+            self.runs[system, topic_set] = next(same, step)
+        return self.runs[system, topic_set]
 
-    def _plan(self, system: str, topic_set: str) -> None:
-        """Find the step of a run; one that cannot be planned waits."""
+    def _planned(self, system: str, topic_set: str) -> Answer:
         recipe: Entry = self.recipe.systems[system]
-        if recipe.is_given:
-            path = recipe.given_path(topic_set)
-            run = self.given.get((system, topic_set))
-            if run is None or run.path is None:
-                waits = Unknown(path, "read", 2, "its file", "run")
-                self.runs[system, topic_set] = waits
-            else:
-                self.runs[system, topic_set] = GivenRun(system, topic_set, run.path, run)
-            return
-        path = self.run_path(system, topic_set)
-        try:
-            self.topics_of(topic_set)
-            step = recipe.output(system, topic_set, self)
-        except Waiting as waiting:
-            self.runs[system, topic_set] = Unknown(path, recipe.verb, 2, waiting.on, "run")
-            return
-        same = (
-            one
-            for (name, _), one in self.runs.items()
-            if name == system
-            and isinstance(one, Answer)
-            and step.shares is not None
-            and one.shares == step.shares
-        )
-        self.runs[system, topic_set] = next(same, step)
+        if not recipe.is_given:
+            return recipe.output(system, topic_set, self)
+        path, run = recipe.given_path(topic_set), self.given.get((system, topic_set))
+        if run is None or run.path is None:
+            return Answer.without_data(path, "read", 2, "run")  # type: ignore[no-any-return]
+        return GivenRun(system, topic_set, run.path, run)
 
     def run_path(self, system: str, topic_set: str) -> Path:
         """Where the run of a system goes."""
@@ -246,21 +208,13 @@ class RetrievalStudy(SeededStudy):
         """The runs, in the order in which they are made from one another."""
         for system in in_order(self.recipe.systems):
             for topic_set in self.recipe.topics:
-                if (system, topic_set) not in self.runs:
-                    self._plan(system, topic_set)
+                self.run_of(system, topic_set)
         return list(dict.fromkeys(self.runs.values()))
 
     def others(self) -> Sequence[Step]:
         """The indexes, also those that no run to be made needs."""
         used = self.systems_used()
-        found: list[Step] = []
-        for name, one in self.recipe.indexes.items():
-            if name in self.indexes:
-                found.append(self.indexes[name])
-            elif name in used:
-                path = index_path(self.planner.folder, name)
-                found.append(Unknown(path, "build", 1, f"corpus `{one.corpus}`", "index"))
-        return found
+        return [self.index_of(name) for name in self.recipe.indexes if name in used]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """What of given runs would lower figures without anybody's wish; evaluation and tests."""
@@ -276,7 +230,7 @@ class RetrievalStudy(SeededStudy):
         runs = sum(map(len, self.rows.values()))
         several = f", {runs} runs," if runs > len(self.rows) else ""
         yield "evaluate", f"{len(self.rows)} systems{several} on {sets}: {measures}"
-        yield from tests_of(self.recipe.comparison)
+        yield from super().warnings()
 
 
 def in_order(systems: Mapping[str, Any]) -> list[str]:

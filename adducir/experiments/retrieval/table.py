@@ -7,7 +7,6 @@ from adducir.evaluation.run_notes import RunNotes
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs
 from adducir.experiments.context import Context
-from adducir.experiments.layout import layout_of
 from adducir.experiments.retrieval.material import collectors, material
 from adducir.experiments.retrieval.opened import TopicSet
 from adducir.experiments.retrieval.provenance import chosen_settings, provenance
@@ -48,12 +47,9 @@ def result_table(study: RetrievalStudy, context: Context) -> ResultTable:
         for name, one in further.items()
         for note in one.notes(comparisons[name], scores[name], recipe.table.system_names)
     ]
-    layout = layout_of(
-        recipe.table,
-        study.planner.name,
-        description=recipe.description,
+    layout = study.layout(
+        provenance(study, context),
         notes=[*_depths(study), *study.seed_notes(), *_remarks(study), *_tuned(study), *notes],
-        provenance=provenance(study, context),
         measure_names=study.opened.measure_names,
         sections={name: one.group for name, one in study.written.systems.items() if one.group},
         material=material(study, collected),

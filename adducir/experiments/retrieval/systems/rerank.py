@@ -18,7 +18,7 @@ from adducir.experiments.retrieval.systems.system import made_of
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.retrieval.trained import is_recipe
 from adducir.experiments.sections import Name, Natural
-from adducir.experiments.step import Step, Waiting
+from adducir.experiments.step import Step
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Hyperparameter
 from adducir.rerankers.registry import (
@@ -133,21 +133,10 @@ class Rerank(TunableSystem):
                 what = f"{what} `{topic_set.name}`, such as {unknown[0]!r}"
                 study.planner.errors.add(("systems", name, "rerank"), what)
 
-    def scorer(self, name: str, study: RetrievalStudy) -> Scorer:
-        """The reranker, opened.
-
-        Raises:
-            Waiting: It is not at hand.
-        """
-        if name not in study.details:
-            raise Waiting(f"reranker {self.by}")
-        found: Scorer = study.details[name]
-        return found
-
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "RerankStep":
         index = study.index_of(str(self.needs_index(name, study)))
-        scorer, base = self.scorer(name, study), study.run_of(self.rerank, topic_set)
-        return RerankStep(name, self, topic_set, study, base, index, scorer)
+        base = study.run_of(self.rerank, topic_set)
+        return RerankStep(name, self, topic_set, study, base, index)
 
     def fingerprint_inputs_of_scores(self, index: IndexStep, scorer: Scorer) -> dict[str, Any]:
         """All that determines its rankings, beside its candidates and their queries."""
@@ -156,7 +145,7 @@ class Rerank(TunableSystem):
     def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
         index = study.index_of(str(self.needs_index(name, study)))
         return {
-            "rerank": self.fingerprint_inputs_of_scores(index, self.scorer(name, study)),
+            "rerank": self.fingerprint_inputs_of_scores(index, study.details[name]),
             "candidates": [
                 study.run_of(self.rerank, one).fingerprint for one in study.recipe.topics
             ],
@@ -203,14 +192,18 @@ class RerankStep(RunStep):
         study: RetrievalStudy,
         base: Answer,
         index: IndexStep,
-        scorer: Scorer,
     ) -> None:
         place = ("systems", name)
-        plan, model = scorer.training, scorer.path
+        self.scorer: Any = study.details.get(name)  # None where a dry run lacks it
+        plan, model = (self.scorer.training, self.scorer.path) if self.scorer else (None, None)
         training = [study.training(plan, model, place)] if plan and model else []
         inputs: list[Step] = [*training, index, base]
         super().__init__(name, system, topic_set, study, inputs, [] if training else [place])
-        self.base, self.index, self.scorer = base, index, scorer
+        self.base, self.index = base, index
+
+    @property
+    def lacks_data(self) -> bool:
+        return self.scorer is None or super().lacks_data
 
     @property
     def shares(self) -> object:
@@ -229,7 +222,8 @@ class RerankStep(RunStep):
         candidates = of_topics(self.base.read(), self.topics)
         names = self.system, self.tag
         given = candidates, self.topics, self.index, names, self.path, context
-        return self.scorer.run(*given)
+        found: Reranked = self.scorer.run(*given)
+        return found
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; how the candidates were found is handed on."""

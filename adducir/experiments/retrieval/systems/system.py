@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from adducir.core.recipe import ErrorDetail
-from adducir.experiments.linked import SystemEntry
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.sections import SystemEntry
 
 
 class System(SystemEntry):
@@ -51,11 +51,7 @@ class System(SystemEntry):
         """Open what it names, leaving errors with the planner; nothing is loaded or made."""
 
     def output(self, name: str, topic_set: str, study: RetrievalStudy) -> RunStep:
-        """The step that makes its run on a topic set.
-
-        Raises:
-            Waiting: Data are not at hand.
-        """
+        """The step that makes its run on a topic set."""
         return self.step(name, topic_set, study)
 
     @abstractmethod

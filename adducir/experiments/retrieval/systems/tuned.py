@@ -54,11 +54,7 @@ class TunableSystem(System):
 
     @abstractmethod
     def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """All that determines its rankings beside topics and hyperparameters.
-
-        Raises:
-            Waiting: What it is made from is not there yet.
-        """
+        """All that determines its rankings beside topics and hyperparameters."""
 
     @abstractmethod
     def tunable(self, name: str, study: RetrievalStudy, context: Context) -> Tunable:
@@ -133,23 +129,24 @@ class TunedStep(RunStep):
 
     verb = "tune"
     recipe: TunableSystem
+    _lacks = False
 
     @classmethod
     def of(
         cls, name: str, system: TunableSystem, topic_set: str, study: RetrievalStudy
     ) -> "TunedStep":
-        """The step of a system.
-
-        Raises:
-            Waiting: Data are not at hand.
-        """
-        _ = study.pool
+        """The step of a system."""
         each = [system.step(name, one, study) for one in study.recipe.topics]
         inputs = list(dict.fromkeys(one for step in each for one in step.inputs))
         reads = [place for step in each for place in step.reads]
         found = cls(name, system, topic_set, study, inputs, list(dict.fromkeys(reads)))
         found.verb = "tune"
+        found._lacks = name not in study.folds or any(one.lacks_data for one in each)
         return found
+
+    @property
+    def lacks_data(self) -> bool:
+        return self._lacks
 
     @property
     def shares(self) -> object:
