@@ -20,10 +20,8 @@ from adducir.experiments.evidence_sets.systems import EvidenceSystem
 from adducir.experiments.grounded_generation.systems import GroundedSystem
 from adducir.experiments.known_item.ranking import gold_ranks
 from adducir.experiments.known_item.system import RankingSystem
-from adducir.experiments.retrieval.corpora import CorpusRecipe
-from adducir.experiments.retrieval.index_step import IndexStep
-from adducir.experiments.retrieval.indexes import IndexRecipe
-from adducir.experiments.retrieval.opened import OpenedCorpus
+from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
+from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
 from adducir.experiments.step import ArtifactStep
 from adducir.experiments.study import Finding, Study
 from adducir.experiments.tasks import Task

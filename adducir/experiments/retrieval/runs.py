@@ -1,26 +1,96 @@
-"""The step that makes a run, and whether the one that is there is as it would be made."""
+"""Runs: given, or made by a step that knows whether the one that is there is up to date."""
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
+from adducir.core.errors import InputError
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import UNREAD, fingerprint, is_known
 from adducir.core.unread import reads
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Answer, Made, run_facts
-from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step
-from adducir.runs.metadata import metadata_for
+from adducir.runs.metadata import metadata_for, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
 
+if TYPE_CHECKING:
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
 _RUN_VERSION = 1
+
+
+class Answer(Step, ABC):
+    """The run of a system on a topic set, or on several that have the same topics."""
+
+    stage = 2
+    system: str
+    topic_set: str
+    is_given: ClassVar[bool] = False
+
+    @abstractmethod
+    def read(self) -> Run:
+        """What stands in its file, no matter who wrote that."""
+
+    @property
+    def shares(self) -> object:
+        """Topic sets for which this is the same have one run; None where each has its own."""
+        return None
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        return f"run {shown(self.path)}"
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRun(Answer):
+    """A run that the user gives."""
+
+    kept = "read"
+    is_given: ClassVar[bool] = True
+    system: str
+    topic_set: str
+    path: Path
+    run: Run
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return file_digest(self.path)
+
+    def why(self) -> None:
+        """It is there."""
+
+    def read(self) -> Run:
+        return self.run
+
+
+@dataclass
+class Made:
+    """A run that a step made, and what there is to say about it.
+
+    Attributes:
+        run: The rankings.
+        note: How it was made, in a few words.
+        method: The metadata's section of that name.
+        seconds: The time that it took, where that matters.
+        data: More for the metadata's section of that name.
+        engines: Versions of the engines that took part.
+        qids: The topics that there should be; by default those of the topic set.
+    """
+
+    run: Run
+    note: str
+    method: dict[str, Any]
+    seconds: float | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    engines: Mapping[str, str] | None = None
+    qids: Sequence[str] | None = None
 
 
 class RunStep(Answer):
@@ -40,7 +110,7 @@ class RunStep(Answer):
         name: str,
         system: Any,
         topic_set: str,
-        study: RetrievalStudy,
+        study: "RetrievalStudy",
         inputs: Sequence[Step] = (),
         reads: Sequence[tuple[str | int, ...]] = (),
     ) -> None:
@@ -48,7 +118,7 @@ class RunStep(Answer):
         self.path = study.run_path(name, topic_set)
         self.inputs, self.reads = inputs, reads
         self.place = ("systems", name)
-        self.verb = system.verb
+        self.verb, self.tag = system.verb, file_name(name)
 
     @property
     def topics(self) -> Topics:
@@ -65,7 +135,6 @@ class RunStep(Answer):
 
     @property
     def shares(self) -> object:
-        """Topic sets for which this is the same have one run; None where each has its own."""
         return None if self.lacks_data else fingerprint(self.topics.identity())
 
     @property
@@ -100,14 +169,19 @@ class RunStep(Answer):
 
     def make(self, context: Context) -> None:
         """Write the run with its metadata."""
-        made = self.produce(context)
+        made, study, topics = self.produce(context), self.study, self.topics
         context.progress.note(f"run {context.shown(self.path)}: {made.note}")
-        topics = self.topics
-        data = self.study.topics_facts(self.topic_set)
-        metadata: dict[str, Any] = {"method": made.method, "data": {**made.data, **data}}
+        about = {
+            "name": self.topic_set,
+            "source": study.recipe.topics[self.topic_set].source,
+            "field": topics.field,
+            "topics": len(topics),
+            "sha256": topics.identity()["topics"],
+        }
+        metadata: dict[str, Any] = {"method": made.method, "data": {**made.data, "topics": about}}
         if made.seconds is not None:
             metadata["resources"] = {"runtime": {"wallclock": f"{made.seconds:.3f} s"}}
-        experiment = self.study.planner.path.name
+        experiment = study.planner.path.name
         metadata["adducir"] = {"experiment": experiment, "fingerprint": self.fingerprint}
         if made.engines is not None:
             metadata["platform"] = {"software": {"engines": dict(made.engines)}}
@@ -118,7 +192,29 @@ class RunStep(Answer):
     def read(self) -> Run:
         return read_run(self.path, allow_empty=True)
 
-    @property
-    def tag(self) -> str:
-        """The run's tag."""
-        return file_name(self.system)
+
+def counted(run: Run, topics: Topics) -> str:
+    """How much a run holds."""
+    return f"{len(run):,} documents for {len(run.qids):,} of {len(topics):,} topics"
+
+
+def run_facts(path: Path) -> dict[str, Any] | None:
+    """The metadata of a run that an experiment made; None where they do not show that."""
+    try:
+        facts = read_metadata(path)
+    except InputError:
+        return None
+    for section, key in (("adducir", "fingerprint"), ("run file", "sha256")):
+        if key not in part_of(facts, section):
+            return None
+    return facts
+
+
+def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
+    """What metadata hold at a path; nothing where a user has made something else of it."""
+    for key in path:
+        try:
+            facts = facts[key]
+        except (LookupError, TypeError):
+            return {}
+    return facts if isinstance(facts, dict) else {}

@@ -9,8 +9,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import keys_of
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Answer, Made, counted
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name

@@ -11,9 +11,8 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.experiments.code import Code, called, find_code
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Answer, Made, counted
-from adducir.experiments.retrieval.index_step import IndexStep
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.indexes import IndexStep
+from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.sections import Name

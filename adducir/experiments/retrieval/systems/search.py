@@ -8,9 +8,8 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from adducir.core.recipe import ErrorDetail, errors_at, errors_of
 from adducir.core.registry import entry, hyperparameters, keys_of
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Made, counted
-from adducir.experiments.retrieval.index_step import IndexStep
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.indexes import IndexStep
+from adducir.experiments.retrieval.runs import Made, RunStep, counted
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name

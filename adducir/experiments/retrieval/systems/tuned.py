@@ -11,8 +11,7 @@ from pydantic import field_validator, model_validator
 from adducir.core.recipe import ErrorDetail, errors_at
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Made
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.runs import Made, RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.system import System, made_of
 from adducir.experiments.retrieval.topics import can_compute
