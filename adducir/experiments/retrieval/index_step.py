@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
 from adducir.core.errors import ArtifactError
@@ -14,22 +14,23 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import FolderStep
-from adducir.indexes.engine import open_index, remark_on
-from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import Index
-from adducir.indexes.models import Model
-from adducir.indexes.search import Search as Found
+
+if TYPE_CHECKING:
+    from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.index import Index
+    from adducir.indexes.models import Model
+    from adducir.indexes.search import Search as Found
 
 
 class Ranker(Protocol):
     """How words are ranked: what a search says beside its index."""
 
     @property
-    def retrieval_model(self) -> Model:
+    def retrieval_model(self) -> "Model":
         """The model."""
 
     @property
-    def feedback(self) -> FeedbackMethod | None:
+    def feedback(self) -> "FeedbackMethod | None":
         """The feedback method; None for none."""
 
     @property
@@ -97,7 +98,7 @@ class IndexStep(FolderStep):
     @abstractmethod
     def search(
         self, ranker: Ranker, topics: Topics, tag: str, depth: int | None, context: Context
-    ) -> Found:
+    ) -> "Found":
         """Search every topic."""
 
     @abstractmethod
@@ -131,7 +132,7 @@ class IndexStep(FolderStep):
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
         context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
 
-    def open(self, context: Context) -> Index:
+    def open(self, context: Context) -> "Index":
         """The index, if it is still the one that was planned; it is closed at the end.
 
         Raises:
@@ -139,7 +140,9 @@ class IndexStep(FolderStep):
         """
         return context.opened(("index", self.path), partial(self._open, context), _close)
 
-    def _open(self, context: Context) -> Index:
+    def _open(self, context: Context) -> "Index":
+        from adducir.indexes.engine import open_index, remark_on
+
         index = open_index(self.path, device=context.device, tokens=context.batch_tokens)
         found = read_manifest(self.path).fingerprint
         if found == index.identity["fingerprint"] == self.fingerprint:
@@ -156,7 +159,7 @@ class IndexStep(FolderStep):
         )
 
 
-def _close(index: Index) -> None:
+def _close(index: "Index") -> None:
     index.close()
 
 

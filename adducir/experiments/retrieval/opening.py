@@ -10,7 +10,6 @@ from adducir.experiments.retrieval.consistency import clashing_files, inconsiste
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.index_step import IndexStep, index_path
 from adducir.experiments.retrieval.study import Entries, RetrievalStudy
-from adducir.experiments.retrieval.table import result_table
 from adducir.experiments.retrieval.topics import open_topics
 from adducir.experiments.study import Finding
 
@@ -18,6 +17,8 @@ from adducir.experiments.study import Finding
 class _Opened(RetrievalStudy):
     def findings(self, context: Context) -> Sequence[Finding]:
         """The table."""
+        from adducir.experiments.retrieval.table import result_table
+
         return [Finding(result_table(self, context), each="per-topic")]
 
 

@@ -5,7 +5,7 @@ Everything is opened before anything runs, and every error is kept for one messa
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from adducir.core.recipe import KeyPath
 from adducir.corpora.references import file_path
@@ -16,10 +16,12 @@ from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, Top
 from adducir.experiments.sections import ComparisonRecipe, Names, RunTableRecipe, file_name
 from adducir.experiments.step import ModelStep, Sharing, Step
 from adducir.experiments.study import Study
-from adducir.experiments.tuning.folds import Folds, Pool
 from adducir.runs.findings import some
-from adducir.runs.run import Run
-from adducir.training.plan import TrainingPlan
+
+if TYPE_CHECKING:
+    from adducir.experiments.tuning.folds import Folds, Pool
+    from adducir.runs.run import Run
+    from adducir.training.plan import TrainingPlan
 
 
 class Entry(Protocol):
@@ -121,7 +123,7 @@ class RetrievalStudy(Study):
         return self.opened.topic_sets
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> "Pool":
         """The judged topics of all topic sets."""
         return self.opened.pool
 
@@ -132,7 +134,7 @@ class RetrievalStudy(Study):
             self.indexes[name] = Step.without_data(path, "build", 1, "index")
         return self.indexes[name]
 
-    def training(self, plan: TrainingPlan[Any], path: Path, place: KeyPath) -> ModelStep:
+    def training(self, plan: "TrainingPlan[Any]", path: Path, place: KeyPath) -> ModelStep:
         """The step that trains a model: one, however many entries of the file name its recipe."""
         step = self._trainings.get(path)
         if step is None:
@@ -181,7 +183,7 @@ class RetrievalStudy(Study):
         """Where a file is that the experiment names."""
         return file_path(source, self.planner.folder)
 
-    def joined(self, system: str) -> Run:
+    def joined(self, system: str) -> "Run":
         """The runs of a system on all topic sets, over the ids of the pool."""
         return self.pool.joined([self.run_of(system, one).read() for one in self.recipe.topics])
 
