@@ -4,12 +4,14 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from adducir.core.chunks import Chunking
 from adducir.core.errors import UsageError
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from adducir.core.chunks import Chunking
 
 T = TypeVar("T")
 
@@ -56,8 +58,10 @@ class Context:
         self._shared.clear()
         self._closing.close()
 
-    def chunking(self, output: Path, *, keep: bool = True) -> Chunking:
+    def chunking(self, output: Path, *, keep: bool = True) -> "Chunking":
         """How the chunks of an output are made; see :class:`.Chunking`."""
+        from adducir.core.chunks import Chunking
+
         return Chunking(output, self.execution, keep)
 
     def opened(self, key: Hashable, opener: Callable[[], T], close: Callable[[T], object]) -> T:

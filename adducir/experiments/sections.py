@@ -137,7 +137,11 @@ class Linked(Recipe):
 
 
 class SystemEntry(Linked):
-    """A system: a row of the tables; with ``seeds`` it has a run for each training."""
+    """A system: a row of the tables.
+
+    Attributes:
+        seeds: Of the trainings of what it is made with: a run for each.
+    """
 
     seeds: Seeds = ()
 
@@ -278,7 +282,11 @@ class TableRecipe(Recipe):
 
 
 class RunTableRecipe(TableRecipe):
-    """How a table of runs looks; ``snippets`` says which texts its report may quote."""
+    """How a table of runs looks.
+
+    Attributes:
+        snippets: Which texts its report may quote.
+    """
 
     snippets: Snippets = "none"
 

@@ -16,23 +16,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from adducir.core.errors import AdducirError
 from adducir.core.folders import name_in_study
 from adducir.core.recipe import ErrorDetail
-from adducir.evaluation.formulas import MEASURES
-from adducir.evaluation.measures import Measure
 from adducir.evaluation.seeds import run_name
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import ComparisonRecipe, Linked, untestable
 from adducir.experiments.step import Step
 from adducir.statistics.corrections import CORRECTIONS, for_equivalence
-from adducir.statistics.tests import TESTS
-from adducir.tables.builder import Layout
-from adducir.tables.material import Material
-from adducir.tables.style import Style
-from adducir.tables.table import ResultTable
 from adducir.version import __version__
 
 if TYPE_CHECKING:
     from adducir.core.registry import Family
+    from adducir.evaluation.measures import Measure
     from adducir.experiments.context import Context
+    from adducir.tables.builder import Layout
+    from adducir.tables.material import Material
+    from adducir.tables.table import ResultTable
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class Finding:
         is_printed: Whether it is printed, beside being written.
     """
 
-    table: ResultTable
+    table: "ResultTable"
     name: str = ""
     folder: str = ""
     file: str = "table"
@@ -106,7 +103,7 @@ class Study(ABC):
         """The tables; all goals are made."""
 
     def provenance(
-        self, facts: Mapping[str, Any], measures: Iterable[Measure] = ()
+        self, facts: Mapping[str, Any], measures: "Iterable[Measure]" = ()
     ) -> dict[str, Any]:
         """How a table was made: the file, these facts, and packages that compute its figures."""
         own = {"adducir": __version__, "file": name_in_study(self.planner.path)}
@@ -121,8 +118,8 @@ class Study(ABC):
         notes: Sequence[str] = (),
         measure_names: Mapping[str, str] | None = None,
         sections: Mapping[str, str] | None = None,
-        material: Material | None = None,
-    ) -> Layout:
+        material: "Material | None" = None,
+    ) -> "Layout":
         """How a table looks, as the file says.
 
         Args:
@@ -134,6 +131,10 @@ class Study(ABC):
             sections: The section of each system.
             material: What the report shows beyond the table.
         """
+        from adducir.tables.builder import Layout
+        from adducir.tables.material import Material
+        from adducir.tables.style import Style
+
         table = self.written.table
         title = table.caption or title or self.written.description
         return Layout(
@@ -286,9 +287,12 @@ def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
 
 
 def packages(
-    comparison: ComparisonRecipe | None, measures: Iterable[Measure] = ()
+    comparison: ComparisonRecipe | None, measures: "Iterable[Measure]" = ()
 ) -> dict[str, Any]:
     """For provenance: package and version of each kind of another package; empty for none."""
+    from adducir.evaluation.formulas import MEASURES
+    from adducir.statistics.tests import TESTS
+
     named: list[tuple[str, Family[Any], str]] = [
         ("measure", MEASURES, str(getattr(one, "NAME", ""))) for one in measures
     ]

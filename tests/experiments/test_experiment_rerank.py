@@ -222,9 +222,9 @@ def test_a_reranker_is_trained_when_it_is_missing(study):
     recipe = study / "rerankers" / "trained.yaml"
     recipe.write_text(recipe.read_text().replace("epochs: 1", "epochs: 2"))
     lines, outcome, progress = run(study, change)
-    assert lines[0].startswith("train  rerankers/trained: the one that is there")
+    assert lines[0].startswith("train  rerankers/trained: out of date")
     assert any(
-        "CE.t.trec.gz: the one that is there was built with other settings" in one for one in lines
+        "CE.t.trec.gz: out of date" in one for one in lines
     )
     assert progress.works.count("training") == 1
     # A model that no run needs is not trained, even if it is gone.

@@ -11,7 +11,6 @@ from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.sources import open_corpus
-from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
 from adducir.experiments.sections import Linked
 from adducir.experiments.step import Step
 
@@ -106,9 +105,12 @@ def refuse_unknown_fields(corpus: Corpus, fields: tuple[str, ...]) -> None:
         InputError: A field is in no document, or a record is malformed.
     """
     unseen, found = set(fields), set[str]()
-    if isinstance(corpus, ExpandedCorpus):
-        # Its documents cannot be read before their words are weighted.
-        corpus, unseen, found = corpus.base, unseen - {WEIGHTED}, {WEIGHTED}
+    if not isinstance(corpus, LocalCorpus):
+        from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus  # with all of DeepCT
+
+        if isinstance(corpus, ExpandedCorpus):
+            # Its documents cannot be read before their words are weighted.
+            corpus, unseen, found = corpus.base, unseen - {WEIGHTED}, {WEIGHTED}
     if not isinstance(corpus, LocalCorpus):
         return
     for document in corpus if unseen else ():

@@ -25,18 +25,16 @@ from adducir.experiments.sections import Linked, Name
 from adducir.experiments.step import FolderStep
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.builders import KINDS, EngineName, builder, fingerprint_of_index
-from adducir.indexes.engine import open_index, remark_on
 from adducir.indexes.feedback import FEEDBACK
-from adducir.indexes.index import Index
 from adducir.indexes.languages import PRETOKENIZED
 from adducir.indexes.lucene_builder import IndexSettings
 from adducir.indexes.models import MODELS
-from adducir.indexes.search import Search as Found
-from adducir.indexes.search import search_topics
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.retrieval.systems.search import Search
+    from adducir.indexes.index import Index
+    from adducir.indexes.search import Search as Found
 
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
@@ -76,8 +74,10 @@ class IndexStep(FolderStep):
 
     def search(
         self, search: "Search", topics: Topics, tag: str, depth: int | None, context: Context
-    ) -> Found:
+    ) -> "Found":
         """Search every topic."""
+        from adducir.indexes.search import search_topics
+
         return search_topics(
             self.open(context),
             topics,
@@ -120,7 +120,7 @@ class IndexStep(FolderStep):
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
         context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
 
-    def open(self, context: Context) -> Index:
+    def open(self, context: Context) -> "Index":
         """The index, if it is still the one that was planned; it is closed at the end.
 
         Raises:
@@ -130,7 +130,9 @@ class IndexStep(FolderStep):
             ("index", self.path), partial(self._open, context), lambda one: one.close()
         )
 
-    def _open(self, context: Context) -> Index:
+    def _open(self, context: Context) -> "Index":
+        from adducir.indexes.engine import open_index, remark_on
+
         index = open_index(self.path, device=context.device, tokens=context.batch_tokens)
         found = read_manifest(self.path).fingerprint
         if found == index.identity["fingerprint"] == self.fingerprint:

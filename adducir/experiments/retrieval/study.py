@@ -20,15 +20,15 @@ from adducir.experiments.retrieval.topics import TopicSet, open_topics
 from adducir.experiments.sections import Names, file_name, on_disk
 from adducir.experiments.step import ModelStep, Sharing, Step
 from adducir.experiments.study import Finding, Study
-from adducir.experiments.tuning.folds import Folds, JudgedTopics, Pool
 from adducir.models.sources import RECIPES
 from adducir.runs.findings import some
-from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.experiments.retrieval.indexes import IndexStep
     from adducir.experiments.retrieval.recipe import Retrieval
+    from adducir.experiments.tuning.folds import Folds, Pool
+    from adducir.runs.run import Run
     from adducir.training.plan import TrainingPlan
 
 P = TypeVar("P", bound="TrainingPlan[Any]")
@@ -112,8 +112,10 @@ class RetrievalStudy(Study):
             planner.opening((*place, "fields"), look)
 
     @cached_property
-    def pool(self) -> Pool:
+    def pool(self) -> "Pool":
         """The judged topics of all topic sets; sources are named as the file writes them."""
+        from adducir.experiments.tuning.folds import JudgedTopics, Pool
+
         sets = []
         for name, one in self.topic_sets.items():
             topics, qrels = one.sources
@@ -211,7 +213,7 @@ class RetrievalStudy(Study):
         """Where a file is that the experiment names."""
         return file_path(source, self.folder)
 
-    def joined(self, system: str) -> Run:
+    def joined(self, system: str) -> "Run":
         """The runs of a system on all topic sets, over the ids of the pool."""
         return self.pool.joined([self.run_of(system, one).read() for one in self.recipe.topics])
 

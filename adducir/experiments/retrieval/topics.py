@@ -15,7 +15,6 @@ from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import Measure, parse_measure, parse_measures
 from adducir.evaluation.unjudged import deepest
 from adducir.runs.run import Run
-from adducir.statistics.comparison.notes import TOPICS_ALONE, check_judged
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy
@@ -132,6 +131,8 @@ def _by_model(
     """What evaluates by the judgements of a model; None without, or with an error that is kept."""
     if not recipe.model_qrels:
         return None
+    from adducir.statistics.comparison.notes import TOPICS_ALONE, check_judged
+
     planner, (topics, qrels) = study.planner, human
     if any(len(runs) > 1 for runs in study.rows.values()):
         what = "there is no prediction-powered mean of systems with several runs (`seeds`)"

@@ -1,7 +1,7 @@
 """``index:``: a search of an index, with a retrieval model and feedback where it has words."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
@@ -14,11 +14,12 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.grid import Hyperparameter, hyperparameters_of
-from adducir.experiments.tuning.systems import LexicalSearch
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
-from adducir.indexes.lucene_builder import engine_versions
 from adducir.indexes.models import MODELS, Model
-from adducir.indexes.search import Search as Found
+
+if TYPE_CHECKING:
+    from adducir.experiments.tuning.systems import LexicalSearch
+    from adducir.indexes.search import Search as Found
 
 _SHOWN = 10
 
@@ -135,7 +136,9 @@ class Search(TunableSystem):
             **({"fields": self.fields} if self.fields else {}),
         }
 
-    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> LexicalSearch:
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> "LexicalSearch":
+        from adducir.experiments.tuning.systems import LexicalSearch
+
         return LexicalSearch(
             study.index_of(self.index).open(context),
             MODELS.kind(self.model),
@@ -162,6 +165,8 @@ class SearchStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
+        from adducir.indexes.lucene_builder import engine_versions
+
         (index,), topics = self.inputs, self.topics
         found = index.search(self.recipe, topics, self.tag, self.study.recipe.most, context)
         note = f"{counted(found.run, topics)} in {found.seconds:.1f} s{_silent(found)}"
@@ -170,7 +175,7 @@ class SearchStep(RunStep):
         return Made(found.run, note, method, found.seconds, data, engine_versions())
 
 
-def _silent(found: Found) -> str:
+def _silent(found: "Found") -> str:
     """Which topics have no documents, and why."""
     text = ""
     for what, qids in (

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
@@ -18,11 +18,10 @@ from adducir.experiments.retrieval.topics import can_compute
 from adducir.experiments.sections import file_name
 from adducir.experiments.tuning.grid import Hyperparameter, plain
 from adducir.experiments.tuning.recipe import TuneRecipe
-from adducir.experiments.tuning.report import facts, write_report
-from adducir.experiments.tuning.systems import Tunable
-from adducir.experiments.tuning.tune import tune
-from adducir.experiments.tuning.tuning import Tuning
-from adducir.indexes.lucene_builder import engine_versions
+
+if TYPE_CHECKING:
+    from adducir.experiments.tuning.systems import Tunable
+    from adducir.experiments.tuning.tuning import Tuning
 
 
 class TunableSystem(System):
@@ -56,7 +55,7 @@ class TunableSystem(System):
         """All that determines its rankings beside topics and hyperparameters."""
 
     @abstractmethod
-    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> Tunable:
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> "Tunable":
         """The system with its hyperparameters left open, over the topics of all topic sets."""
 
     def tuned_method(
@@ -185,6 +184,9 @@ class TunedStep(RunStep):
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; the tuning is done once for all topic sets."""
+        from adducir.experiments.tuning.report import facts
+        from adducir.indexes.lucene_builder import engine_versions
+
         tuning = context.opened(("tuning", self.system), lambda: self._tune(context), _nothing)
         run = tuning.pool.of_set(tuning.run, self.topic_set)
         method: dict[str, Any] = {"tuning": facts(tuning)}
@@ -198,7 +200,10 @@ class TunedStep(RunStep):
         """The run beside which shards are kept, whichever topic set asks for the tuning."""
         return self.study.run_path(self.system, next(iter(self.study.recipe.topics)))
 
-    def _tune(self, context: Context) -> Tuning:
+    def _tune(self, context: Context) -> "Tuning":
+        from adducir.experiments.tuning.report import write_report
+        from adducir.experiments.tuning.tune import tune
+
         study, requested, progress = self.study, self.tuning, context.progress
         found = tune(
             self.recipe.tunable(self.system, study, context),
