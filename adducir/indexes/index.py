@@ -13,9 +13,9 @@ from adducir.core.artifacts import Manifest
 from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentStore
-from adducir.indexes.feedback import FeedbackMethod
+from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights, checked_fields
-from adducir.indexes.models import BM25, Model
+from adducir.indexes.models import BM25, MODELS, Model
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
@@ -151,6 +151,16 @@ class Index(Protocol):
 
     def close(self) -> None:
         """Let go of the files."""
+
+    def settings(
+        self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
+    ) -> dict[str, Any]:
+        """How it is searched, for run metadata."""
+        return {
+            **MODELS.settings(model, "model"),
+            "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
+            **({} if fields is None else {"fields": dict(fields)}),
+        }
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

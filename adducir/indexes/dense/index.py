@@ -189,8 +189,9 @@ class DenseIndex(Index):
         """(N,) the place of each docno in alphabetical order."""
         return self.docnos.rank("ordinal").to_numpy()
 
-    def settings(self) -> dict[str, Any]:
-        """The model and how it was searched, for run metadata."""
+    def settings(self, model: object, feedback: object, fields: object) -> dict[str, Any]:
+        """How it is searched, for run metadata: the encoder is the model."""
+        del model, feedback, fields
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **details}
 

@@ -19,9 +19,6 @@ from adducir.indexes.models import MODELS, Model
 
 if TYPE_CHECKING:
     from adducir.experiments.tuning.systems import LexicalSearch
-    from adducir.indexes.search import Search as Found
-
-_SHOWN = 10
 
 
 class Search(TunableSystem):
@@ -169,21 +166,7 @@ class SearchStep(RunStep):
 
         (index,), topics = self.inputs, self.topics
         found = index.search(self.recipe, topics, self.tag, self.study.recipe.most, context)
-        note = f"{counted(found.run, topics)} in {found.seconds:.1f} s{_silent(found)}"
+        counts = f"{counted(found.run, topics)} in {found.seconds:.1f} s"
+        note = "; ".join([counts, *found.remarks()])
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
-        method = {"retrieval": [found.settings]}
-        return Made(found.run, note, method, found.seconds, data, engine_versions())
-
-
-def _silent(found: "Found") -> str:
-    """Which topics have no documents, and why."""
-    text = ""
-    for what, qids in (
-        ("no term is left of the query of", found.empty),
-        ("no document has a term of the query of", found.unanswered),
-        ("all documents have one score, so that docnos order them, of", found.tied),
-    ):
-        if qids:
-            more = f" and {len(qids) - _SHOWN} more" if len(qids) > _SHOWN else ""
-            text += f"; {what} {', '.join(qids[:_SHOWN])}{more}"
-    return text
+        return Made(found.run, note, found.method, found.seconds, data, engine_versions())
