@@ -12,8 +12,9 @@ from adducir.corpora.documents import text_of
 from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
 from adducir.deepct.words import words
 from adducir.experiments.outcome import training_seconds
-from adducir.experiments.retrieval.runs import part_of, run_facts
+from adducir.experiments.retrieval.runs import run_facts
 from adducir.indexes.documents import DocumentStore
+from adducir.runs.metadata import part_of
 from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Material
 from adducir.tables.report.quoted import WORD

@@ -16,7 +16,7 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import Step
-from adducir.runs.metadata import metadata_for, read_metadata
+from adducir.runs.metadata import metadata_for, part_of, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
@@ -208,13 +208,3 @@ def run_facts(path: Path) -> dict[str, Any] | None:
         if key not in part_of(facts, section):
             return None
     return facts
-
-
-def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
-    """What metadata hold at a path; nothing where a user has made something else of it."""
-    for key in path:
-        try:
-            facts = facts[key]
-        except (LookupError, TypeError):
-            return {}
-    return facts if isinstance(facts, dict) else {}

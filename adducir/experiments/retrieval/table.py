@@ -16,8 +16,9 @@ from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.report import collectors, material
-from adducir.experiments.retrieval.runs import Answer, part_of, run_facts
+from adducir.experiments.retrieval.runs import Answer, run_facts
 from adducir.experiments.study import packages
+from adducir.runs.metadata import part_of
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import build_table

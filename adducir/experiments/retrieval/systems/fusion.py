@@ -138,7 +138,7 @@ class FusionStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
-        system, depth = self.recipe, self.study.recipe.depth
+        system, settings = self.recipe, FUSION.settings(self.recipe.fusion, "method")
         run = fuse(
             [member.read() for member in self.inputs],
             system.method,
@@ -147,15 +147,10 @@ class FusionStep(RunStep):
             tag=self.tag,
             **system.fusion.model_dump(),
         )
-        settings: dict[str, Any] = {
-            "method": system.method,
-            **system.fusion.model_dump(),
-            **FUSION.origin(system.method),
-            "depth": depth,
-        }
+        settings["depth"] = self.study.recipe.depth
         if system.weights:
             settings["weights"] = list(system.weights)
-        runs = [
+        settings["runs"] = [
             {
                 "system": member.system,
                 "file": context.shown(member.path),
@@ -163,5 +158,5 @@ class FusionStep(RunStep):
             }
             for member in self.inputs
         ]
-        note = f"{counted(run, self.topics)}, fused of {len(runs)} runs"
-        return Made(run, note, {"fusion": settings | {"runs": runs}})
+        note = f"{counted(run, self.topics)}, fused of {len(self.inputs)} runs"
+        return Made(run, note, {"fusion": settings})

@@ -12,7 +12,7 @@ from adducir.corpora.references import expanded, file_path
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted, part_of, run_facts
+from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted, run_facts
 from adducir.experiments.retrieval.study import RetrievalStudy, is_recipe
 from adducir.experiments.retrieval.systems.system import made_of
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
@@ -33,7 +33,7 @@ from adducir.rerankers.registry import (
 from adducir.rerankers.rerank import Reranked, rerank
 from adducir.rerankers.texts import StoredTexts
 from adducir.rerankers.training import CrossEncoderPlan
-from adducir.runs.metadata import reranked_method
+from adducir.runs.metadata import part_of, reranked_method
 from adducir.training.recipe import listed
 
 
