@@ -31,8 +31,7 @@ from adducir.indexes.feedback import (
 )
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone
-from adducir.indexes.java_errors import translated
-from adducir.indexes.lucene_builder import KIND, LUCENE
+from adducir.indexes.jvm import INDEX_FOLDER, INDEX_KIND, translated
 from adducir.indexes.models import Model, refuse_unless_scored
 
 _QUERIES = 100  # whose documents' vectors are in memory at a time
@@ -57,7 +56,7 @@ class LuceneIndex(Index):
         self._settle(Path(path), _manifest(Path(path)))
         self._bridge = jvm.java_class("adducir.BulkSearcher")
         with translated(self.path):
-            folder = self.path / LUCENE if self.manifest else self.path
+            folder = self.path / INDEX_FOLDER if self.manifest else self.path
             # Java keeps the working folder it was started in; Python's may have changed.
             self._java = self._bridge(str(folder.absolute()), self.analysis.java)
             self.has_vectors = bool(self._java.hasVectors())
@@ -324,7 +323,7 @@ class _Found:
 
 def _manifest(path: Path) -> Manifest | None:
     if (path / MANIFEST).is_file():
-        return open_artifact(path, KIND)
+        return open_artifact(path, INDEX_KIND)
     if path.is_dir() and any(path.glob("segments_*")):
         return None
     raise ArtifactError(
