@@ -105,10 +105,6 @@ class _WordsStep(IndexStep):
     fields = ("text",)
     settings: ClassVar = {}
 
-    def __init__(self, name, path, corpus, source):
-        self.name, self.path, self.source, self.place = name, path, source, ("indexes", name)
-        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
-
     @property
     def made_from(self):
         return {"corpus": fingerprint(self.corpus.identity())}

@@ -123,9 +123,8 @@ class DenseStep(IndexStep):
         encoder: _Encoder,
         trained: Sequence[ModelStep],
     ) -> None:
-        self.name, self.path, self.source = name, path, source
-        self.place = ("indexes", name)
-        self.corpus, self.entry, self.encoder = corpus.corpus, recipe, encoder
+        super().__init__(name, path, corpus, source)
+        self.entry, self.encoder = recipe, encoder
         self.inputs = [*corpus.steps, *trained]
         self.reads = [*corpus.reads, self.place]
 

@@ -58,6 +58,11 @@ class IndexStep(FolderStep):
     engine: str
     kind: str = ""
 
+    def __init__(self, name: str, path: Path, corpus: OpenedCorpus, source: str) -> None:
+        self.name, self.path, self.source = name, path, source
+        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
+        self.place = ("indexes", name)
+
     @property
     @abstractmethod
     def fields(self) -> tuple[str, ...]:
@@ -280,9 +285,7 @@ class InvertedStep(IndexStep):
         engine: EngineName,
         settings: IndexSettings,
     ) -> None:
-        self.name, self.path, self.source = name, path, source
-        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
-        self.place = ("indexes", name)
+        super().__init__(name, path, corpus, source)
         self.kind = KINDS[engine]
         self.engine, self._engine = engine, engine
         self._settings = replace(settings, fields=settings.fields or self.default_fields())

@@ -12,7 +12,7 @@ from adducir.corpora.references import expanded, file_path
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted, run_facts
+from adducir.experiments.retrieval.runs import Made, RunStep, counted, run_facts
 from adducir.experiments.retrieval.study import RetrievalStudy, is_recipe
 from adducir.experiments.retrieval.systems.system import made_of
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
@@ -156,9 +156,7 @@ class Rerank(TunableSystem):
                 study.planner.errors.add(("systems", name, "rerank"), what)
 
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "RerankStep":
-        index = study.index_of(str(self.needs_index(name, study)))
-        base = study.run_of(self.rerank, topic_set)
-        return RerankStep(name, self, topic_set, study, base, index)
+        return RerankStep(name, self, topic_set, study)
 
     def fingerprint_inputs_of_scores(self, index: IndexStep, scorer: "Scorer") -> dict[str, Any]:
         """All that determines its rankings, beside its candidates and their queries."""
@@ -228,22 +226,15 @@ class RerankStep(RunStep):
 
     recipe: Rerank
 
-    def __init__(
-        self,
-        name: str,
-        system: Rerank,
-        topic_set: str,
-        study: RetrievalStudy,
-        base: Answer,
-        index: IndexStep,
-    ) -> None:
+    def __init__(self, name: str, system: Rerank, topic_set: str, study: RetrievalStudy) -> None:
         place = ("systems", name)
+        self.base = study.run_of(system.rerank, topic_set)
+        self.index = study.index_of(str(system.needs_index(name, study)))
         self.scorer: Any = study.details.get(name)  # None where a dry run lacks it
         trained: tuple[CrossEncoderPlan, Path] | None = self.scorer and self.scorer.trained
         training = [study.training(*trained, place)] if trained else []
-        inputs: list[Step] = [*training, index, base]
+        inputs: list[Step] = [*training, self.index, self.base]
         super().__init__(name, system, topic_set, study, inputs, [] if training else [place])
-        self.base, self.index = base, index
 
     @property
     def lacks_data(self) -> bool:
