@@ -74,7 +74,7 @@ class Plan:
         why = step.why()
         if why == UNKNOWN:
             file = unread_file(step.fingerprint)
-            return f"{UNKNOWN} until {self.shown(file) if file else 'its data'} is read"
+            return f"{UNKNOWN} until {f'{self.shown(file)} is' if file else 'its data are'} read"
         return REBUILD if self.rebuild and step.kept == "keep" and why != MISSING else why
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
