@@ -28,18 +28,21 @@ from adducir.core.errors import ArtifactError, InputError
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import is_known, plain
 from adducir.core.locks import holder_of, locked, locked_if_free
-from adducir.core.manifest import (
-    MANIFEST,
-    FileEntry,
-    Manifest,
-    artifact_fingerprint,
-    read_manifest,
-    write_manifest,
-)
 from adducir.core.progress import SILENT, Progress
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes
-from adducir.core.verified import CHANGED, READERS, changes, missized
+from adducir.core.verified import (
+    CHANGED,
+    MANIFEST,
+    READERS,
+    FileEntry,
+    Manifest,
+    artifact_fingerprint,
+    changes,
+    missized,
+    read_manifest,
+    write_manifest,
+)
 from adducir.core.writable import give_default_rights, keep_rights, refuse_unwritable
 from adducir.version import __version__
 
@@ -160,14 +163,7 @@ def is_current(path: Path, fingerprint: str) -> bool:
 def out_of_date(
     path: Path, kind: str, recipe: Callable[[], Mapping[str, Any]], fingerprint: str
 ) -> str | None:
-    """Why an artifact has to be built; None if the one with this fingerprint is there, undamaged.
-
-    Args:
-        recipe: Gives its recipe, which is compared with that of the artifact that is there.
-
-    Raises:
-        ArtifactError: Something else stands there, which is not replaced.
-    """
+    """Why an artifact has to be built; None if the one of this fingerprint is there, undamaged."""
     if is_absent(path):
         return MISSING
     if not is_known(fingerprint):
@@ -204,9 +200,6 @@ def verify(path: Path) -> list[str]:
     """What is wrong with the files of the artifact at ``path``, one text per error.
 
     Every file is read: sizes and SHA-256 are compared with the manifest's.
-
-    Raises:
-        ArtifactError: There is no artifact, or its manifest cannot be read.
     """
     expected = read_manifest(path).files
     found = {name: what for name, one in expected.items() if (what := missized(path, name, one))}

@@ -20,7 +20,7 @@ from adducir.core.artifacts import (
     verify,
 )
 from adducir.core.errors import ArtifactError, MachineError
-from adducir.core.manifest import FORMAT
+from adducir.core.verified import FORMAT
 
 
 class Builder:
