@@ -25,30 +25,17 @@ def canonical(value: Any) -> str:
 
     Paths are written with forward slashes, tuples as lists, numpy's scalars as
     the numbers they are.
-
-    Raises:
-        ValueError: A float is infinite or not a number.
-        TypeError: A value is of another kind (a set has no order to keep), or
-            a key is not text.
     """
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """``value`` in JSON's own types, as :func:`canonical` takes it.
-
-    Raises:
-        ValueError, TypeError: As :func:`canonical`.
-    """
+    """``value`` in JSON's own types, as :func:`canonical` takes it."""
     return _plain(value, "value")
 
 
 def fingerprint(value: Any) -> str:
-    """The SHA-256, in hexadecimal, of :func:`canonical`; not known where a digest in it is not.
-
-    Raises:
-        ValueError, TypeError: As :func:`canonical`.
-    """
+    """The SHA-256, in hexadecimal, of :func:`canonical`; not known where a digest in it is not."""
     text = canonical(value)
     digest = hashlib.sha256(text.encode("ascii")).hexdigest()
     if _MARK not in text:

@@ -18,7 +18,7 @@ from adducir.core.folders import study_folder
 from adducir.core.progress import SILENT, Progress
 from adducir.core.unread import Unread, leaving_unread
 from adducir.experiments.context import Context
-from adducir.experiments.plan import Plan
+from adducir.experiments.plan import Plan, make_steps
 from adducir.experiments.planner import ErrorList, Planner
 from adducir.experiments.sections import Names, comparison_errors
 from adducir.experiments.tasks import task_of
@@ -103,7 +103,6 @@ def run_experiment(
         ArtifactError: Something else stands where the tables go.
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
-    from adducir.experiments.executor import make_steps
     from adducir.experiments.outcome import Outcome, with_steps, write_findings
 
     if plan.unread is not None:

@@ -25,15 +25,9 @@ _R = TypeVar("_R", bound=Recipe)
 
 @dataclass(frozen=True)
 class Needs:
-    """What an experiment needs and does not build itself.
+    """What an experiment needs and does not build itself."""
 
-    Attributes:
-        missing: What is not at hand: a dry run's notes. Each with its places in the file.
-        later: What is fetched when it is first needed, with its places.
-        origins: See :class:`ErrorList`.
-    """
-
-    missing: Sequence[tuple[KeyPath, AdducirError]] = ()
+    missing: Sequence[tuple[KeyPath, AdducirError]] = ()  # a dry run's notes, with their places
     later: Sequence[tuple[KeyPath, Later]] = ()
     origins: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
@@ -50,15 +44,7 @@ class Needs:
         return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
     def fetch(self, places: Collection[KeyPath], progress: Progress) -> None:
-        """Fetch what the places of the file need, before anything is built.
-
-        Args:
-            places: The first two keys of what is to be made, such as ``("systems", "BM25")``.
-            progress: Notified of what is fetched.
-
-        Raises:
-            AdducirError: Something cannot be fetched; all of it in one message.
-        """
+        """Fetch what the places of the file need, before anything is built."""
         needed = {need.what: need for path, need in self.later if tuple(path[:2]) in places}
         failed: list[AdducirError] = []
         for need in needed.values():
@@ -79,16 +65,7 @@ def note(error: AdducirError) -> str:
 
 
 class ErrorList:
-    """The errors of a recipe file.
-
-    Args:
-        reading: The file, with the errors that validation found.
-        dry_run: Whether what is not at hand is no error.
-
-    Attributes:
-        origins: Entries that the file does not have, by section and name, and the name in that
-            section whose place their errors have.
-    """
+    """The errors of a recipe file."""
 
     def __init__(self, reading: Reading[_R], *, dry_run: bool = False) -> None:
         self._error = reading.error
@@ -96,6 +73,7 @@ class ErrorList:
         self._dry_run = dry_run
         # Where the file has errors of its own nothing is downloaded, and that is no error.
         self._is_offline = dry_run or self._are_own
+        # The entry of the file for each that it does not have, such as one of a seed.
         self.origins: Mapping[tuple[str, str], str] = {}
         self._found: list[ErrorDetail] = []
         self._causes: list[AdducirError] = []
@@ -132,12 +110,7 @@ class ErrorList:
             self.add(path, error.paragraph())
 
     def check(self) -> Needs:
-        """What the file needs; raises where something is wrong, all of it as one error.
-
-        Raises:
-            InputError: Something is wrong, or not at hand where this is no dry run.
-            MachineError: So it is, and all of it is the machine's.
-        """
+        """What the file needs; raises where something is wrong, all of it as one error."""
         found, causes = list(self._found), list(self._causes)
         if not self._dry_run:
             missing = [

@@ -223,9 +223,7 @@ def test_a_reranker_is_trained_when_it_is_missing(study):
     recipe.write_text(recipe.read_text().replace("epochs: 1", "epochs: 2"))
     lines, outcome, progress = run(study, change)
     assert lines[0].startswith("train  rerankers/trained: out of date")
-    assert any(
-        "CE.t.trec.gz: out of date" in one for one in lines
-    )
+    assert any("CE.t.trec.gz: out of date" in one for one in lines)
     assert progress.works.count("training") == 1
     # A model that no run needs is not trained, even if it is gone.
     (study / "rerankers" / "trained" / "model.safetensors").unlink()

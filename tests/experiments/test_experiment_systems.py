@@ -259,12 +259,6 @@ def test_errors_of_code_name_it(study: Study, body: str, what: str) -> None:
     assert study.path("Longest").read_bytes() == before
 
 
-def test_an_old_kind_is_reported_its_new_name(study: Study) -> None:
-    study.file.write_text("description: x\nkind: ranks\n")
-    with pytest.raises(InputError, match=r":2: `kind: ranks` is now `task: known-item`"):
-        study.plan()
-
-
 @pytest.mark.slow
 def test_side_by_side_gives_the_same_bytes(study: Study) -> None:
     tuned = "systems.Tuned={index: pets, tune: {grid: {k1: [0.5, 2]}, folds: {k: 2}}}"
