@@ -103,7 +103,6 @@ class _WordsStep(IndexStep):
     engine = "words"
     kind = "words-index"
     fields = ("text",)
-    settings: ClassVar = {}
 
     @property
     def made_from(self):
@@ -111,7 +110,10 @@ class _WordsStep(IndexStep):
 
     @property
     def fingerprint(self):
-        return artifact_fingerprint(self.kind, self.settings, self.made_from, 1)
+        return artifact_fingerprint(self.kind, self.recipe(), self.made_from, 1)
+
+    def recipe(self):
+        return {}
 
     def search_settings(self, ranker):
         return {}
@@ -120,7 +122,7 @@ class _WordsStep(IndexStep):
         return build(
             self.path,
             kind=self.kind,
-            recipe=self.settings,
+            recipe=self.recipe(),
             inputs=self.made_from,
             builder_version=1,
             make=self.fill,

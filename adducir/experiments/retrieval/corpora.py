@@ -67,7 +67,6 @@ class SourceCorpus(CorpusRecipe):
 
     @property
     def label(self) -> str:
-        """The source."""
         return self.source
 
     def open(self, name: str, study: "RetrievalStudy") -> None:

@@ -51,7 +51,6 @@ class Dense(IndexRecipe):
 
     @property
     def dense_settings(self) -> DenseSettings:
-        """FAISS's settings."""
         given = {"kind": self.kind, **(self.model_extra or {})}
         return hyperparameters(DenseSettings, "a dense index", given, type(self).model_fields)
 
@@ -144,8 +143,7 @@ class DenseStep(IndexStep):
     def fields(self) -> tuple[str, ...]:
         return self.entry.fields or self.default_fields()
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
+    def recipe(self) -> Mapping[str, Any]:
         settings, precision = self.entry.dense_settings.recipe(), self.entry.precision
         return {"fields": list(self.fields), **settings, "precision": precision}
 

@@ -45,7 +45,6 @@ class ExpandedRecipe(CorpusRecipe):
 
     @property
     def label(self) -> str:
-        """What is expanded by what."""
         return f"{self.expand}, expanded by {self.model}"
 
     def is_trained(self, folder: Path) -> bool:
@@ -118,11 +117,9 @@ class WeightsStep(FolderStep):
 
     @property
     def path(self) -> Path:  # type: ignore[override]
-        """The folder of the weights."""
         return self.corpus.weights
 
     def title(self, shown: Callable[[Path], str]) -> str:
-        """The weights, and what predicts them."""
         return f"{shown(self.path)} by {shown(self.model)}"
 
     @property
@@ -133,7 +130,6 @@ class WeightsStep(FolderStep):
         return {"precision": self.entry.precision}
 
     def make(self, context: Context) -> None:
-        """Predict them."""
         predict_corpus_weights(
             self.model,
             self.base,

@@ -68,11 +68,6 @@ class IndexStep(FolderStep):
     def fields(self) -> tuple[str, ...]:
         """The fields of the documents that are indexed."""
 
-    @property
-    @abstractmethod
-    def settings(self) -> Mapping[str, Any]:
-        """How it is built, as its manifest's recipe has it."""
-
     @abstractmethod
     def search_settings(self, search: "Search") -> dict[str, Any]:
         """All that determines a search's rankings beside index, topics and depth."""
@@ -99,11 +94,7 @@ class IndexStep(FolderStep):
         """Build it, unless it is there."""
 
     def title(self, shown: Callable[[Path], str]) -> str:
-        """Folder and corpus."""
         return f"index {shown(self.path)} of {self.source}"
-
-    def recipe(self) -> Mapping[str, Any]:
-        return self.settings
 
     def default_fields(self) -> tuple[str, ...]:
         """The corpus's own fields.
@@ -301,8 +292,7 @@ class InvertedStep(IndexStep):
     def fields(self) -> tuple[str, ...]:
         return self._settings.fields
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
+    def recipe(self) -> Mapping[str, Any]:
         return self._settings.recipe()
 
     def search_settings(self, search: "Search") -> dict[str, Any]:

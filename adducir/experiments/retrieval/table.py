@@ -219,7 +219,7 @@ def _index(study: "RetrievalStudy", step: "IndexStep", context: Context) -> dict
         "corpus": step.source,
         "fingerprint": step.fingerprint,
         "engine": step.engine,
-        **step.settings,
+        **step.recipe(),
         **{
             key: context.shown(one) if isinstance(one, Path) else one
             for key, one in study.corpora[recipe.corpus].facts.items()

@@ -38,7 +38,6 @@ class Fusion(TunableSystem):
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
-        """The hyperparameters of all methods."""
         return {key for name in FUSION for key in keys_of(FUSION, name)}
 
     @model_validator(mode="after")
@@ -124,7 +123,6 @@ class FusionStep(RunStep):
 
     @property
     def shares(self) -> object:
-        """The members' runs."""
         return tuple(member.path for member in self.inputs)
 
     def fingerprint_inputs(self) -> dict[str, Any]:

@@ -74,7 +74,6 @@ class Python(System):
             yield ErrorDetail(("systems", name, "texts"), "means nothing without `input`")
 
     def open(self, name: str, study: RetrievalStudy) -> None:
-        """Find the code; it is not imported."""
         place = ("systems", name, "python")
         find = partial(find_code, self.python, study.folder)
         study.details[name] = study.planner.opening(place, find)
@@ -107,7 +106,6 @@ class PythonStep(RunStep):
 
     @property
     def shares(self) -> object:
-        """The queries and the run that it is given."""
         return super().shares, self.base and self.base.path
 
     def fingerprint_inputs(self) -> dict[str, Any]:

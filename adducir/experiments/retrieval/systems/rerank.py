@@ -242,7 +242,6 @@ class RerankStep(RunStep):
 
     @property
     def shares(self) -> object:
-        """The candidates and their queries."""
         return self.base.path, super().shares
 
     def fingerprint_inputs(self) -> dict[str, Any]:

@@ -39,7 +39,6 @@ class Search(TunableSystem):
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
-        """The hyperparameters of all models, and the names of all feedback methods."""
         return {*FEEDBACK, *(key for name in MODELS for key in keys_of(MODELS, name))}
 
     @model_validator(mode="after")

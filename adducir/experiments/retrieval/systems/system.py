@@ -111,7 +111,6 @@ class Given(System):
                 yield ErrorDetail(place, f"there is no run for the topic set `{topic_set}`")
 
     def open(self, name: str, study: "RetrievalStudy") -> None:
-        """Read the runs."""
         place: KeyPath = ("systems", name, "run")
         if isinstance(self.run, dict):
             for topic_set, source in self.run.items():
