@@ -107,7 +107,8 @@ class RetrievalStudy(Study):
 
             def look() -> None:
                 """Look for its fields in its corpus; a dry run notes a large one as not read."""
-                refuse_unknown_fields(corpus.corpus, step.fields)
+                fields = step.fields or corpus.corpus.default_fields
+                refuse_unknown_fields(corpus.corpus, fields)
 
             planner.opening((*place, "fields"), look)
 
