@@ -288,8 +288,7 @@ def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
     assert read_run(study.path("BM25"), allow_empty=True).qids == []
     message = next(line for line in notes.lines if line.startswith("run runs/pets/BM25"))
     assert "0 documents for 0 of 4 topics" in message
-    assert "no term is left of the query of 2, 3" in message
-    assert "no document has a term of the query of 1, 4" in message
+    assert message.index("topics 2, 3") < message.index("topics 1, 4")
     facts = yaml.safe_load(metadata_for(study.path("BM25")).read_text())
     assert facts["run file"]["topics without documents"] == ["1", "2", "3", "4"]
     assert "BM25 lacks 4 of the topics" in outcome.files["terminal"].read_text()
