@@ -30,7 +30,7 @@ from adducir.runs.write import write_run
 PACKAGES = ("corpora", "indexes")
 NOT_CALLED = {
     *("Corpus", "Index", "Reranker", "Document", "DocumentStore", "Reranked"),  # made by others
-    *("KnownTexts", "StoredTexts", "TrainingPlan", "Resources"),
+    *("KnownTexts", "StoredTexts", "TrainingPlan", "Context"),
     *("bundled_corpus", "bundled_qrels", "bundled_topics"),  # without parameters
     "render",  # its own check
     "text_of",  # called for every document: by a test of its own below

@@ -77,11 +77,11 @@ def run(
     """Run an experiment file and print its table, or its plan for a dry run."""
     from adducir.cli.console import near, open_progress, show
     from adducir.cli.tables import show_table
-    from adducir.experiments.context import Resources
+    from adducir.experiments.context import Context
     from adducir.experiments.experiment import plan_experiment, run_experiment
 
     shards = shards or ShardOptions()
-    resources = Resources(threads, device, shards.batch_tokens, shards.execution())
+    context = Context(threads, device, shards.batch_tokens, shards.execution())
     with open_progress() as progress:
         plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
         if dry_run:
@@ -93,7 +93,7 @@ def run(
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
         outcome = run_experiment(
-            plan, resources=resources, jobs=jobs, allow_code=allow_code, progress=progress
+            plan, context=context, jobs=jobs, allow_code=allow_code, progress=progress
         )
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():

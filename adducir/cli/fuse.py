@@ -1,6 +1,5 @@
 """``adducir fuse``."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from adducir.cli import options
@@ -27,8 +26,11 @@ def fuse(
 
     Topics that only some of the runs have are fused from those, and reported.
     """
-    fusion = FUSION.make(method, hyperparameters).model_dump()
-    numbers = _numbers(weights)
+    fusion = FUSION.make(method, hyperparameters)
+    try:
+        numbers = [float(text) for text in options.listed(weights)] or None
+    except ValueError as error:
+        raise UsageError(f"--weights takes numbers: {error}.") from error
 
     from adducir.cli.console import note
     from adducir.runs.fuse import fuse as fuse_runs
@@ -38,19 +40,17 @@ def fuse(
 
     read = [read_run(path) for path in runs]
     fused = fuse_runs(
-        read, method, weights=numbers, depth=depth, tag=options.tag_of(output, tag), **fusion
+        read,
+        method,
+        weights=numbers,
+        depth=depth,
+        tag=options.tag_of(output, tag),
+        **fusion.model_dump(),
     )
     members = {"runs": [str(path) for path in runs], "weights": numbers or [1.0] * len(runs)}
-    settings = {"method": method, **FUSION.origin(method), **fusion, **members}
+    settings = FUSION.settings(fusion, "method") | members
     write_run(fused, output, {"method": {"fusion": settings}})
     for path, qids in zip(runs, lacking(read), strict=True):
         if qids:
             note(f"{path} lacks {len(qids):,} topics of the others: {', '.join(qids[:5])}")
     note(f"{output}: {len(fused.qids):,} topics, {len(fused):,} documents")
-
-
-def _numbers(texts: Sequence[str] | None) -> list[float] | None:
-    try:
-        return [float(text) for text in options.listed(texts)] or None
-    except ValueError as error:
-        raise UsageError(f"--weights takes numbers: {error}.") from error

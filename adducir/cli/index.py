@@ -119,7 +119,7 @@ def index(
 
         from adducir.indexes.analysis import Analysis
         from adducir.indexes.builders import builder
-        from adducir.indexes.languages.lucene import PRETOKENIZED
+        from adducir.indexes.languages import PRETOKENIZED
         from adducir.indexes.lucene_builder import IndexSettings
 
         settings = IndexSettings(

@@ -1,7 +1,7 @@
 """``adducir rerank``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from adducir.cli import options
 from adducir.cli.effects import without
@@ -11,11 +11,7 @@ from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.core.progress import Progress
-    from adducir.rerankers.registry import Reranker
-    from adducir.rerankers.rerank import Reranked
     from adducir.rerankers.texts import Texts
-    from adducir.runs.run import Run
 
 
 def rerank(
@@ -71,10 +67,14 @@ def rerank(
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking, scratch_for
     from adducir.core.folders import study_folder
+    from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
+    from adducir.indexes.engine import open_index
     from adducir.models.machine import using_threads
     from adducir.rerankers.registry import open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
+    from adducir.rerankers.texts import StoredTexts, texts_of
+    from adducir.runs.metadata import metadata_for, part_of, read_metadata, reranked_method
     from adducir.runs.read import read_run
     from adducir.runs.write import write_run
 
@@ -88,7 +88,14 @@ def rerank(
         scratch_for(output, shards.execution()) as scratch,
     ):
         queries = load_topics(topics, field=topic_field, progress=progress)
-        texts = _texts(index, corpus, candidates.top(depth), wanted, scratch / "texts", progress)
+        texts: Texts
+        if index is not None:
+            opened = open_index(index)
+            texts = StoredTexts(opened.documents, wanted or opened.fields)
+        else:
+            docnos, folder = candidates.top(depth).frame["docno"], scratch / "texts"
+            source = open_corpus(corpus or "", progress=progress)
+            texts = texts_of(source, docnos, wanted, folder=folder, progress=progress)
         found = rerank_run(
             candidates,
             queries,
@@ -101,50 +108,15 @@ def rerank(
             chunking=Chunking(output, shards.execution()),
             progress=progress,
         )
-        write_run(found.run, output, _metadata(run, found), topics=queries.qids)
-        progress.note(_described(near(output), found, reranker))
-
-
-def _texts(
-    index: Path | None,
-    corpus: str | None,
-    run: "Run",
-    fields: list[str],
-    folder: Path,
-    progress: "Progress",
-) -> "Texts":
-    """Where the documents' texts come from."""
-    from adducir.rerankers.texts import StoredTexts, texts_of
-
-    if index is not None:
-        from adducir.indexes.engine import open_index
-
-        opened = open_index(index)
-        return StoredTexts(opened.documents, fields or opened.fields)
-    from adducir.corpora.sources import open_corpus
-
-    source = open_corpus(corpus or "", progress=progress)
-    return texts_of(source, run.frame["docno"], fields, folder=folder, progress=progress)
-
-
-def _metadata(run: Path, found: "Reranked") -> dict[str, Any]:
-    """What to record beside the run; how its candidates were found is handed on."""
-    from adducir.runs.metadata import metadata_for, read_metadata, reranked_method
-
-    facts = read_metadata(run) if metadata_for(run).is_file() else {}
-    data = facts.get("data")
-    topics = (
-        {key: data[key] for key in ("topics",) if key in data} if isinstance(data, dict) else {}
-    )
-    method = reranked_method(facts.get("method"), found.settings)
-    return {"method": method} | ({"data": topics} if topics else {})
-
-
-def _described(output: str, found: "Reranked", reranker: "Reranker") -> str:
-    what = "windows" if reranker.is_listwise else "pairs"
-    rate = found.computed / found.work_seconds if found.work_seconds else 0.0
-    return (
-        f"{output}: {len(found.run.qids):,} topics, {found.computed:,} {what} computed, "
-        f"{found.cached:,} known, {found.work_seconds:.1f} s ({rate:,.0f} {what} a second); "
-        f"score: {reranker.scale}"
-    )
+        facts = read_metadata(run) if metadata_for(run).is_file() else {}
+        metadata = {"method": reranked_method(part_of(facts, "method"), found.settings)}
+        if "topics" in part_of(facts, "data"):
+            metadata["data"] = {"topics": facts["data"]["topics"]}
+        write_run(found.run, output, metadata, topics=queries.qids)
+        what = "windows" if reranker.is_listwise else "pairs"
+        rate = found.computed / found.work_seconds if found.work_seconds else 0.0
+        progress.note(
+            f"{near(output)}: {len(found.run.qids):,} topics, {found.computed:,} {what} computed, "
+            f"{found.cached:,} known, {found.work_seconds:.1f} s ({rate:,.0f} {what} a second); "
+            f"score: {reranker.scale}"
+        )

@@ -8,7 +8,6 @@ from adducir.cli.effects import with_any
 from adducir.cli.hyperparameters import Choices, chosen, hyperparameters_of, kind_option
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import option
-from adducir.cli.search_notes import metadata, notes
 from adducir.core.errors import UsageError
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
@@ -71,16 +70,6 @@ def search(
     The run's metadata is written beside it. A topic without hits cannot stand in a run: it is
     reported here and named in the metadata.
     """
-    from adducir.cli.search_dense import is_dense, search_dense
-
-    if is_dense(index):
-        given = {"model": model, "feedback": feedback, "field_weights": field_weights}
-        _refuse_lexical({**given, **hyperparameters})
-        search_dense(index, topics, output, topic_field, depth, threads, tag, encoder)
-        return
-    if encoder is not None:
-        raise UsageError("--encoder has no effect without a dense index.")
-
     from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engine import open_index, remark_on
@@ -90,8 +79,11 @@ def search(
     # Options without effect are refused before anything is read.
     choices: Choices = {"--model": (MODELS, model or "bm25"), "--feedback": (FEEDBACK, feedback)}
     formula, method = chosen(hyperparameters, choices)
-    opened = open_index(index)
-    if model is None and opened.default_model != "bm25":
+    opened = open_index(index, encoder=encoder)
+    if not opened.default_model:
+        given = {"model": model, "feedback": feedback, "field_weights": field_weights}
+        _refuse_lexical({**given, **hyperparameters})
+    elif model is None and opened.default_model != "bm25":
         choices = {**choices, "--model": (MODELS, opened.default_model)}
         formula, method = chosen(hyperparameters, choices)
     with open_progress() as progress:
@@ -106,8 +98,15 @@ def search(
             depth=depth,
             threads=threads,
         )
-        write_run(found.run, output, metadata(found, queries), topics=queries.qids)
-        for line in filter(None, (remark_on(opened), *notes(found, queries, output))):
+        about = {"source": queries.source, "field": queries.field}
+        metadata = {"method": found.method, "data": {"topics": about}}
+        write_run(found.run, output, metadata, topics=queries.qids)
+        rate = len(queries) / found.seconds if found.seconds else 0.0
+        what = (
+            f"{output}: {len(queries):,} topics, {len(found.run):,} hits, {found.seconds:.1f} s "
+            f"({rate:,.0f} topics a second)"
+        )
+        for line in filter(None, (remark_on(opened), what, *found.remarks())):
             progress.note(line)
     if show_expansion:
         show(expansion(opened, queries, formula, method))

@@ -1,12 +1,9 @@
-"""What is not at hand: the files, downloads and optional packages that are named and not here.
+"""What is not available: files, downloads and optional packages that are named and not here yet.
 
-An error whose cause is only that something is not here yet is marked so (``absent=True``) where it
-is raised. A plan that looks at everything can then distinguish it from a mistake: a dry run lists
-it as a note, anything else refuses to begin, naming all that is missing at once.
-
-Some things are fetched when they are first needed (models of the Hugging Face Hub, documents of
-ir_datasets), long after their names were read. Who opens such a name says so by
-:func:`fetched_later`, so that a plan knows of it before anything is built.
+An error with only that cause is raised with ``absent=True``: a dry run lists it as a note, anything
+else refuses to begin, naming all that is missing at once. Who opens the name of something that is
+fetched when it is first needed (a model of the Hub) says so by :func:`fetched_later`, so that a
+plan knows of it before anything is built.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,13 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Later:
-    """Something that is fetched when it is first needed.
-
-    Attributes:
-        what: What it is, in a few words.
-        is_here: Whether it was fetched before; asks no network.
-        fetch: Fetches it, or raises an AdducirError.
-    """
+    """Something that is fetched when it is first needed; ``is_here`` asks no network."""
 
     what: str
     is_here: Callable[[], bool]
@@ -72,35 +63,23 @@ def watching() -> Iterator[list[Later]]:
         _watching.reset(token)
 
 
-class Gathering:
-    """Opens several things, and goes on where one is not at hand.
+@contextmanager
+def gathering() -> Iterator[Callable[[Callable[[], T]], T]]:
+    """Open several things, and go on where one is not available; raises for all at the end.
 
-    A value that could not be opened must not be looked at before the block of :func:`gathering`
-    ends, which raises then.
+    What could not be opened must not be looked at before the block ends.
     """
+    missing: list[AdducirError] = []
 
-    def __init__(self) -> None:
-        self.missing: list[AdducirError] = []
-
-    def __call__(self, opener: Callable[[], T]) -> T:
-        """What ``opener`` returns; an error that is no absence is raised at once."""
+    def each(opener: Callable[[], T]) -> T:
         try:
             return opener()
         except AdducirError as error:
             if not error.absent:
                 raise
-            self.missing += error.parts
+            missing.extend(error.parts)
             return cast("T", None)
 
-
-@contextmanager
-def gathering() -> Iterator[Gathering]:
-    """Open several things; at the end, one error for all that are not at hand.
-
-    Raises:
-        AdducirError: Something is not at hand, or cannot be opened for another reason.
-    """
-    gathered = Gathering()
-    yield gathered
-    if gathered.missing:
-        raise AdducirError.united(gathered.missing)
+    yield each
+    if missing:
+        raise AdducirError.united(missing)

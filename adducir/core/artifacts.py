@@ -26,39 +26,35 @@ from typing import Any
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.files import file_digest
-from adducir.core.fingerprint import plain
+from adducir.core.fingerprint import is_known, plain
 from adducir.core.locks import holder_of, locked, locked_if_free
-from adducir.core.manifest import (
-    MANIFEST,
-    FileEntry,
-    Manifest,
-    artifact_fingerprint,
-    read_manifest,
-    write_manifest,
-)
 from adducir.core.progress import SILENT, Progress
 from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes
-from adducir.core.unread import known
-from adducir.core.verified import CHANGED, READERS, changes, missized
+from adducir.core.verified import (
+    CHANGED,
+    MANIFEST,
+    READERS,
+    FileEntry,
+    Manifest,
+    artifact_fingerprint,
+    changes,
+    missized,
+    read_manifest,
+    write_manifest,
+)
 from adducir.core.writable import give_default_rights, keep_rights, refuse_unwritable
 from adducir.version import __version__
 
-__all__ = [
-    "MANIFEST",
-    "FileEntry",
-    "Manifest",
-    "artifact_fingerprint",
-    "build",
-    "is_current",
-    "publishing_results",
-    "read_manifest",
-    "replacing_anything",
-    "verify",
-]
+__all__ = ["MANIFEST", "FileEntry", "Manifest", "artifact_fingerprint", "build", "read_manifest"]
 
 RESULTS = "results"
 """The kind of a folder of tables and other files that belong together."""
+
+MISSING = "it is missing"
+UNKNOWN = "whether it is up to date is unknown"
+OUT_OF_DATE = "out of date: different"
+DAMAGED = "it is damaged"
 
 Make = Callable[[Path], Mapping[str, Any]]
 
@@ -76,14 +72,7 @@ def replacing_anything(wanted: bool = True) -> Iterator[None]:
 
 
 def refuse_other(path: Path, what: str) -> None:
-    """Refuse to replace what stands at ``path`` unless anything may be replaced.
-
-    Args:
-        what: What stands there, and why it is not replaced.
-
-    Raises:
-        ArtifactError: It may not.
-    """
+    """Raise ArtifactError unless anything may be replaced; ``what`` says what stands there."""
     if not _anything.get():
         hint = "Choose another place, or replace it with --force."
         raise ArtifactError(f"{what}: it is not replaced.", path=path, hint=hint)
@@ -124,17 +113,17 @@ def build(
     """
     target = Path(os.path.realpath(path))
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
-    current = None if rebuild else _current(target, wanted)
-    if current is not None:
+    if not rebuild and is_current(target, wanted):
         clear_up_if_free(target)
-        return current
+        return read_manifest(target)
     refuse_unwritable(target)
     with explaining_writes(target), locked(target, progress):
         _clear_up(target)
         # Another process may have built it while this one waited.
-        current = None if rebuild else _current(target, wanted)
-        if current is None:
-            _refuse_to_replace(target, kind, wanted, progress)
+        why = out_of_date(target, kind, lambda: recipe, wanted)
+        if why is not None and why.startswith(DAMAGED):
+            progress.note(f"{target}: {why}; built again.")
+        if why is not None or rebuild:
             with _replacing(target) as hidden:
                 started, clock = datetime.now(UTC), time.monotonic()
                 counts = make(hidden)
@@ -142,7 +131,7 @@ def build(
                 give_default_rights(hidden)
                 files = _entries(hidden)
                 _force_to_disk(hidden)
-                current = Manifest(
+                manifest = Manifest(
                     kind=kind,
                     fingerprint=wanted,
                     builder_version=builder_version,
@@ -154,28 +143,63 @@ def build(
                     started=started.isoformat(timespec="seconds"),
                     seconds=seconds,
                 )
-                write_manifest(hidden, current)
+                write_manifest(hidden, manifest)
+        else:
+            manifest = read_manifest(target)
         # Under the lock: nobody else has parts here that are still of use.
         remove_parts(target)
-        return current
+        return manifest
 
 
 def is_current(path: Path, fingerprint: str) -> bool:
-    """Whether ``path`` holds the artifact with this fingerprint, undamaged.
+    """Whether ``path`` holds the artifact with this fingerprint, undamaged."""
+    try:
+        manifest = read_manifest(path)
+    except ArtifactError:
+        return False
+    return manifest.fingerprint == fingerprint and not changes(path, manifest)
 
-    Raises:
-        NotRead: There is one, and in a dry run the fingerprint is not known.
-    """
-    return _current(path, fingerprint) is not None
+
+def out_of_date(
+    path: Path, kind: str, recipe: Callable[[], Mapping[str, Any]], fingerprint: str
+) -> str | None:
+    """Why an artifact has to be built; None if the one of this fingerprint is there, undamaged."""
+    if is_absent(path):
+        return MISSING
+    if not is_known(fingerprint):
+        return UNKNOWN
+    if not (path / MANIFEST).is_file():
+        if is_absent(path):  # another process is replacing it
+            return MISSING
+        hint = "Choose another place, or move away what is there."
+        what = "this was not created by Adducir, and stands where an artifact is to be."
+        raise ArtifactError(what, path=path, hint=hint)
+    manifest = read_manifest(path)
+    if manifest.fingerprint == fingerprint:
+        damaged = next(iter(changes(path, manifest).items()), None)
+        return damaged and f"{DAMAGED} ({': '.join(damaged)})"
+    if manifest.kind != kind:
+        refuse_other(path, f"this is an artifact of another kind ({manifest.kind}, not {kind})")
+    wanted = plain(recipe())
+    changed = [key for key in wanted if manifest.recipe.get(key) != wanted[key]]
+    settings = ", ".join(changed).replace("_", " ") or "inputs, or another version of Adducir"
+    return f"{OUT_OF_DATE} {settings}"
+
+
+def is_absent(path: Path) -> bool:
+    """Whether there is nothing, or an empty folder; another process may be at work there."""
+    try:
+        return next(path.iterdir(), None) is None
+    except FileNotFoundError:
+        return True
+    except NotADirectoryError:
+        return False
 
 
 def verify(path: Path) -> list[str]:
     """What is wrong with the files of the artifact at ``path``, one text per error.
 
     Every file is read: sizes and SHA-256 are compared with the manifest's.
-
-    Raises:
-        ArtifactError: There is no artifact, or its manifest cannot be read.
     """
     expected = read_manifest(path).files
     found = {name: what for name, one in expected.items() if (what := missized(path, name, one))}
@@ -234,13 +258,7 @@ def _is_ours(path: Path, folder: Path) -> bool:
 
 
 def refuse_other_results(path: Path) -> None:
-    """Refuse a folder that results cannot take the place of.
-
-    Raises:
-        InputError: It is a file, or the folder that the process is in, or one above that.
-        ArtifactError: It is an artifact, such as an index, or holds files that are not Adducir's.
-        MachineError: It is read-only.
-    """
+    """Refuse a folder that results cannot take the place of: an index, say, or a user's own."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_dir():
         raise InputError("a file stands where a folder is needed.", path=path)
@@ -262,16 +280,6 @@ def refuse_other_results(path: Path) -> None:
         )
 
 
-def refuse_other_kind(path: Path, manifest: Manifest, kind: str) -> None:
-    """Refuse to replace an artifact by one of another kind, unless anything may be replaced.
-
-    Raises:
-        ArtifactError: Its kind is another one.
-    """
-    if manifest.kind != kind:
-        refuse_other(path, f"this is an artifact of another kind ({manifest.kind}, not {kind})")
-
-
 def parts_path(artifact: Path, fingerprint: str) -> Path:
     """Where the finished parts of work on the artifact with this fingerprint lie."""
     target = Path(os.path.realpath(artifact))
@@ -279,11 +287,7 @@ def parts_path(artifact: Path, fingerprint: str) -> Path:
 
 
 def parts_folder(artifact: Path, fingerprint: str) -> Path:
-    """The folder of :func:`parts_path`, made if missing; several processes may use it at once.
-
-    Raises:
-        OSError: It cannot be made.
-    """
+    """The folder of :func:`parts_path`, made if missing; several processes may use it at once."""
     folder = parts_path(artifact, fingerprint)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -309,34 +313,6 @@ def clear_up_if_free(path: Path) -> None:
             if is_held:
                 _clear_up(target)
                 remove_parts(target)
-
-
-def _current(path: Path, wanted: str) -> Manifest | None:
-    """The manifest at ``path`` if it is the wanted artifact's and its files are undamaged."""
-    try:
-        manifest = read_manifest(path)
-    except ArtifactError:
-        return None
-    is_right = manifest.fingerprint == known(wanted) and not changes(path, manifest)
-    return manifest if is_right else None
-
-
-def _refuse_to_replace(target: Path, kind: str, wanted: str, progress: Progress) -> None:
-    """Refuse what is not an older artifact of the same kind, or nothing; note what is damaged."""
-    if _is_empty(target):
-        return
-    elsewhere = "Choose another place, or move away what is there."
-    if not target.is_dir():
-        what = "a file stands where the artifact is to be."
-        raise ArtifactError(what, path=target, hint=elsewhere)
-    if not (target / MANIFEST).is_file():
-        what = "this folder holds files that Adducir did not create: it is not replaced."
-        raise ArtifactError(what, path=target, hint=elsewhere)
-    manifest = read_manifest(target)
-    refuse_other_kind(target, manifest, kind)
-    if manifest.fingerprint == wanted:
-        for name, what in changes(target, manifest).items():
-            progress.note(f"{target}: damaged ({name}: {what}): it is built again.")
 
 
 @contextmanager
@@ -403,11 +379,7 @@ def _take_over(target: Path, hidden: Path) -> None:
 
 
 def _entries(folder: Path) -> dict[str, FileEntry]:
-    """Size and digest of every file below ``folder``, by relative path; without the manifest.
-
-    Raises:
-        InputError: A file cannot be read.
-    """
+    """Size and digest of every file below ``folder``, by relative path; without the manifest."""
     paths = [one for one in sorted(folder.rglob("*")) if one.is_file() and one != folder / MANIFEST]
     with ThreadPoolExecutor(READERS) as readers:
         return {
@@ -425,8 +397,3 @@ def _force_to_disk(folder: Path) -> None:
 
 def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), "adducir": __version__}
-
-
-def _is_empty(path: Path) -> bool:
-    """Whether nothing stands there, or an empty folder."""
-    return not os.path.lexists(path) or (path.is_dir() and next(path.iterdir(), None) is None)

@@ -11,10 +11,13 @@ import json
 import math
 import numbers
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
+from urllib.parse import quote, unquote
 
-from adducir.core.unread import spread
+_MARK = "~not known~"  # stands in no path or name as it is quoted here
+UNREAD = f"{_MARK}{_MARK}"
+"""A digest that is not known, and is no artifact's: of what a dry run does not read."""
 
 
 def canonical(value: Any) -> str:
@@ -22,32 +25,38 @@ def canonical(value: Any) -> str:
 
     Paths are written with forward slashes, tuples as lists, numpy's scalars as
     the numbers they are.
-
-    Raises:
-        ValueError: A float is infinite or not a number.
-        TypeError: A value is of another kind (a set has no order to keep), or
-            a key is not text.
     """
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """``value`` in JSON's own types, as :func:`canonical` takes it.
-
-    Raises:
-        ValueError, TypeError: As :func:`canonical`.
-    """
+    """``value`` in JSON's own types, as :func:`canonical` takes it."""
     return _plain(value, "value")
 
 
 def fingerprint(value: Any) -> str:
-    """The SHA-256, in hexadecimal, of :func:`canonical`; a stand-in where the value holds one.
-
-    Raises:
-        ValueError, TypeError: As :func:`canonical`.
-    """
+    """The SHA-256, in hexadecimal, of :func:`canonical`; not known where a digest in it is not."""
     text = canonical(value)
-    return spread(text) or hashlib.sha256(text.encode("ascii")).hexdigest()
+    digest = hashlib.sha256(text.encode("ascii")).hexdigest()
+    if _MARK not in text:
+        return digest
+    return f"{_MARK}{text.split(_MARK)[1]}{_MARK}{digest}"
+
+
+def unread_digest(path: Path) -> str:
+    """Stands for the digest of a file that a dry run does not read."""
+    return f"{_MARK}{quote(str(path))}{_MARK}"
+
+
+def is_known(fingerprint: str) -> bool:
+    """Whether all that a fingerprint covers has been read."""
+    return _MARK not in fingerprint
+
+
+def unread_file(fingerprint: str) -> Path | None:
+    """The file for which a fingerprint is not known; None where data are missing."""
+    path = fingerprint.split(_MARK)[1]
+    return Path(unquote(path)) if path else None
 
 
 def _plain(value: Any, where: str) -> Any:

@@ -20,11 +20,7 @@ _waiting: ContextVar[dict[Path, Path | None]] = ContextVar("files to publish tog
 
 @contextmanager
 def publishing_together(paths: Iterable[Path]) -> Iterator[None]:
-    """Publish those of these files that are written inside the block when it ends, all or none.
-
-    Raises:
-        MachineError: One cannot be given its place.
-    """
+    """Publish those of these files that are written inside the block when it ends, all or none."""
     waiting: dict[Path, Path | None] = {Path(os.path.realpath(path)): None for path in paths}
     token = _waiting.set(waiting)
     try:

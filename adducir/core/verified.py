@@ -1,4 +1,11 @@
-"""SHA-256 of files, each read once per machine; and artifacts that are opened only if undamaged.
+"""What an artifact says of itself, and the SHA-256 of files, each read once per machine.
+
+The manifest of an artifact, ``manifest.json``, is the last file that is written into it. It is JSON
+with these keys: ``format`` (``adducir-artifact/3``), ``kind``, ``fingerprint``,
+``builder_version``, ``recipe``, ``inputs`` (name -> fingerprint), ``counts`` (what the builder
+counted), ``files`` (relative path -> ``bytes`` and ``sha256``), ``versions`` (name -> version),
+``started`` (UTC, ISO 8601), ``seconds`` (how long the making took) and ``digest`` (the SHA-256 of
+the canonical form of all that). An artifact is opened only if its files are what it says.
 
 Of a file that was read, inode, size, times of change and digest are kept in the user's cache
 folder: while the first four are the same, it is not read again. To lose what is kept costs time
@@ -9,18 +16,119 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from adducir.core.errors import AdducirError, ArtifactError
-from adducir.core.files import file_digest
+from adducir.core.errors import AdducirError, ArtifactError, InputError
+from adducir.core.files import file_digest, writing_text
+from adducir.core.fingerprint import fingerprint, unread_digest
 from adducir.core.folders import cache_folder
-from adducir.core.manifest import MANIFEST, FileEntry, Manifest, read_manifest
+from adducir.core.json_lines import json_document
 from adducir.core.system_errors import reading_error
-from adducir.core.unread import is_small, reads_all, stand_in
+from adducir.core.unread import reads
+
+MANIFEST = "manifest.json"
+FORMAT = "adducir-artifact/3"
+_DIGEST = "digest"
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """Size in bytes and SHA-256 (hexadecimal) of one file of an artifact."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an artifact is and what it was made from; see the module for the fields."""
+
+    kind: str
+    fingerprint: str
+    builder_version: int
+    recipe: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    counts: Mapping[str, Any]
+    files: Mapping[str, FileEntry]
+    versions: Mapping[str, str]
+    started: str
+    seconds: float
+
+
+def artifact_fingerprint(
+    kind: str, recipe: Mapping[str, Any], inputs: Mapping[str, str], builder_version: int
+) -> str:
+    """The fingerprint of an artifact."""
+    return fingerprint(
+        {"kind": kind, "recipe": recipe, "inputs": inputs, "builder_version": builder_version}
+    )
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write ``manifest`` into ``folder``, whole or not at all."""
+    document = {"format": FORMAT, **asdict(manifest)}
+    with writing_text(folder / MANIFEST) as handle:
+        json.dump({**document, _DIGEST: fingerprint(document)}, handle, indent=2, sort_keys=True)
+        handle.write("\n")
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read the manifest of the artifact in the folder ``path``."""
+    if not path.exists():
+        raise ArtifactError("there is no such artifact.", path=path, hint=_mend_missing(path))
+    if not (path / MANIFEST).is_file():
+        raise ArtifactError(
+            f"this was not created by Adducir: it holds no {MANIFEST}.",
+            path=path,
+            hint="Name the folder that was given as --output when it was built.",
+        )
+    try:
+        plain = json_document(path / MANIFEST)
+    except InputError as error:
+        raise _damaged(path, error.what) from error
+    form = plain.get("format") if isinstance(plain, dict) else None
+    if not isinstance(form, str) or not form.startswith("adducir-artifact/"):
+        raise ArtifactError(
+            f"its {MANIFEST} was not written by Adducir, or is damaged.",
+            path=path,
+            hint="Build it again; if Adducir did not make this folder, move that file away.",
+        )
+    if form != FORMAT:
+        raise ArtifactError(
+            f"its manifest is in the format {form[:40]}; this version of Adducir knows {FORMAT}.",
+            path=path,
+            hint="Use the Adducir that made it, or delete the folder and build it again.",
+        )
+    try:
+        if plain.pop(_DIGEST, None) != fingerprint(plain):
+            raise _damaged(path, "its content has changed since it was written")
+        del plain["format"]
+        files = {name: FileEntry(**entry) for name, entry in plain.pop("files").items()}
+        return Manifest(**plain, files=files)
+    except (TypeError, KeyError, AttributeError, ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, why: str) -> ArtifactError:
+    return ArtifactError(
+        f"its {MANIFEST} is damaged: {why.rstrip('.')}.",
+        path=path,
+        hint="Delete the folder and build it again.",
+    )
+
+
+def _mend_missing(path: Path) -> str:
+    begun = f".{path.name}.building-"
+    if path.parent.is_dir() and any(p.name.startswith(begun) for p in path.parent.iterdir()):
+        return "A build of it is under way, or was cut short: if none is, build it again."
+    return "Build it first, or check the name."
+
 
 VERIFY_VARIABLE = "ADDUCIR_VERIFY"
 """Set to 1, it makes every process read every file of what it opens; ``--verify`` sets it."""
@@ -40,15 +148,7 @@ _known: dict[Path, dict[str, Stamp]] = {}
 
 
 def open_artifact(path: Path, *kinds: str) -> Manifest:
-    """The manifest of the artifact at ``path``, whose files are the ones that were written.
-
-    Args:
-        path: The artifact's folder.
-        kinds: What it may be; any where none is named.
-
-    Raises:
-        ArtifactError: There is none, one of another kind, or a damaged one.
-    """
+    """The manifest of the artifact at ``path``, whose files are the ones that were written."""
     manifest = read_manifest(path)
     if kinds and manifest.kind not in kinds:
         raise ArtifactError(
@@ -73,11 +173,7 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
 
 
 def refuse_damaged(folder: Path) -> None:
-    """Refuse a folder that is a damaged artifact; what is no artifact has nothing to be held to.
-
-    Raises:
-        ArtifactError: A file or the manifest is damaged.
-    """
+    """Refuse a folder that is a damaged artifact; what is no artifact has nothing to be held to."""
     if (folder / MANIFEST).is_file():
         open_artifact(folder)
 
@@ -114,15 +210,12 @@ def source_digest(path: Path) -> str:
 
 
 def source_digests(paths: Sequence[Path]) -> list[str]:
-    """The SHA-256 of each file of one source, in hexadecimal.
+    """The SHA-256 of each file of one source, in hexadecimal; raises InputError without one.
 
-    In a dry run it is a stand-in for a large file that no earlier run has read as it is now.
-
-    Raises:
-        InputError: A file is missing or cannot be read.
+    It is not known in a dry run, of a large file that no earlier run has read as it is now.
     """
     found = _digests(paths)
-    return [digest or stand_in(path) for path, digest in zip(paths, found, strict=True)]
+    return [digest or unread_digest(path) for path, digest in zip(paths, found, strict=True)]
 
 
 def _digests(paths: Sequence[Path]) -> list[str | None]:
@@ -137,7 +230,7 @@ def _digests(paths: Sequence[Path]) -> list[str | None]:
         if isinstance(known, list) and known[:-1] == stamp:
             found[number] = str(known[-1])
     unread = [number for number, digest in enumerate(found) if digest is None]
-    if not unread or not (reads_all() or is_small(*(places[number] for number in unread))):
+    if not unread or not reads(*(places[number] for number in unread)):
         return found
     with ThreadPoolExecutor(READERS) as readers:
         read = readers.map(file_digest, [places[number] for number in unread])

@@ -13,7 +13,7 @@ from typing import Any
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
 from adducir.core.streams import is_compressed
-from adducir.core.unread import is_small, reads_all, refuse_large
+from adducir.core.unread import reads, refuse_large
 from adducir.core.verified import source_digests
 from adducir.corpora.documents import Document, Place
 from adducir.corpora.formats import choose_files, format_of, skipped_note, why_skipped
@@ -87,7 +87,7 @@ class LocalCorpus:
         ending = self._reader.record_end
         if not ending:
             return len(self.paths)
-        if not reads_all() and not is_small(*self.paths):
+        if not reads(*self.paths):
             return None
         if any(is_compressed(path) or holds_array(path) for path in self.paths):
             return None

@@ -26,13 +26,11 @@ from adducir.core.checking import checked
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
 from adducir.corpora.frames import QID, QUERY, column_of, texts_of
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
-from adducir.corpora.topic_files import read_topics
-from adducir.corpora.topic_markup import RawTopic
+from adducir.corpora.topic_files import RawTopic, read_topics
 from adducir.corpora.values import as_text
 
 if TYPE_CHECKING:
@@ -184,6 +182,8 @@ def _vectors(
 
 
 def _from_dataset(name: str, progress: Progress) -> list[RawTopic]:
+    from adducir.corpora import irds
+
     dataset = irds.open_dataset(name, "queries", progress)
     topics = []
     for query in irds.records(dataset, name, "queries", progress):

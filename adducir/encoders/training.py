@@ -69,10 +69,16 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
 
-    def __init__(self, recipe: EncoderRecipe, folder: Path, progress: Progress = SILENT) -> None:
+    def __init__(
+        self,
+        recipe: EncoderRecipe,
+        folder: Path,
+        progress: Progress = SILENT,
+        before: tuple[TrainingPlan[Any], Path] | None = None,
+    ) -> None:
         super().__init__(recipe, folder, progress)
         with gathering() as each:
-            self.before = each(lambda: base_training(recipe.base, folder))
+            self.before = before or each(lambda: base_training(recipe.base, folder))
             if self.before is None:
                 each(lambda: self.base)
             else:
@@ -125,8 +131,9 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
 
     @cached_property
     def inputs(self) -> dict[str, str]:
-        """The fingerprints of the base and of the files of spans."""
-        return {"base": self.base.identity(), **self._data}
+        """The fingerprints of the base, which may still have to be trained, and of the spans."""
+        base = self.before[0].fingerprint if self.before else self.base.identity()
+        return {"base": base, **self._data}
 
     def task(self, device: torch.device, progress: Progress = SILENT) -> EncoderTask:
         """The base, as one tower or two."""

@@ -32,23 +32,14 @@ _CONSENTS = "allowed-code.json"
 
 @dataclass(frozen=True)
 class Code:
-    """A function of a module, as ``module:function``, or of a file, as ``folder/file.py:function``.
-
-    Attributes:
-        name: As the experiment file writes it.
-        function: The function's name.
-        module: The module's name; None for a file.
-        path: The file of the module.
-        folder: The study's folder, where modules are looked for first.
-        root: The package's folder, or the module's file: all that a fingerprint covers.
-    """
+    """A function as an experiment file names it: ``module:name`` or ``folder/file.py:name``."""
 
     name: str
     function: str
-    module: str | None
+    module: str | None  # None for a file
     path: Path
-    folder: Path
-    root: Path
+    folder: Path  # the study's, where modules are looked for first
+    root: Path  # the package's folder, or the module's file: all that a fingerprint covers
 
     @property
     def is_of_study(self) -> bool:
@@ -90,11 +81,7 @@ class Code:
         return sorted(found)
 
     def load(self) -> Callable[..., Any]:
-        """Import it: this runs the code.
-
-        Raises:
-            InputError: It cannot be imported, or has no such function.
-        """
+        """Import it: this runs the code."""
         try:
             with _importing_from(self.folder):
                 found = getattr(self._imported(), self.function)
@@ -121,15 +108,7 @@ class Code:
 
 
 def find_code(name: str, folder: Path) -> Code:
-    """Find code without importing it.
-
-    Args:
-        name: ``module:function``, or ``folder/file.py:function`` from the study's folder.
-        folder: The study's folder.
-
-    Raises:
-        InputError: There is no such module, file or function, or the source cannot be parsed.
-    """
+    """Find code without importing it."""
     place, colon, function = name.rpartition(":")
     if not (colon and place and function.isidentifier()):
         raise InputError(f"{name!r} is no `module:function`, nor `file.py:function`.")
@@ -208,11 +187,7 @@ def _refuse_unknown_name(code: Code) -> None:
 
 
 def called(code: Code, arguments: Mapping[str, Any]) -> Any:
-    """What the function returns; a class's object.
-
-    Raises:
-        InputError: It does not take these arguments, or raises.
-    """
+    """What the function returns; a class's object."""
     function = code.load()
     try:
         inspect.signature(function).bind(**arguments)
@@ -230,12 +205,6 @@ def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> Non
     """Refuse to run code of a study that the user has not allowed to run, as it is, now or before.
 
     What was allowed is remembered in the user's own folder, not in the study's.
-
-    Args:
-        code: What is to run: digests, with their names.
-
-    Raises:
-        UsageError: It was never allowed, or was changed since.
     """
     cache, study = cache_folder(), os.path.realpath(folder)
     wanted = {fingerprint([study, digest]): name for digest, name in code.items()}

@@ -4,19 +4,21 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from adducir.core.chunks import Chunking
 from adducir.core.errors import UsageError
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
 
+if TYPE_CHECKING:
+    from adducir.core.chunks import Chunking
+
 T = TypeVar("T")
 
 
-@dataclass
-class Resources:
-    """What of the machine, or of a cluster, steps take: nothing of it is in a fingerprint.
+@dataclass(frozen=True)
+class Context:
+    """What every step is handed; nothing of it is in a fingerprint.
 
     Attributes:
         threads: Of a search, or of torch; None for one per core, or torch's own choice.
@@ -24,6 +26,10 @@ class Resources:
         batch_tokens: Padded tokens in a batch of what networks compute, trainings aside; None for
             what suits the device. Figures depend on it in their last digits.
         execution: Who makes the chunks of a step.
+        rebuild: Whether all is made anew, even what is there.
+        progress: Notified of each step.
+        shown: A path as the study's own, for notes.
+        steps: All of the plan's, each after those that it is made from.
 
     Raises:
         UsageError: A number is below 1.
@@ -33,66 +39,49 @@ class Resources:
     device: str = "auto"
     batch_tokens: int | None = None
     execution: Execution = HERE
+    rebuild: bool = False
+    progress: Progress = field(default=SILENT, repr=False)
+    shown: Callable[[Path], str] = field(default=str, repr=False)
+    steps: Sequence[Any] = field(default=(), repr=False)
+    _shared: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _closing: ExitStack = field(default_factory=ExitStack, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for count in (self.threads, self.batch_tokens):
             if count is not None and count < 1:
                 raise UsageError("threads and tokens of a batch are 1 or more.")
 
-    def chunking(self, output: Path, *, keep: bool = True) -> Chunking:
-        """How the chunks of an output are made; see :class:`.Chunking`."""
-        return Chunking(output, self.execution, keep)
-
-
-@dataclass
-class Context(Resources):
-    """What every step is handed.
-
-    Attributes:
-        shown: A path as the study's own, for notes.
-        rebuild: Whether all is made anew, even what is there.
-        progress: Notified of each step.
-        steps: All of the plan's (:class:`.Step`), each after those that it is made from.
-    """
-
-    shown: Callable[[Path], str] = str
-    rebuild: bool = False
-    progress: Progress = SILENT
-    steps: Sequence[Any] = ()
-    _opened: dict[Hashable, Any] = field(default_factory=dict)
-    _latest: dict[str, tuple[Hashable, Any]] = field(default_factory=dict)
-    _described: set[str] = field(default_factory=set)
-    _closing: ExitStack = field(default_factory=ExitStack)
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._opened.clear()
-        self._latest.clear()
+        self._shared.clear()
         self._closing.close()
+
+    def chunking(self, output: Path, *, keep: bool = True) -> "Chunking":
+        """How the chunks of an output are made; see :class:`.Chunking`."""
+        from adducir.core.chunks import Chunking
+
+        return Chunking(output, self.execution, keep)
 
     def opened(self, key: Hashable, opener: Callable[[], T], close: Callable[[T], object]) -> T:
         """What several steps read, opened once and closed at the end."""
-        if key not in self._opened:
-            found = self._opened[key] = opener()
+        if key not in self._shared:
+            found = self._shared[key] = opener()
             self._closing.callback(close, found)
-        value: T = self._opened[key]
+        value: T = self._shared[key]
         return value
 
     def latest(self, what: str, key: Hashable, builder: Callable[[], T]) -> T:
-        """What steps in a row share, such as the vectors of one set of candidates.
-
-        Of each kind, only that of the latest key is kept.
-        """
-        if what not in self._latest or self._latest[what][0] != key:
-            self._latest.pop(what, None)
-            self._latest[what] = key, builder()
-        value: T = self._latest[what][1]
+        """What steps in a row share, such as the candidates' vectors: only the latest is kept."""
+        if self._shared.get(what, (None,))[0] != key:
+            self._shared.pop(what, None)  # its memory is free before the next is built
+            self._shared[what] = key, builder()
+        value: T = self._shared[what][1]
         return value
 
     def note_once(self, message: str) -> None:
         """Show the user one line, however many steps have it to show."""
-        if message not in self._described:
-            self._described.add(message)
+        if self._shared.setdefault(("noted", message), message) is not None:
+            self._shared["noted", message] = None
             self.progress.note(message)

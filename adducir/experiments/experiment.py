@@ -8,6 +8,7 @@ nothing to be made needs.
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adducir.core.artifacts import publishing_results
 from adducir.core.checking import checked
@@ -16,16 +17,14 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.folders import study_folder
 from adducir.core.progress import SILENT, Progress
 from adducir.core.unread import Unread, leaving_unread
-from adducir.experiments.context import Context, Resources
-from adducir.experiments.errors import ErrorList
-from adducir.experiments.executor import make_steps
-from adducir.experiments.names import Names
-from adducir.experiments.outcome import Outcome, write_findings
-from adducir.experiments.plan import Plan
-from adducir.experiments.planner import Planner
-from adducir.experiments.sections import comparison_errors
-from adducir.experiments.shown import with_steps
+from adducir.experiments.context import Context
+from adducir.experiments.plan import Plan, make_steps
+from adducir.experiments.planner import ErrorList, Planner
+from adducir.experiments.sections import Names, comparison_errors
 from adducir.experiments.tasks import task_of
+
+if TYPE_CHECKING:
+    from adducir.experiments.outcome import Outcome
 
 
 @checked
@@ -78,12 +77,12 @@ def plan_experiment(
 def run_experiment(
     plan: Plan,
     *,
-    resources: Resources | None = None,
+    context: Context | None = None,
     rebuild: bool = False,
     jobs: int = 1,
     allow_code: bool = False,
     progress: Progress = SILENT,
-) -> Outcome:
+) -> "Outcome":
     """Make the steps of a plan that are not made, evaluate, test, and write the tables.
 
     One process at a time is at work on an experiment; another waits, and then finds the artifacts
@@ -91,7 +90,7 @@ def run_experiment(
 
     Args:
         plan: From :func:`plan_experiment`.
-        resources: Threads, device, batches, workers; no figure depends on them but for the last
+        context: Threads, device, batches, workers; no figure depends on them but for the last
             digits of networks' by device and batches.
         rebuild: Make everything anew, as for a plan that says so.
         jobs: How many processes make steps that do not depend on one another.
@@ -104,19 +103,22 @@ def run_experiment(
         ArtifactError: Something else stands where the tables go.
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
-    _refuse_unread(plan)
+    from adducir.experiments.outcome import Outcome, with_steps, write_findings
+
+    if plan.unread is not None:
+        raise UsageError(
+            "this plan is of a dry run, which is for reading.", hint="Plan it without dry_run."
+        )
     if rebuild:
         plan = replace(plan, rebuild=True)
-    with (
-        publishing_results(plan.output, progress) as folder,
-        Context(
-            **vars(resources or Resources()),
-            shown=plan.shown,
-            rebuild=plan.rebuild,
-            progress=progress,
-            steps=plan.steps,
-        ) as context,
-    ):
+    context = replace(
+        context or Context(),
+        shown=plan.shown,
+        rebuild=plan.rebuild,
+        progress=progress,
+        steps=plan.steps,
+    )
+    with publishing_results(plan.output, progress) as folder, context:
         made = plan.prepare(progress, allow_code=allow_code)
         make_steps(plan, made, context, jobs, plan_experiment)
         findings = [with_steps(one, context) for one in plan.study.findings(context)]
@@ -127,11 +129,3 @@ def run_experiment(
         [step.path for step in made],
         [step.path for step in made if step in plan.goals],
     )
-
-
-def _refuse_unread(plan: Plan) -> None:
-    if plan.unread is not None:
-        raise UsageError(
-            "this plan is of a dry run, which is for reading.",
-            hint="Plan it without dry_run.",
-        )

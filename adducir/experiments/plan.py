@@ -1,101 +1,51 @@
-"""A planned experiment: the steps to its tables, and which of them are to be made."""
+"""A planned experiment: the steps to its tables, which of them are to be made, and making them.
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+Side by side, each process plans the experiment for itself and is then given the paths of steps to
+make, so that nothing else goes from one process to another. What a step makes does not depend
+on the process that makes it.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
 
-from adducir.core.artifacts import clear_up_if_free
-from adducir.core.progress import Progress
+from adducir.core.artifacts import MISSING, UNKNOWN, clear_up_if_free
+from adducir.core.errors import (
+    AdducirError,
+    ArtifactError,
+    InputError,
+    MachineError,
+    UsageError,
+)
+from adducir.core.executors import Processes
+from adducir.core.fingerprint import fingerprint, is_known, unread_file
+from adducir.core.progress import Progress, Silent
 from adducir.core.recipe import Recipe
 from adducir.core.unread import NotRead, Unread, leaving_unread
 from adducir.experiments.code import require_consent
-from adducir.experiments.errors import Needs, note
-from adducir.experiments.sections import ComparisonRecipe
-from adducir.experiments.step import MISSING, REBUILD, UNREAD, Step, Unknown
-from adducir.statistics.corrections import for_equivalence
-from adducir.tables.table import ResultTable
+from adducir.experiments.context import Context
+from adducir.experiments.planner import Needs, note
+from adducir.experiments.step import Step
+from adducir.experiments.study import Study
 
-if TYPE_CHECKING:
-    from adducir.experiments.context import Context
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A table of a study, and where it goes.
-
-    Attributes:
-        table: The table.
-        name: What it is of, where a study has several tables that are printed.
-        folder: The folder below the study's results.
-        file: The name of its files.
-        each: The name of a CSV with the values of every query; None for no such file.
-        is_printed: Whether it is printed, beside being written.
-    """
-
-    table: ResultTable
-    name: str = ""
-    folder: str = ""
-    file: str = "table"
-    each: str | None = None
-    is_printed: bool = True
-
-
-class Study(ABC):
-    """A task whose data are opened: what it makes, and the tables that show it.
-
-    Attributes:
-        tables: How many tables are printed.
-        makes: What its last steps make, for notes: "runs".
-    """
-
-    tables: int = 1
-    makes: ClassVar[str]
-
-    @abstractmethod
-    def goals(self) -> Sequence[Step]:
-        """The steps whose artifacts are evaluated, each after those that it is made from."""
-
-    def others(self) -> Sequence[Step]:
-        """Steps that the plan lists even where no goal needs them."""
-        return ()
-
-    def warnings(self) -> Iterator[tuple[str, str]]:
-        """The plan's lines behind those of the steps, a verb and what it is done to."""
-        yield from ()
-
-    @abstractmethod
-    def findings(self, context: "Context") -> Sequence[Finding]:
-        """The tables; all goals are made."""
+REBUILD = "everything is built again"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment, checked and opened, and the steps to its tables.
-
-    Attributes:
-        path: The experiment file.
-        folder: The study's folder.
-        recipe: What the file says, overrides applied.
-        overrides: The overrides.
-        study: Its task's data, opened.
-        needs: What is needed and not built here.
-        goals: The steps whose artifacts are evaluated.
-        rebuild: Whether all is made anew, even what is there.
-        unread: The large files that a dry run left unread; None for a plan that can be run.
-    """
+    """An experiment, checked and opened, and the steps to its tables."""
 
     path: Path
-    folder: Path
-    recipe: Recipe
+    folder: Path  # the study's
+    recipe: Recipe  # what the file says, overrides applied
     overrides: tuple[str, ...]
     study: Study
     needs: Needs
-    goals: tuple[Step, ...]
+    goals: tuple[Step, ...]  # the steps whose artifacts are evaluated
     rebuild: bool = False
-    unread: Unread | None = None
+    unread: Unread | None = None  # None for a plan that can be run
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -114,11 +64,7 @@ class Plan:
 
     @cached_property
     def state(self) -> Mapping[Step, str | None]:
-        """Why each step has to be made, as things were when this was first asked; None if not.
-
-        Raises:
-            ArtifactError: Something else stands where a step's artifact goes.
-        """
+        """Why each step has to be made, as things were when this was first asked; None if not."""
         return self.current()
 
     @property
@@ -136,11 +82,10 @@ class Plan:
             return {step: self._why(step) for step in self.steps}
 
     def _why(self, step: Step) -> str | None:
-        try:
-            why = step.why()
-        except NotRead as error:
-            of = self.shown(error.path) if error.path is not None else "its data"
-            return f"{UNREAD} {of} is read"
+        why = step.why()
+        if why == UNKNOWN:
+            file = unread_file(step.fingerprint)
+            return f"{UNKNOWN} until {f'{self.shown(file)} is' if file else 'its data are'} read"
         return REBUILD if self.rebuild and step.kept == "keep" and why != MISSING else why
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
@@ -152,16 +97,7 @@ class Plan:
         return [step for step in self.steps if step in wanted]
 
     def prepare(self, progress: Progress, *, allow_code: bool = False) -> list[Step]:
-        """The steps to be made, as things are now; what they read is fetched.
-
-        Args:
-            progress: Notified of what is kept and of what is fetched.
-            allow_code: Whether code of the experiment's author may run.
-
-        Raises:
-            UsageError: Code would run that nobody allowed to.
-            AdducirError: Something cannot be fetched; all of it in one message.
-        """
+        """The steps to be made, as things are now; what they read is fetched."""
         needed = self.needed(self.current())
         steps = [step for step in self.goals if step.kept == "keep"]
         kept = sum(step not in needed for step in steps)
@@ -186,40 +122,155 @@ class Plan:
         """What a dry run lacks or has left unread, a line each."""
         lines = self.needs.lines()
         unread = self.unread.files if self.unread is not None else ()
-        notes = [note(NotRead(path)).rstrip(".") for path in unread]
+        notes = [note(NotRead.of(path)).rstrip(".") for path in unread]
         return [*lines, *(one for one in notes if not any(one in line for line in lines))]
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         needed = set(self.needed(self.state))
-        is_known = not any(isinstance(step, Unknown) for step in self.steps)
+        known = all(is_known(step.fingerprint) for step in self.steps)
         for step in sorted(self.steps, key=lambda one: one.stage):
             why = self.state[step]
             verb, reason = (step.kept, None) if why is None else (step.verb, why)
-            if why is not None and is_known and step not in needed:
+            if why is not None and known and step not in needed:
                 verb, reason = "skip", f"every {self.study.makes[:-1]} that needs it is there"
             yield from step.lines(verb, reason, self.shown)
         yield from self.study.warnings()
         yield "write", f"{self.shown(self.output)}/"
 
 
-def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
-    """The plan's lines of a comparison."""
-    if comparison is None:
+PlanAgain = Callable[..., Plan]
+"""``plan_experiment``, as another process calls it."""
+
+
+def make_steps(
+    plan: Plan, needed: Sequence[Step], context: Context, jobs: int, plan_again: PlanAgain
+) -> None:
+    """Make steps of a plan, each after those that it is made from.
+
+    When a step fails, those that are being made are made to their end, and no others are begun.
+    """
+    if jobs < 1:
+        raise UsageError(f"--jobs is {jobs}; it must be 1 or more.")
+    groups = _groups(needed)
+    if min(jobs, len(groups)) < 2:
+        for step in needed:
+            _make_one(step, context)
         return
-    over = "over each table" if comparison.family == "table" else "over each measure"
-    test, correction = comparison.test_and_correction
-    if comparison.differences:
-        all_pairs = comparison.family == "pairs"
-        whom = "all pairs" if all_pairs else f"against {', '.join(comparison.baselines)}"
-        level = f"alpha {comparison.alpha:g}"
-        yield "test", f"differences, {whom}: {test}, {correction} {over}, {level}"
-    if comparison.equivalence is not None:
-        whom = "the best (exploratory)" if comparison.against == "best" else comparison.against
-        claim = "not worse than" if comparison.non_inferiority else "equivalence with"
-        by = "by" if comparison.non_inferiority else "within"
-        how = f"{for_equivalence(correction)} {over}"
-        yield "test", f"{claim} {whom} {by} {comparison.equivalence:g}: {how}"
-    if comparison.best == "set":
-        level = f"level {100 * (1 - comparison.alpha):g}%"
-        how = f"model confidence set of each measure, {level}"
-        yield "test", f"systems that may be the best: {how}"
+    bare = Context(context.threads, context.device, context.batch_tokens, context.execution)
+    request = _Request(
+        plan.path.absolute(),
+        plan.overrides,
+        plan.folder,
+        replace(bare, rebuild=plan.rebuild),
+        _identity(plan),
+    )
+    undone, running = set(needed), dict[Future[list[str]], list[Step]]()
+    progress = context.progress
+    progress.start("making", len(needed), "steps")
+    try:
+        with Processes(min(jobs, len(groups))) as processes:
+            while groups or running:
+                for group in [one for one in groups if _is_ready(one, undone)]:
+                    groups.remove(group)
+                    paths = [str(step.path) for step in group]
+                    running[processes.submit(_make, request, plan_again, paths)] = group
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    group = running.pop(future)
+                    for note in _result(future, running):
+                        progress.note(note)
+                    progress.advance(len(group))
+                    undone.difference_update(group)
+    finally:
+        progress.finish()
+
+
+def _groups(steps: Iterable[Step]) -> list[list[Step]]:
+    """Steps that are made in one process, since they share long work."""
+    found: dict[Hashable, list[Step]] = {}
+    for step in steps:
+        found.setdefault(step if step.shared_work is None else step.shared_work, []).append(step)
+    return list(found.values())
+
+
+def _is_ready(group: Sequence[Step], undone: set[Step]) -> bool:
+    before = {one for step in group for one in step.inputs} - set(group)
+    return not before & undone
+
+
+def _result(future: "Future[list[str]]", others: Iterable["Future[list[str]]"]) -> list[str]:
+    """What a process reports; when a step failed, the others are made to their end first."""
+    try:
+        return future.result()
+    except AdducirError:
+        wait(others)
+        raise
+    except BrokenExecutor as error:
+        raise MachineError(
+            "a process that made a step was killed; the memory may not be enough for so many.",
+            hint="Run this again with fewer --jobs: what is made is kept.",
+        ) from error
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What a process needs to know to make steps of a plan."""
+
+    path: Path
+    overrides: tuple[str, ...]
+    folder: Path
+    context: Context
+    identity: str
+
+
+def _identity(plan: Plan) -> str:
+    return fingerprint(plan.recipe.model_dump(mode="json"))
+
+
+@dataclass
+class _Notes(Silent):
+    """Keeps what is to be reported."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def note(self, message: str) -> None:
+        """Keep it."""
+        self.lines.append(message)
+
+
+_planned: tuple[dict[str, Step], Context, _Notes] | None = None
+"""In a process that makes steps: those of its plan."""
+
+
+def _make(request: _Request, plan_again: PlanAgain, paths: Sequence[str]) -> list[str]:
+    """In another process: make the steps of these paths; returns what is to be reported."""
+    global _planned
+    if _planned is None:
+        given = request.context
+        plan = plan_again(
+            request.path, request.overrides, rebuild=given.rebuild, folder=request.folder
+        )
+        if _identity(plan) != request.identity:
+            raise InputError("the experiment file was changed meanwhile.", path=request.path)
+        notes = _Notes()
+        context = replace(given, shown=plan.shown, progress=notes, steps=plan.steps)
+        _planned = {str(step.path): step for step in plan.steps}, context, notes
+    steps, context, notes = _planned
+    notes.lines.clear()
+    for path in paths:
+        _make_one(steps[path], context)
+    return list(notes.lines)
+
+
+def _make_one(step: Step, context: Context) -> None:
+    """Make a step, from the inputs whose fingerprints its own covers."""
+    for one in step.inputs:
+        why = one.why()
+        if why is not None:
+            raise ArtifactError(
+                f"this is not what was planned ({why}): its data have changed since, or another "
+                "experiment has made its own here.",
+                path=one.path,
+                hint="Run this again; give what two experiments make differently different names.",
+            )
+    step.make(context)

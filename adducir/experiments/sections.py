@@ -1,16 +1,23 @@
-"""What the files of all tasks share: names, the comparison, the look of the table."""
+"""What the files of all tasks share: names, links between entries, the comparison, the table."""
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
-from adducir.core.texts import repeated
-from adducir.experiments.names import Names
+from adducir.core.texts import nearest, repeated
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
@@ -76,6 +83,81 @@ Seeds = Annotated[
     AfterValidator(_once),
 ]
 """Seeds of trainings: ``[0, 7, 9]``, or ``3`` for the first three, 0, 1 and 2."""
+
+
+class Names:
+    """The names that a file defines, by section; its entries may have errors of their own."""
+
+    _ENTRY: ClassVar = {
+        "corpora": "corpus",
+        "indexes": "index",
+        "topics": "topic set",
+        "systems": "system",
+    }
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        sections = {key: data.get(key) or {} for key in self._ENTRY}
+        self.of = {key: [*one] for key, one in sections.items() if isinstance(one, Mapping)}
+
+    def check(self, path: KeyPath, section: str, name: str) -> Iterator[ErrorDetail]:
+        """An error if the section has no entry of that name."""
+        known = self.of.get(section, [])
+        if name not in known:
+            what = f"there is no {self._ENTRY[section]} `{name}` in this file"
+            yield ErrorDetail(path, what + nearest(name, known))
+
+
+class Linked(Recipe):
+    """An entry that may name others: ``references`` has the section of each key that does."""
+
+    references: ClassVar[Mapping[str, str]] = {}
+
+    def named(self) -> Iterator[tuple[str, str]]:
+        """Section and name of each entry that it names."""
+        for key, section in self.references.items():
+            value = getattr(self, key)
+            for name in (value,) if isinstance(value, str) else value or ():
+                yield section, name
+
+    def renamed(self, new: Callable[[str, str], str]) -> Self:
+        """The same with other names; ``new`` takes a section and a name in it."""
+        changes: dict[str, Any] = {}
+        for key, section in self.references.items():
+            value = getattr(self, key)
+            if isinstance(value, str):
+                changes[key] = new(section, value)
+            elif value:
+                changes[key] = tuple(new(section, name) for name in value)
+        return self.model_copy(update=changes)
+
+    def is_trained(self, folder: Path) -> bool:
+        """Whether it names the recipe of a model that is trained for it; raises InputError."""
+        del folder
+        return False
+
+
+class SystemEntry(Linked):
+    """A system: a row of the tables.
+
+    Attributes:
+        seeds: Of the trainings of what it is made with: a run for each.
+    """
+
+    seeds: Seeds = ()
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Empty keys of these names are refused, so that what is written can be read.
+        return {k: value for k, value in rest(self).items() if k not in ("tune", "seeds") or value}
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The systems whose runs it is made from."""
+        return ()
+
+    def place_of(self, member: int) -> KeyPath:
+        """Where a member is named, below the system."""
+        raise NotImplementedError
 
 
 class ComparisonRecipe(Recipe):
@@ -171,6 +253,8 @@ def comparison_errors(
             if not comparison.differences and is_plain:
                 ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
                 yield ErrorDetail(("comparison",), f"nothing is compared: {ways}")
+    for name in table.system_names if names.of.get("systems") else ():
+        yield from names.check(("table", "system_names", name), "systems", name)
     for number, detail in enumerate(table.show):
         is_there = comparison is not None and comparison.differences
         needed = "`baseline` or `family: pairs`"

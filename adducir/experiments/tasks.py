@@ -7,12 +7,11 @@ from adducir.core.config import Document
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.experiments.plan import Study
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
+from adducir.experiments.study import Study
 
 DEFAULT = "retrieval"
-_RENAMED = {"ranks": "known-item", "evidence-sets": "evidence-sets"}
 
 
 class Task(Recipe):
@@ -53,20 +52,9 @@ TASKS = Family(
 
 
 def task_of(document: Document) -> type[Task]:
-    """The task of an experiment file: what its key ``task`` names, or else retrieval.
-
-    Raises:
-        InputError: There is no such task.
-    """
-    name, old = document.data.get("task", DEFAULT), document.data.get("kind")
-    if "task" not in document.data and old in _RENAMED:
-        raise InputError(
-            f"`kind: {old}` is now `task: {_RENAMED[str(old)]}`.",
-            path=document.path,
-            line=document.line_of(("kind",)),
-        )
+    """The task of an experiment file: what its key ``task`` names, or else retrieval."""
     try:
-        return TASKS.kind(name)
+        return TASKS.kind(document.data.get("task", DEFAULT))
     except UsageError as error:
         line = document.line_of(("task",))
         raise InputError(error.what, path=document.path, line=line, hint=error.hint) from error

@@ -17,8 +17,7 @@ from adducir.core.files import read_lines
 from adducir.core.recipe import Recipe, errors_at
 from adducir.corpora.references import file_path
 from adducir.indexes import jvm
-from adducir.indexes.languages import LANGUAGES, Language
-from adducir.indexes.languages.language import StopWords
+from adducir.indexes.languages import LANGUAGES, Language, StopWords
 
 
 def _known(code: str) -> str:

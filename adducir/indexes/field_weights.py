@@ -17,8 +17,7 @@ from pathlib import Path
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import nearest
-from adducir.indexes.models.bm25 import BM25
-from adducir.indexes.models.model import Model
+from adducir.indexes.models import BM25, Model
 
 FieldWeights = Mapping[str, float]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -12,11 +12,12 @@ import polars as pl
 from adducir.core.artifacts import Manifest
 from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.documents import DocumentStore
-from adducir.indexes.feedback.method import FeedbackMethod
+from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights, checked_fields
-from adducir.indexes.models.bm25 import BM25
-from adducir.indexes.models.model import Model
+from adducir.indexes.models import BM25, MODELS, Model
+
+if TYPE_CHECKING:
+    from adducir.indexes.documents import DocumentStore
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
@@ -97,8 +98,10 @@ class Index(Protocol):
         """Every docno."""
 
     @cached_property
-    def documents(self) -> DocumentStore:
+    def documents(self) -> "DocumentStore":
         """The documents' texts."""
+        from adducir.indexes.documents import DocumentStore
+
         return DocumentStore(self.path)
 
     def search(
@@ -152,6 +155,16 @@ class Index(Protocol):
 
     def close(self) -> None:
         """Let go of the files."""
+
+    def settings(
+        self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
+    ) -> dict[str, Any]:
+        """How it is searched, for run metadata."""
+        return {
+            **MODELS.settings(model, "model"),
+            "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
+            **({} if fields is None else {"fields": dict(fields)}),
+        }
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -6,7 +6,8 @@ but with Lucene's whole scores, which Anserini rounds to four decimals.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,16 +21,18 @@ from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.verified import open_artifact
 from adducir.indexes import jvm
-from adducir.indexes.feedback.lucene import Found
-from adducir.indexes.feedback.method import FeedbackMethod
-from adducir.indexes.feedback.rm3 import RM3
-from adducir.indexes.feedback.weights import heaviest_first
+from adducir.indexes.feedback import (
+    RM3,
+    Document,
+    FeedbackMethod,
+    Weights,
+    check_weights,
+    heaviest_first,
+)
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone
-from adducir.indexes.java_errors import translated
-from adducir.indexes.lucene_builder import KIND, LUCENE
-from adducir.indexes.models.model import Model
-from adducir.indexes.models.refusing import refuse_unless_scored
+from adducir.indexes.jvm import INDEX_FOLDER, INDEX_KIND, translated
+from adducir.indexes.models import Model, refuse_unless_scored
 
 _QUERIES = 100  # whose documents' vectors are in memory at a time
 
@@ -53,7 +56,7 @@ class LuceneIndex(Index):
         self._settle(Path(path), _manifest(Path(path)))
         self._bridge = jvm.java_class("adducir.BulkSearcher")
         with translated(self.path):
-            folder = self.path / LUCENE if self.manifest else self.path
+            folder = self.path / INDEX_FOLDER if self.manifest else self.path
             # Java keeps the working folder it was started in; Python's may have changed.
             self._java = self._bridge(str(folder.absolute()), self.analysis.java)
             self.has_vectors = bool(self._java.hasVectors())
@@ -202,7 +205,7 @@ class LuceneIndex(Index):
         """The query that a method makes of each query and its documents."""
         with translated(self.path):
             counts = [Counter(terms) for terms in self.analysis.terms(queries)]
-            found = Found.read(
+            found = _Found.read(
                 self._java,
                 counts,
                 docs,
@@ -247,9 +250,80 @@ class LuceneIndex(Index):
         return Hits(counts, self.docnos.gather(rest[:hits]), scores)
 
 
+@dataclass(frozen=True)
+class _Found:
+    """The documents that some queries found, and how many documents hold each term that occurs.
+
+    Attributes:
+        documents: How many documents the index has.
+        has_plain_feedback: See :class:`.Collection`.
+        frequencies: By term, how many documents hold it.
+        terms: By Lucene's document number, the document's terms with their frequencies.
+    """
+
+    documents: int
+    has_plain_feedback: bool
+    frequencies: dict[str, int]
+    terms: Mapping[int, Mapping[str, int]]
+
+    @classmethod
+    def read(
+        cls,
+        java: Any,
+        queries: Sequence[Counter[str]],
+        docs: Sequence[Sequence[int]],
+        threads: int,
+        *,
+        documents: int,
+        has_plain_feedback: bool,
+    ) -> "_Found":
+        """Read documents' vectors.
+
+        Args:
+            java: A ``BulkSearcher``.
+            docs: The documents of each query.
+        """
+        own = list({term: 0 for query in queries for term in query})
+        found = list({doc: 0 for some in docs for doc in some})
+        frequencies = dict(zip(own, java.frequencies(own), strict=True)) if own else {}
+        terms = {}
+        for doc, vector in zip(found, java.vectors(found, threads) if found else (), strict=True):
+            lines = [line.split("\t") for line in vector.splitlines()]
+            terms[doc] = {term: int(frequency) for term, frequency, _ in lines}
+            frequencies.update((term, int(documents)) for term, _, documents in lines)
+        return cls(documents, has_plain_feedback, frequencies, terms)
+
+    def frequency(self, term: str) -> int:
+        """How many documents hold a term; 0 for a term of neither a query nor a document."""
+        return self.frequencies.get(term, 0)
+
+    def expanded(
+        self,
+        queries: Sequence[Counter[str]],
+        docs: Sequence[Sequence[int]],
+        scores: Sequence[Sequence[float]],
+        method: FeedbackMethod,
+    ) -> list[Weights]:
+        """The query that a method makes of each query, heaviest terms first.
+
+        Args:
+            docs: The documents of each query, best first.
+
+        Raises:
+            UsageError: The method gives a weight that is negative or not finite.
+        """
+        expanded = []
+        for query, some, values in zip(queries, docs, scores, strict=True):
+            found = [Document(one, self.terms[doc]) for doc, one in zip(some, values, strict=True)]
+            weights = method.expanded(query, found, self)
+            check_weights(weights)
+            expanded.append(heaviest_first(weights))
+        return expanded
+
+
 def _manifest(path: Path) -> Manifest | None:
     if (path / MANIFEST).is_file():
-        return open_artifact(path, KIND)
+        return open_artifact(path, INDEX_KIND)
     if path.is_dir() and any(path.glob("segments_*")):
         return None
     raise ArtifactError(

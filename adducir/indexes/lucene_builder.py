@@ -21,10 +21,8 @@ from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feeding import documents_with, fed, packed
-from adducir.indexes.java_errors import translated
+from adducir.indexes.jvm import INDEX_FOLDER, INDEX_KIND, translated
 
-KIND = "lucene-index"
-LUCENE = "lucene"
 BUILDER_VERSION = 1
 
 
@@ -107,7 +105,7 @@ def build_index(
 
     return build(
         path,
-        kind=KIND,
+        kind=INDEX_KIND,
         recipe=settings.recipe(),
         inputs={"corpus": fingerprint(corpus.identity())},
         builder_version=BUILDER_VERSION,
@@ -138,10 +136,10 @@ def _make(
     progress: Progress,
 ) -> dict[str, Any]:
     bridge = jvm.java_class("adducir.BulkIndexer")
-    (folder / LUCENE).mkdir()
+    (folder / INDEX_FOLDER).mkdir()
     with translated(folder):
         indexer = bridge(
-            str((folder / LUCENE).absolute()),
+            str((folder / INDEX_FOLDER).absolute()),
             settings.analysis.java,
             settings.positions,
             settings.vectors,
@@ -165,7 +163,7 @@ def _make(
             raise
         finally:
             progress.finish()
-        statistics = _statistics((folder / LUCENE).absolute(), settings.analysis)
+        statistics = _statistics((folder / INDEX_FOLDER).absolute(), settings.analysis)
         return {"documents": documents, "empty": int(indexer.empty()), **statistics}
 
 

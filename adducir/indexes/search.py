@@ -1,16 +1,16 @@
 """From topics to a run: what ``adducir search`` and experiment files call."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from adducir.core.checking import checked
 from adducir.corpora.topics import Topics
-from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Index
-from adducir.indexes.models import MODELS, Model
+from adducir.indexes.models import Model
 from adducir.runs.run import Run
 
 
@@ -33,6 +33,21 @@ class Search:
     seconds: float
     settings: dict[str, Any]
 
+    @property
+    def method(self) -> dict[str, Any]:
+        """The section of that name of the run's metadata."""
+        return {"retrieval": [self.settings]}
+
+    def remarks(self) -> Iterator[str]:
+        """Which topics have no documents, or none that is better than others, and why."""
+        for what, qids in (
+            ("no term is left of the query after analysis", self.empty),
+            ("no term of the query is in the index", self.unanswered),
+            ("all documents have one score, so that docnos order them", self.tied),
+        ):
+            if qids:
+                yield f"{what}: {_listed(qids)}"
+
 
 @checked
 def search_topics(
@@ -48,13 +63,16 @@ def search_topics(
 ) -> Search:
     """Search every topic; the arguments and errors are those of the index's ``search``.
 
-    Token weights of topics are searched where the index is of ready tokens; elsewhere texts are.
+    Token weights of topics are searched where the index is of ready tokens; elsewhere texts are. A
+    dense index has a model of its own, its encoder.
 
     Raises:
         UsageError: A topic has token weights alone, and the index is of texts.
     """
+    ranks_words = bool(index.default_model)
+    _ = getattr(index, "encoder", None)  # loaded before the clock starts
     started = time.perf_counter()
-    vectors = topics.vectors if index.analysis.is_pretokenized else None
+    vectors = topics.vectors if ranks_words and index.analysis.is_pretokenized else None
     queries = topics.texts if vectors is None else vectors
     hits = index.search(
         queries, model, feedback=feedback, fields=fields, depth=depth, threads=threads
@@ -62,7 +80,9 @@ def search_topics(
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started
     silent = [i for i, count in enumerate(hits.counts) if count == 0]
-    if vectors is None:
+    if not ranks_words:
+        left = [True] * len(silent)
+    elif vectors is None:
         left = [bool(terms) for terms in index.analysis.terms([topics.queries[i] for i in silent])]
     else:
         left = [any(vectors[i].values()) for i in silent]
@@ -74,9 +94,7 @@ def search_topics(
         seconds=seconds,
         settings={
             "index": index.identity,
-            **MODELS.settings(model, "model"),
-            "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({} if fields is None else {"fields": dict(fields)}),
+            **index.settings(model, feedback, fields),
             "depth": depth or "all",
         },
     )
@@ -90,3 +108,8 @@ def _tied(hits: Hits, topics: Topics) -> Iterator[str]:
         first += count
         if count > 1 and scores[0] == scores[-1]:
             yield qid
+
+
+def _listed(qids: Sequence[str]) -> str:
+    more = f" and {len(qids) - 10} more" if len(qids) > 10 else ""
+    return f"{'topic' if len(qids) == 1 else 'topics'} {', '.join(qids[:10])}{more}"

@@ -16,9 +16,8 @@ from pathlib import Path
 from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.artifacts import MANIFEST, read_manifest
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.fingerprint import canonical
+from adducir.core.fingerprint import fingerprint, is_known
 from adducir.core.json_lines import json_object
-from adducir.core.unread import spread
 from adducir.core.verified import refuse_damaged, source_digests
 from adducir.models.layouts import weight_files
 
@@ -282,4 +281,5 @@ def _digest(folder: Path, patterns: Sequence[str] | None = None) -> str:
     digest, digests = hashlib.sha256(), source_digests(paths)
     for path, one in zip(paths, digests, strict=True):
         digest.update(f"{path.relative_to(folder).as_posix()} {one}\n".encode())
-    return spread(canonical(digests)) or digest.hexdigest()
+    unread = fingerprint(digests)
+    return digest.hexdigest() if is_known(unread) else unread

@@ -50,14 +50,23 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
     return parse(text, place).data
 
 
-def reranked_method(before: object, settings: Mapping[str, Any]) -> dict[str, Any]:
+def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
+    """What metadata hold at a path; nothing where a user has made something else of it."""
+    for key in path:
+        try:
+            facts = facts[key]
+        except (LookupError, TypeError):
+            return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def reranked_method(before: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """The section ``method`` of a run that was reranked: how its candidates were found, handed on.
 
     Args:
         before: That section of the candidates' run, or nothing.
         settings: Of this reranking, which comes after those before it.
     """
-    before = before if isinstance(before, dict) else {}
     earlier = before.get("reranking")
     first = {key: before[key] for key in ("retrieval", "fusion", "python") if key in before}
     return first | {"reranking": [*(earlier if isinstance(earlier, list) else []), settings]}

@@ -6,17 +6,15 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from adducir.core.checking import checked
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_bytes
 from adducir.runs.order import ordered, topic_numbers
 from adducir.runs.predictions import is_json, read_predictions
-from adducir.runs.run import SCHEMA, Run, have_equals, pair_keys
+from adducir.runs.run import SCHEMA, Run, have_equals, pair_keys, regular_lines
 from adducir.runs.scan import COLUMNS, ErrorDetail, rows
 
-_BLOCK = 1 << 19  # bytes looked at together, so that what is derived from them stays in cache
 _BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
 _PLACES = {"qid": 1, "docno": 3, "rank": 4, "score": 5, "tag": 6}
 _CSV_SCHEMA = {f"column_{i}": pl.Float64 if i == 5 else pl.String for i in range(1, COLUMNS + 1)}
@@ -110,29 +108,6 @@ def parsed(data: bytes, names: Sequence[str]) -> pl.DataFrame | None:
     if table.height != lines or any(column.null_count() for column in table.iter_columns()):
         return None
     return table.select(**{name: pl.col(f"column_{_PLACES[name]}") for name in names})
-
-
-def regular_lines(data: NDArray[np.uint8]) -> int | None:
-    """How many lines there are, if they hold single blanks only, and five a line on average.
-
-    None where there is another control character than the line break, or an empty column.
-    """
-    blanks = breaks = 0
-    if data[0] <= 32:
-        return None
-    for start in range(0, len(data), _BLOCK):
-        block = data[start : start + _BLOCK + 1]  # one more byte, to look across the edge
-        space = block <= 32
-        if (space[1:] & space[:-1]).any():
-            return None
-        block, space = block[:_BLOCK], space[:_BLOCK]
-        here = int(np.count_nonzero(block == 10))
-        if np.count_nonzero(block < 32) != here:
-            return None
-        breaks += here
-        blanks += int(np.count_nonzero(space)) - here
-    lines = breaks + int(data[-1] != 10)
-    return lines if blanks == (COLUMNS - 1) * lines and data[-1] != 32 else None
 
 
 def _with_blanks(data: bytes) -> bytes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
@@ -22,6 +23,7 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 
 # Odd, so that topic numbers are spread over 64 bits one to one (the golden ratio's fraction).
 _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK = 1 << 19  # bytes looked at together, so that what is derived from them stays in cache
 
 
 @checked
@@ -179,3 +181,26 @@ def have_equals(keys: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> bool:
     """Whether two keys are equal."""
     placed = np.sort(keys)
     return bool((placed[1:] == placed[:-1]).any())
+
+
+def regular_lines(data: NDArray[np.uint8]) -> int | None:
+    """How many lines there are, if a file of a run has single blanks only, five a line.
+
+    None where there is another control character than the line break, or an empty column.
+    """
+    blanks = breaks = 0
+    if data[0] <= 32:
+        return None
+    for start in range(0, len(data), _BLOCK):
+        block = data[start : start + _BLOCK + 1]  # one more byte, to look across the edge
+        space = block <= 32
+        if (space[1:] & space[:-1]).any():
+            return None
+        block, space = block[:_BLOCK], space[:_BLOCK]
+        here = int(np.count_nonzero(block == 10))
+        if np.count_nonzero(block < 32) != here:
+            return None
+        breaks += here
+        blanks += int(np.count_nonzero(space)) - here
+    lines = breaks + int(data[-1] != 10)
+    return lines if blanks == 5 * lines and data[-1] != 32 else None

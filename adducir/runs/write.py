@@ -22,8 +22,7 @@ from adducir.core.syncing import sync
 from adducir.core.writable import keep_rights
 from adducir.runs.metadata import metadata_for, metadata_text, now
 from adducir.runs.order import Floats, strictly_decreasing
-from adducir.runs.read import regular_lines
-from adducir.runs.run import Run
+from adducir.runs.run import Run, regular_lines
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
 _GZIP_LEVEL = 1

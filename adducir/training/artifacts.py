@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import Manifest, build, read_manifest
 from adducir.core.checking import checked
-from adducir.core.errors import MachineError, UsageError
+from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
 from adducir.models.artifacts import build_by_parts
@@ -63,11 +63,18 @@ def train_model(
         progress: Notified of examples, steps and losses.
 
     Raises:
-        InputError: The data or the base cannot be read, or do not fit the recipe.
+        InputError: The data or the base cannot be read, or do not fit the recipe; or the base is
+            not trained as its recipe says.
         UsageError: The loss does not bear gradient accumulation, or a process lacks a GPU.
         MachineError: The other processes cannot be reached, or one of them stopped.
         ArtifactError: ``output`` holds something that is not ours to replace.
     """
+    if plan.before is not None and not plan.before[0].is_current(plan.before[1]):
+        raise InputError(
+            "the base is not trained as its recipe says.",
+            path=plan.before[1],
+            hint=f"Train it first: adducir train {plan.before[1].with_suffix('.yaml')}",
+        )
     here = device_here(choose_device(device))
     with joined(here) as processes:
         _refuse_others(plan, processes)

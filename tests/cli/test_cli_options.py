@@ -9,7 +9,7 @@ from adducir.evaluation.judgements import NegativeGrades
 from adducir.evaluation.measures import parse_measures
 from adducir.experiments.retrieval.recipe import DEFAULT_MEASURES
 from adducir.indexes.feedback import RM3
-from adducir.indexes.languages.english import English
+from adducir.indexes.languages import English
 from adducir.indexes.models import BM25, QLD
 from adducir.statistics.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED, FAMILIES
 from adducir.tables.table import DETAILS as TABLE_DETAILS

@@ -20,7 +20,7 @@ from adducir.core.artifacts import (
     verify,
 )
 from adducir.core.errors import ArtifactError, MachineError
-from adducir.core.manifest import FORMAT
+from adducir.core.verified import FORMAT
 
 
 class Builder:
@@ -186,7 +186,7 @@ def test_things_of_others_are_left_alone(tmp_path: Path) -> None:
     (path / "thesis.tex").write_text("years of work")
     builder = Builder()
     for rebuild in (False, True):
-        with pytest.raises(ArtifactError, match="files that Adducir did not create"):
+        with pytest.raises(ArtifactError, match="was not created by Adducir"):
             made(path, builder, rebuild=rebuild)
     (path / MANIFEST).write_text('{"name": "a web app"}')
     with pytest.raises(ArtifactError, match="was not written by Adducir"):
@@ -194,7 +194,7 @@ def test_things_of_others_are_left_alone(tmp_path: Path) -> None:
     assert names(path) == [MANIFEST, "thesis.tex"]
     file = tmp_path / "file"
     file.write_text("x")
-    with pytest.raises(ArtifactError, match="a file stands where"):
+    with pytest.raises(ArtifactError, match="was not created by Adducir"):
         made(file, builder)
     assert file.read_text() == "x"
     assert builder.calls == 0
@@ -273,7 +273,7 @@ def test_damage_is_found_and_fixed(tmp_path: Path) -> None:
     progress = Notes()
     made(path, Builder(), progress=progress)
     assert verify(path) == []
-    assert progress.notes[0] == f"{path}: damaged (empty: missing): it is built again."
+    assert "empty: missing" in progress.notes[0]
 
 
 def test_the_second_of_two_waits_and_finds_it_built(tmp_path: Path) -> None:

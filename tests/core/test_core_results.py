@@ -9,7 +9,7 @@ import pytest
 
 from adducir.core.artifacts import build, publishing_results, replacing_anything, verify
 from adducir.core.errors import ArtifactError, InputError, MachineError
-from adducir.core.manifest import MANIFEST, read_manifest
+from adducir.core.verified import MANIFEST, read_manifest
 
 # Publishes three files, and is killed at the n-th thing that it does to the file system.
 CHILD = """

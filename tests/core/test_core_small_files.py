@@ -10,7 +10,7 @@ import pytest
 from adducir.core.artifacts import build
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, ArtifactError, InputError
-from adducir.core.manifest import MANIFEST, read_manifest
+from adducir.core.verified import MANIFEST, read_manifest
 from adducir.models.settings import read_settings
 
 

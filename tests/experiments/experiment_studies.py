@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.progress import Silent
-from adducir.experiments.context import Resources
+from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.outcome import Outcome
 from adducir.experiments.plan import Plan
@@ -94,7 +94,7 @@ class Study:
         return plan_experiment(self.file, overrides, **options)
 
     def run(self, *overrides: str, **options: Any) -> Outcome:
-        return run_experiment(self.plan(*overrides), resources=Resources(threads=1), **options)
+        return run_experiment(self.plan(*overrides), context=Context(threads=1), **options)
 
     def path(self, system: str, topic_set: str = "t") -> Path:
         """A run's file."""

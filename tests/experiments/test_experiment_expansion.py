@@ -11,7 +11,7 @@ from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.executors import Execution
 from adducir.core.progress import Silent
-from adducir.experiments.context import Resources
+from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
@@ -113,7 +113,7 @@ def test_several_workers_give_the_same_weights_and_vectors(folder):
     plan = plan_experiment(folder / "experiments" / "pets.yaml", (dense, system))
     made = {}
     for workers in (1, 2):
-        run_experiment(plan, rebuild=True, resources=Resources(execution=Execution(workers)))
+        run_experiment(plan, rebuild=True, context=Context(execution=Execution(workers)))
         paths = [folder / "deepct" / "tiny.pets.weights", folder / "indexes" / "vectors"]
         made[workers] = [read_manifest(path).files for path in paths]
     assert made[1] == made[2]

@@ -63,8 +63,8 @@ before(files, "sync", "writing table", hidden("md"))
 plan = plan_experiment(file, progress=PlainProgress(sys.stdout))
 print("planned", flush=True)
 sys.stdin.readline()
-resources = context.Resources(threads=1)
-outcome = running.run_experiment(plan, resources=resources, progress=PlainProgress(sys.stdout))
+resources = context.Context(threads=1)
+outcome = running.run_experiment(plan, context=resources, progress=PlainProgress(sys.stdout))
 print("made", len(outcome.runs), flush=True)
 """
 

@@ -11,7 +11,7 @@ import pytest
 from adducir.core.config import load, validate
 from adducir.core.errors import InputError
 from adducir.core.progress import Silent
-from adducir.experiments.context import Resources
+from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems.rerank import Rerank
@@ -109,7 +109,7 @@ def run(study, *changes, **options):
     plan = planned(study, *changes, **options)
     return (
         plan.lines(),
-        run_experiment(plan, resources=Resources(threads=1), progress=progress),
+        run_experiment(plan, context=Context(threads=1), progress=progress),
         progress,
     )
 
@@ -222,10 +222,8 @@ def test_a_reranker_is_trained_when_it_is_missing(study):
     recipe = study / "rerankers" / "trained.yaml"
     recipe.write_text(recipe.read_text().replace("epochs: 1", "epochs: 2"))
     lines, outcome, progress = run(study, change)
-    assert lines[0].startswith("train  rerankers/trained: the one that is there")
-    assert any(
-        "CE.t.trec.gz: the one that is there was built with other settings" in one for one in lines
-    )
+    assert lines[0].startswith("train  rerankers/trained: out of date")
+    assert any("CE.t.trec.gz: out of date" in one for one in lines)
     assert progress.works.count("training") == 1
     # A model that no run needs is not trained, even if it is gone.
     (study / "rerankers" / "trained" / "model.safetensors").unlink()

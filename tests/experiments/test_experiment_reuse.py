@@ -10,7 +10,7 @@ from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError
-from adducir.experiments.context import Resources
+from adducir.experiments.context import Context
 from adducir.experiments.experiment import run_experiment
 from adducir.runs.metadata import metadata_for
 
@@ -110,7 +110,7 @@ def test_a_changed_corpus_changes_all(study: Study) -> None:
     path = study.folder / "data" / "pets.jsonl"
     path.write_text(path.read_text().replace("purr", "meow"))
     assert study.verbs() == {"pets": "build", "BM25": "search", "QLD": "search"}
-    assert "other documents" in study.plan().lines()[0]
+    assert "out of date: different inputs" in study.plan().lines()[0]
     study.run()
     assert study.verbs() == KEEP
 
@@ -139,13 +139,13 @@ def test_why_an_index_is_built_anew_is_said(study: Study) -> None:
     changes = ("indexes.pets.accurate_length=true", "indexes.pets.vectors=false")
     line = study.plan(*changes, "systems.QLD.model=bm25").lines()[0]
     assert line == (
-        "build  index indexes/pets of data/pets.jsonl: the one that is there differs in vectors, "
+        "build  index indexes/pets of data/pets.jsonl: out of date: different vectors, "
         "accurate length"
     )
     notes = Notes()
     study.run(*changes, "systems.QLD.model=bm25", progress=notes)
     assert notes.lines[:2] == [
-        "index indexes/pets: the one that is there differs in vectors, accurate length",
+        "index indexes/pets: out of date: different vectors, accurate length",
         "indexing (documents)",
     ]
 
@@ -186,10 +186,10 @@ def test_rebuild_makes_all_anew(study: Study) -> None:
     assert study.verbs(rebuild=True) == {"pets": "build", "BM25": "search", "QLD": "search"}
     manifest = study.folder / "indexes/pets" / "manifest.json"
     written = manifest.stat().st_mtime_ns
-    outcome = run_experiment(study.plan(rebuild=True), resources=Resources(threads=1))
+    outcome = run_experiment(study.plan(rebuild=True), context=Context(threads=1))
     assert len(outcome.runs) == 2
     assert manifest.stat().st_mtime_ns > written
-    assert len(run_experiment(study.plan(), resources=Resources(threads=1), rebuild=True).runs) == 2
+    assert len(run_experiment(study.plan(), context=Context(threads=1), rebuild=True).runs) == 2
 
 
 def test_an_index_that_another_experiment_replaces_is_not_searched(study: Study) -> None:
@@ -199,8 +199,8 @@ def test_an_index_that_another_experiment_replaces_is_not_searched(study: Study)
     study.path("QLD").unlink()
     study.path("BM25").unlink()
     (study.folder / "data" / "pets.jsonl").write_text('{"docno": "x", "text": "new"}\n')
-    with pytest.raises(ArtifactError, match="not the index that was planned"):
-        run_experiment(plan, resources=Resources(threads=1))
+    with pytest.raises(ArtifactError, match="not what was planned"):
+        run_experiment(plan, context=Context(threads=1))
     assert not study.path("QLD").exists()
 
 
@@ -209,7 +209,7 @@ def test_what_another_process_has_made_since_the_plan_is_kept(study: Study) -> N
     early = study.plan()
     assert any(why is not None for why in early.state.values())
     study.run()
-    assert run_experiment(early, resources=Resources(threads=1)).runs == []
+    assert run_experiment(early, context=Context(threads=1)).runs == []
 
 
 def test_fusions_depend_on_the_content_of_their_members(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiment_studies import GIVEN, Study
 
-from adducir.experiments.shown import curve, training_log, training_seconds
+from adducir.experiments.outcome import curve, training_log, training_seconds
 from adducir.experiments.step import ModelStep
 from adducir.tables.material import Curve
 

@@ -15,7 +15,7 @@ from experiment_studies import Notes, Study
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.experiments.context import Resources
+from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.runs import RunStep
 from adducir.runs.read import read_run
@@ -259,12 +259,6 @@ def test_errors_of_code_name_it(study: Study, body: str, what: str) -> None:
     assert study.path("Longest").read_bytes() == before
 
 
-def test_an_old_kind_is_reported_its_new_name(study: Study) -> None:
-    study.file.write_text("description: x\nkind: ranks\n")
-    with pytest.raises(InputError, match=r":2: `kind: ranks` is now `task: known-item`"):
-        study.plan()
-
-
 @pytest.mark.slow
 def test_side_by_side_gives_the_same_bytes(study: Study) -> None:
     tuned = "systems.Tuned={index: pets, tune: {grid: {k1: [0.5, 2]}, folds: {k: 2}}}"
@@ -356,7 +350,7 @@ def test_networks_compute_on_the_device_that_is_named(study: Study, system, jobs
     with pytest.raises(UsageError, match=r"no device .cuda. here"):
         run_experiment(
             study.plan(late),
-            resources=Resources(threads=1, device="cuda"),
+            context=Context(threads=1, device="cuda"),
             allow_code=True,
             jobs=jobs,
         )
@@ -370,5 +364,5 @@ def test_a_plan_looks_at_each_step_once(study: Study, monkeypatch) -> None:
     monkeypatch.setattr(RunStep, "why", lambda step: looked.append(step.path) or whole(step))
     plan = study.plan()
     assert looked == []
-    run_experiment(plan, resources=Resources(threads=1))
+    run_experiment(plan, context=Context(threads=1))
     assert sorted(looked) == sorted(step.path for step in plan.goals)

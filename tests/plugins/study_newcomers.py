@@ -20,13 +20,10 @@ from adducir.experiments.evidence_sets.systems import EvidenceSystem
 from adducir.experiments.grounded_generation.systems import GroundedSystem
 from adducir.experiments.known_item.ranking import gold_ranks
 from adducir.experiments.known_item.system import RankingSystem
-from adducir.experiments.layout import layout_of
-from adducir.experiments.plan import Finding, Study
-from adducir.experiments.retrieval.corpora import CorpusRecipe
-from adducir.experiments.retrieval.index_step import IndexStep
-from adducir.experiments.retrieval.indexes import IndexRecipe
-from adducir.experiments.retrieval.opened import OpenedCorpus
+from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
+from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
 from adducir.experiments.step import ArtifactStep
+from adducir.experiments.study import Finding, Study
 from adducir.experiments.tasks import Task
 from adducir.indexes.search import Search
 from adducir.runs.run import Run
@@ -106,11 +103,6 @@ class _WordsStep(IndexStep):
     engine = "words"
     kind = "words-index"
     fields = ("text",)
-    settings: ClassVar = {}
-
-    def __init__(self, name, path, corpus, source):
-        self.name, self.path, self.source, self.place = name, path, source, ("indexes", name)
-        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
 
     @property
     def made_from(self):
@@ -118,7 +110,10 @@ class _WordsStep(IndexStep):
 
     @property
     def fingerprint(self):
-        return artifact_fingerprint(self.kind, self.settings, self.made_from, 1)
+        return artifact_fingerprint(self.kind, self.recipe(), self.made_from, 1)
+
+    def recipe(self):
+        return {}
 
     def search_settings(self, ranker):
         return {}
@@ -127,7 +122,7 @@ class _WordsStep(IndexStep):
         return build(
             self.path,
             kind=self.kind,
-            recipe=self.settings,
+            recipe=self.recipe(),
             inputs=self.made_from,
             builder_version=1,
             make=self.fill,
@@ -227,7 +222,7 @@ class LengthStudy(Study):
     makes = "counts"
 
     def __init__(self, recipe, planner):
-        self.recipe, self.planner = recipe, planner
+        super().__init__(recipe, planner)
         find = [partial(_Count, name, planner, file) for name, file in recipe.files.items()]
         places = [("files", name) for name in recipe.files]
         self.steps = [planner.opening(*one) for one in zip(places, find, strict=True)]
@@ -237,7 +232,7 @@ class LengthStudy(Study):
 
     def findings(self, context):
         scores = [step.scores() for step in self.steps]
-        layout = layout_of(self.recipe.table, self.planner.name, provenance={})
+        layout = self.layout({})
         return [Finding(build_table(compare(scores), scores, layout=layout))]
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-from adducir.core.artifacts import read_manifest
 from adducir.core.fingerprint import fingerprint
 from adducir.core.verified import source_digests
 from adducir.core.work import Local
@@ -91,7 +90,7 @@ class SelectionStep(ArtifactStep):
         return SELECTORS.settings(self.selection, "selector")
 
     def identities(self) -> Mapping[str, str]:
-        model = {"model": read_manifest(self._model).fingerprint} if self._model else {}
+        model = {"model": self.training[-1].fingerprint} if self.training else {}
         return {**model, "questions": fingerprint(source_digests(self._tests))}
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:

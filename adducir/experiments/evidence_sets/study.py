@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.files import require
-from adducir.core.folders import name_in_study
 from adducir.core.names import Seen
 from adducir.core.unread import may_read
 from adducir.corpora.references import file_path
@@ -19,14 +18,11 @@ from adducir.evaluation.seeds import over_runs, run_name
 from adducir.evaluation.set_files import GoldSets
 from adducir.experiments.evidence_sets.recipe import EvidenceSets, RoundRecipe
 from adducir.experiments.evidence_sets.steps import SelectionStep, Trial
-from adducir.experiments.layout import layout_of
-from adducir.experiments.packages import packages
-from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.sections import untestable
-from adducir.experiments.step import Sharing, Step, Unknown
+from adducir.experiments.step import Sharing, Step
+from adducir.experiments.study import Finding, Study
 from adducir.tables.sets import set_table
 from adducir.training.recipe import listed
-from adducir.version import __version__
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -48,8 +44,7 @@ class EvidenceStudy(Study):
     makes: ClassVar[str] = "selections"
 
     def __init__(self, recipe: EvidenceSets, planner: "Planner") -> None:
-        self.recipe, self.planner = recipe, planner
-        self.folder, self.name = planner.folder, planner.name
+        super().__init__(recipe, planner)
         self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
         self.gold: dict[str, GoldSets] = {}
         self.sharing = Sharing()
@@ -75,7 +70,7 @@ class EvidenceStudy(Study):
             find_step = partial(self.recipe.systems[trial.system].step, trial, self)
             step = planner.opening(("systems", trial.system), find_step)
             where = folder / "runs" / self.name / trial.name
-            self._steps.append(step or Unknown(where, "select", 2, "its data"))
+            self._steps.append(step or Step.without_data(where, "select", 2))
 
     def _trials(self) -> Iterator[Trial]:
         for data, rounds in self.recipe.data.items():
@@ -90,10 +85,6 @@ class EvidenceStudy(Study):
     def goals(self) -> Sequence[Step]:
         """The selections."""
         return self._steps
-
-    def warnings(self) -> Iterator[tuple[str, str]]:
-        """The tests."""
-        yield from tests_of(self.recipe.comparison)
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         """The table."""
@@ -118,13 +109,7 @@ class EvidenceStudy(Study):
             scores,
             bounds=bounds,
             testing=requested.model_dump(exclude_none=True) if requested else {},
-            layout=layout_of(
-                recipe.table,
-                self.name,
-                description=recipe.description,
-                notes=notes,
-                provenance=self._provenance(),
-            ),
+            layout=self.layout(self._provenance(), notes=notes),
         )
         return [Finding(table, each="per-question")]
 
@@ -141,12 +126,10 @@ class EvidenceStudy(Study):
 
     def _provenance(self) -> dict[str, Any]:
         steps = self._selections()
-        models = {one.path.name: one.plan().fingerprint for step in steps for one in step.training}
+        models = {one.path.name: one.fingerprint for step in steps for one in step.training}
         made = {s.trial.system: s.settings() for s in steps if not s.training}
         selectors = {"selectors": made} if made else {}
-        file = name_in_study(self.planner.path)
-        known = packages(self.recipe.comparison)
-        return {"adducir": __version__, "file": file, "models": models, **selectors, **known}
+        return self.provenance({"models": models, **selectors})
 
 
 def open_study(recipe: EvidenceSets, planner: "Planner") -> EvidenceStudy:

@@ -77,7 +77,7 @@ class TrainedSystem(EvidenceSystem):
             raise InputError("this is no recipe of an evidence selector.", path=document.path)
         path = study.folder / "rerankers" / study.name / trial.name
         training = ModelStep(path, lambda: plan, reads=[("systems", trial.system)])
-        study.sharing.add(training, plan)
+        study.sharing.add(training)
         return SelectionStep(study, trial, plan.model_settings.selection, [training])
 
 

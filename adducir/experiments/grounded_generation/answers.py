@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.artifacts import read_manifest
 from adducir.evaluation.seeds import run_name
 from adducir.experiments.grounded_generation.loading import (
     targets_of,
@@ -125,7 +124,7 @@ class LikelihoodStep(PartsStep):
 
     def identities(self) -> Mapping[str, str]:
         """The same, and what is ranked."""
-        return {**super().identities(), "answers": read_manifest(self.answer.path).fingerprint}
+        return {**super().identities(), "answers": self.answer.fingerprint}
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         from adducir.core.work import Local

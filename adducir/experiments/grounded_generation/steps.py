@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.artifacts import artifact_fingerprint, read_manifest
 from adducir.core.work import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.loading import (
@@ -75,7 +74,7 @@ class PartsStep(ArtifactStep):
         """The data, what the parts start from, and the weights before."""
         found = {"data": self.study.data.identity, **self.study.identities()}
         if self.before is not None:
-            found["before"] = read_manifest(self.before.path).fingerprint
+            found["before"] = self.before.fingerprint
         return found
 
     def versions(self) -> Mapping[str, str]:
@@ -115,10 +114,14 @@ class PartsStep(ArtifactStep):
         """How its shards are made, which are kept until it is there."""
         from adducir.encoders.token_work import Making
 
-        key = artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
         chunking = context.chunking(self.path)
         return Making(
-            key, chunking, context.device, context.threads, context.batch_tokens, context.progress
+            self.fingerprint,
+            chunking,
+            context.device,
+            context.threads,
+            context.batch_tokens,
+            context.progress,
         )
 
 
@@ -209,7 +212,7 @@ class ClosedStep(PartsStep):
         """The same, and the candidates."""
         found = dict(super().identities())
         if self.candidates is not None:
-            found["candidates"] = read_manifest(self.candidates.path).fingerprint
+            found["candidates"] = self.candidates.fingerprint
         return found
 
     def recipe(self) -> Mapping[str, Any]:
@@ -283,7 +286,7 @@ class PhaseStep(PartsStep):
 
     def identities(self) -> Mapping[str, str]:
         """The same, and the closed sets."""
-        return {**super().identities(), "closed": read_manifest(self.closed.path).fingerprint}
+        return {**super().identities(), "closed": self.closed.fingerprint}
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         from adducir.hindsight.phase import Phase, train_phase

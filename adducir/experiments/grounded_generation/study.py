@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from adducir.core.artifacts import read_manifest
-from adducir.core.folders import name_in_study
 from adducir.core.work import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.answers import AnswerStep, LikelihoodStep
@@ -20,14 +18,12 @@ from adducir.experiments.grounded_generation.steps import (
     VectorsStep,
 )
 from adducir.experiments.grounded_generation.tables import tables
-from adducir.experiments.layout import layout_of
-from adducir.experiments.plan import Finding, Study, tests_of
 from adducir.experiments.sections import file_name, untestable
-from adducir.experiments.step import Step, Unknown
+from adducir.experiments.step import Step
+from adducir.experiments.study import Finding, Study
 from adducir.hindsight.recipe import PhaseRecipe
 from adducir.models.machine import seed_of
 from adducir.models.sources import model_source
-from adducir.version import __version__
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -69,8 +65,7 @@ class GroundedStudy(Study):
     data: GroundedData
 
     def __init__(self, recipe: GroundedGeneration, planner: "Planner") -> None:
-        self.recipe, self.planner = recipe, planner
-        self.folder, self.name = planner.folder, planner.name
+        super().__init__(recipe, planner)
         self.vector_steps: list[Step] = []
         self.candidates: CandidatesStep | None = None
         self._steps: dict[Trial, Step] = {}
@@ -93,7 +88,7 @@ class GroundedStudy(Study):
         ]
         if data is None or None in known:
             for trial in self._trials():
-                self._steps[trial] = Unknown(self._answers(trial), "answer", 2, "its data")
+                self._steps[trial] = Step.without_data(self._answers(trial), "answer", 2)
             return
         self.data = data
         if recipe.closed.candidates != "all":
@@ -177,10 +172,6 @@ class GroundedStudy(Study):
         """The answers, and how probable targets are."""
         return [*self._steps.values(), *self._likelihoods.values()]
 
-    def warnings(self) -> Iterator[tuple[str, str]]:
-        """The tests."""
-        yield from tests_of(self.recipe.comparison)
-
     def answers(self, system: str, k: int | None) -> list[AnswerStep]:
         """The answers of a system with so many sampled passages, one of each seed."""
         return [
@@ -201,22 +192,10 @@ class GroundedStudy(Study):
         """The tables of retriever, guide and texts."""
         del context
         recipe = self.recipe
-        fingerprints = {
-            step.path.name: read_manifest(step.path).fingerprint for step in self._steps.values()
-        }
-        provenance = {
-            "adducir": __version__,
-            "file": name_in_study(self.planner.path),
-            "answers": fingerprints,
-        }
-        layout = partial(
-            layout_of,
-            recipe.table,
-            self.name,
-            description=recipe.description or self.name,
-            provenance=provenance,
-        )
-        return tables(self, layout)
+        fingerprints = {step.path.name: step.fingerprint for step in self._steps.values()}
+        provenance = self.provenance({"answers": fingerprints})
+        title = recipe.description or self.name
+        return tables(self, partial(self.layout, provenance, title=title))
 
 
 def open_study(recipe: GroundedGeneration, planner: "Planner") -> GroundedStudy:

@@ -13,7 +13,7 @@ from adducir.experiments.grounded_generation.opened import Answered, Opened
 from adducir.experiments.grounded_generation.sharpness import sharpness_table
 from adducir.experiments.grounded_generation.texts import text_table
 from adducir.experiments.grounded_generation.units import over_seeds, testing
-from adducir.experiments.plan import Finding
+from adducir.experiments.study import Finding
 from adducir.statistics.comparison.comparison import compare
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.stacking import stacked

@@ -59,7 +59,7 @@ class Lexical(RankingSystem):
         work = RankingWork(
             partial(ranker, data.tasks, *given),
             *listed_sizes(tasks),
-            step.key(),
+            step.fingerprint,
             Local(LexicalRanker(tasks, *given)),
             context.threads,
             LEXICAL_BLOCK,

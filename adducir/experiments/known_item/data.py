@@ -11,9 +11,9 @@ from pydantic import Field, model_validator
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import fingerprint, unread_digest
 from adducir.core.text_file import TextFile
-from adducir.core.unread import may_read, stand_in
+from adducir.core.unread import may_read
 from adducir.core.verified import source_digest
 from adducir.corpora.references import file_path
 from adducir.datasets.quotations.pools import read_pools
@@ -82,10 +82,10 @@ class SpanData:
     def blocks(self, size: int) -> str:
         """How candidates are cut into blocks, where those of a context are more than so many.
 
-        Empty where they are not; a stand-in where that is not known, in a dry run.
+        Empty where they are not; an unread digest where a dry run does not know that.
         """
         if not self.is_read:
-            return stand_in(_paths(self.recipe, self.folder)[0], "candidates")
+            return unread_digest(_paths(self.recipe, self.folder)[0])
         return f"{size}" if self._most > size else ""
 
     @cached_property

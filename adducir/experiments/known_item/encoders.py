@@ -168,6 +168,9 @@ class Trained(_Encoder):
     def source(self, step: Ranking) -> EncoderSource:
         return encoder_source(str(step.inputs[-1].path))
 
+    def identities(self, step: Ranking) -> Mapping[str, str]:
+        return {"model": step.inputs[-1].fingerprint}
+
     def base(self, study: Opened) -> str:
         document = load(file_path(listed(self.train)[0], study.folder))
         return validate(document, EncoderRecipe, self.set).base
@@ -254,19 +257,20 @@ def _chains(study: Opened) -> dict[tuple[str, str], list[ModelStep]]:
                 steps[one.key] = step
                 if not chain:
                     with suppress(AdducirError):  # what is absent is reported where it is needed
-                        sharing.add(step, step.plan())
+                        sharing.add(step)
             chain.append(steps[one.key])
         chains[where] = chain
     return chains
 
 
 def _step(training: _Training, path: Path, before: Sequence[ModelStep], folder: Path) -> ModelStep:
-    base = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
-    changes = (*training.changes, *base)
+    named = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
+    changes = (*training.changes, *named)
 
     def plan() -> EncoderPlan:
-        """The recipe, opened; the encoder that it goes on from must be there."""
-        return EncoderPlan(validate(training.document, EncoderRecipe, changes), folder)
+        recipe = validate(training.document, EncoderRecipe, changes)
+        base = [(one.plan, one.path) for one in before]
+        return EncoderPlan(recipe, folder, before=base[-1] if base else None)
 
     reads = [("systems", training.system)]
     return ModelStep(path, plan, list(before), reads)

@@ -101,7 +101,7 @@ class _Late(RankingSystem):
         own = context.chunking(step.path)
         with step.keeping(context) as kept:
             of_candidates = Making(fingerprint(of_system), kept, *given)
-            of_contexts = Making(step.key(), own, *given)
+            of_contexts = Making(step.fingerprint, own, *given)
             read = step.reads_of_context
             return by_late_interaction(late, tasks, read, of_candidates, of_contexts)
 

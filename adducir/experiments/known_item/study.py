@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from adducir.core.artifacts import artifact_fingerprint, parts_of, read_manifest, remove_parts
+from adducir.core.artifacts import parts_of, remove_parts
 from adducir.core.chunks import Chunking
-from adducir.core.folders import name_in_study
 from adducir.core.locks import locked
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
@@ -18,15 +17,11 @@ from adducir.experiments.known_item.data import SpanData, open_data
 from adducir.experiments.known_item.recipe import KnownItem
 from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, folder_name
 from adducir.experiments.known_item.tables import Sections, by_key, rank_tables, without_values
-from adducir.experiments.layout import layout_of
-from adducir.experiments.packages import packages
-from adducir.experiments.plan import Finding, tests_of
-from adducir.experiments.seeds import SeededStudy
-from adducir.experiments.step import ArtifactStep, Step, Unknown
+from adducir.experiments.step import ArtifactStep, Step
+from adducir.experiments.study import Finding, Study
 from adducir.models.machine import using_threads
 from adducir.tables.ranks import Runs
 from adducir.tables.table import ResultTable
-from adducir.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,10 +66,6 @@ class RankStep(ArtifactStep):
     def reads_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
         return self.study.recipe.contexts[self.context_name]
-
-    def key(self) -> str:
-        """The fingerprint of all that determines the ranks."""
-        return artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
 
     @contextmanager
     def keeping(self, context: "Context") -> "Iterator[Chunking]":
@@ -140,12 +131,10 @@ class RankStep(ArtifactStep):
         return ranks
 
 
-class KnownItemStudy(SeededStudy):
-    """A study of known-item search, opened; see :class:`.SeededStudy` as well.
+class KnownItemStudy(Study):
+    """A study of known-item search, opened; see :class:`.Study` as well.
 
     Attributes:
-        folder: The study's folder.
-        name: The name of the folders that it gets.
         data: The data sets.
         learnt: Notes for data sets of which gold items are among what a system learnt from.
     """
@@ -156,7 +145,6 @@ class KnownItemStudy(SeededStudy):
 
     def __init__(self, recipe: KnownItem, planner: "Planner") -> None:
         super().__init__(recipe, planner)
-        self.folder, self.name = planner.folder, planner.name
         self.data: dict[str, SpanData] = {}
         self.learnt: dict[str, list[str]] = {}
         self.tables = len(recipe.data)
@@ -212,12 +200,9 @@ class KnownItemStudy(SeededStudy):
     def _step(self, data: str, system: str, context: str) -> Step:
         place = (data, system, context)
         if data not in self.data or system in self._unopened:
-            return Unknown(self.path_of(*place), "rank", 2, "its data")
+            found: Step = Step.without_data(self.path_of(*place), "rank", 2)
+            return found
         return RankStep(self, self.data[data], place)
-
-    def warnings(self) -> "Iterator[tuple[str, str]]":
-        """The tests."""
-        yield from tests_of(self.recipe.comparison)
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         """A table for each data set, and those of groups of contexts."""
@@ -247,21 +232,12 @@ class KnownItemStudy(SeededStudy):
 
     def _table(self, data: str, sections: Sections) -> ResultTable:
         ranks = {
-            f"{step.system}, {step.context_name}": read_manifest(step.path).fingerprint
-            for step in self._rankings(data)
+            f"{step.system}, {step.context_name}": step.fingerprint for step in self._rankings(data)
         }
-        layout = layout_of(
-            self.recipe.table,
-            self.name,
-            description=self.recipe.description,
+        layout = self.layout(
+            self.provenance({"ranks": ranks}),
             of=data if len(self.data) > 1 else "",
             notes=[*self.seed_notes(), *self.learnt.get(data, [])],
-            provenance={
-                "adducir": __version__,
-                "file": name_in_study(self.planner.path),
-                "ranks": ranks,
-                **packages(self.recipe.comparison),
-            },
         )
         return rank_tables(sections, self.recipe, layout)
 

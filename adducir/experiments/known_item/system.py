@@ -16,8 +16,7 @@ from adducir.encoders.settings import Some
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.data import SpanData
-from adducir.experiments.linked import SystemEntry
-from adducir.experiments.sections import file_name
+from adducir.experiments.sections import SystemEntry, file_name
 from adducir.experiments.step import Step
 
 T = TypeVar("T")
@@ -74,8 +73,9 @@ class Ranking(Protocol):
     def reads_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
 
-    def key(self) -> str:
-        """The fingerprint of all that determines the ranks."""
+    @property
+    def fingerprint(self) -> str:
+        """Of all that determines the ranks."""
 
     def keeping(self, context: Context) -> AbstractContextManager[Chunking]:
         """Who makes the candidates' vectors, which the system's other contexts need as well.
@@ -110,7 +110,7 @@ class RankingSystem(SystemEntry):
         """All that determines the ranks beside context, data and model."""
 
     def identities(self, step: Ranking) -> Mapping[str, str]:
-        """The fingerprint of its model, which must be there."""
+        """The fingerprint of its model, which may still have to be trained."""
         del step
         return {}
 

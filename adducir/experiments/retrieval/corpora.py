@@ -1,18 +1,39 @@
 """Corpora of an experiment file, by kind: documents from a source, or another corpus expanded."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.errors import InputError
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.sources import open_corpus
-from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
-from adducir.experiments.linked import Linked
-from adducir.experiments.retrieval.opened import OpenedCorpus
-from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.sections import Linked
+from adducir.experiments.step import Step
+
+if TYPE_CHECKING:
+    from adducir.core.recipe import KeyPath
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+
+@dataclass(frozen=True)
+class OpenedCorpus:
+    """A corpus, and what has to be there before its documents can be read.
+
+    Attributes:
+        corpus: The documents; they need not be readable yet.
+        steps: What has to be made first.
+        reads: The entries of the file that name what is read with its documents.
+        facts: What shows how it is made, for the provenance of a table.
+    """
+
+    corpus: Corpus
+    steps: Sequence[Step] = ()
+    reads: "Sequence[KeyPath]" = ()
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 class CorpusRecipe(Linked):
@@ -46,7 +67,6 @@ class SourceCorpus(CorpusRecipe):
 
     @property
     def label(self) -> str:
-        """The source."""
         return self.source
 
     def open(self, name: str, study: "RetrievalStudy") -> None:
@@ -84,9 +104,12 @@ def refuse_unknown_fields(corpus: Corpus, fields: tuple[str, ...]) -> None:
         InputError: A field is in no document, or a record is malformed.
     """
     unseen, found = set(fields), set[str]()
-    if isinstance(corpus, ExpandedCorpus):
-        # Its documents cannot be read before their words are weighted.
-        corpus, unseen, found = corpus.base, unseen - {WEIGHTED}, {WEIGHTED}
+    if not isinstance(corpus, LocalCorpus):
+        from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus  # with all of DeepCT
+
+        if isinstance(corpus, ExpandedCorpus):
+            # Its documents cannot be read before their words are weighted.
+            corpus, unseen, found = corpus.base, unseen - {WEIGHTED}, {WEIGHTED}
     if not isinstance(corpus, LocalCorpus):
         return
     for document in corpus if unseen else ():

@@ -4,27 +4,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from adducir.core.artifacts import is_current
 from adducir.core.errors import InputError
-from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus
-from adducir.corpora.references import file_path
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.rendering import Rendering
 from adducir.deepct.settings import Settings
 from adducir.deepct.training import DeepCTPlan
-from adducir.deepct.weighting import predict_corpus_weights, weights_fingerprint
+from adducir.deepct.weighting import KIND, predict_corpus_weights, weights_fingerprint
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.corpora import CorpusRecipe
-from adducir.experiments.retrieval.opened import OpenedCorpus
-from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.experiments.retrieval.trained import is_recipe, open_recipe
+from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
+from adducir.experiments.retrieval.study import RetrievalStudy, is_recipe
 from adducir.experiments.sections import Name, file_name
-from adducir.experiments.step import MISSING, ModelStep, Step
+from adducir.experiments.step import FolderStep, ModelStep
 from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource
 
@@ -50,7 +45,6 @@ class ExpandedRecipe(CorpusRecipe):
 
     @property
     def label(self) -> str:
-        """What is expanded by what."""
         return f"{self.expand}, expanded by {self.model}"
 
     def is_trained(self, folder: Path) -> bool:
@@ -61,76 +55,59 @@ class ExpandedRecipe(CorpusRecipe):
 
         Where the other corpus could not be opened, the model's recipe is looked at all the same.
         """
-        place, errors = ("corpora", name, "expand"), study.planner.errors
-        errors.extend(study.names.check(place, "corpora", self.expand))
+        own, errors = ("corpora", name), study.planner.errors
+        errors.extend(study.names.check((*own, "expand"), "corpora", self.expand))
         if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
-            errors.add(place, f"`{self.expand}` is itself expanded")
-        folder, seed = study.planner.folder, study.seed_of("corpora", name)
-        open_it = partial(_open_model, self.model, folder, seed, study.planner.progress)
-        model = study.planner.opening(("corpora", name, "model"), open_it)
+            errors.add((*own, "expand"), f"`{self.expand}` is itself expanded")
+        found = study.planner.opening((*own, "model"), partial(self._model, own, study))
         base = study.corpora.get(self.expand)
-        if model is None or base is None:
+        if found is None or base is None:
             return
-        label = f"{model.path.name}.{file_name(self.expand)}.weights"
+        model, settings, identity, plan = found
         corpus = ExpandedCorpus(
             base.corpus,
-            folder / "deepct" / label,
-            weights_fingerprint(base.corpus, model.identity, self.precision),
-            model.settings,
+            study.folder / "deepct" / f"{model.name}.{file_name(self.expand)}.weights",
+            weights_fingerprint(base.corpus, identity, self.precision),
+            settings,
             Rendering(scale=self.scale, transform=self.transform),
         )
-        own = ("corpora", name)
-        before = [study.training(model.plan, model.path, own)] if model.plan is not None else []
-        weights = WeightsStep(self, base.corpus, corpus, model.path, before, [own, *base.reads])
+        before = [] if plan is None else [study.training(plan, model, own)]
+        weights = WeightsStep(self, base.corpus, corpus, model, before, [own, *base.reads])
         facts = {
-            "model": model.path,
-            "model fingerprint": model.identity,
+            "model": model,
+            "model fingerprint": identity,
             "weights fingerprint": corpus.weights_fingerprint,
             "rendering": corpus.rendering.model_dump(mode="json"),
             "precision": self.precision,
         }
         study.corpora[name] = OpenedCorpus(corpus, [weights], base.reads, facts)
 
-
-@dataclass(frozen=True)
-class _Model:
-    """A term weighter; ``plan`` is None for one that is only read."""
-
-    path: Path
-    settings: Settings
-    identity: str
-    plan: DeepCTPlan | None = None
-
-
-def _open_model(name: str, folder: Path, seed: int | None, progress: Progress) -> _Model:
-    """The model that expands a corpus, or the recipe that makes it.
-
-    Raises:
-        InputError: There is no such model or recipe, or the recipe has errors.
-        MachineError: A source of the recipe cannot be downloaded.
-    """
-    path = file_path(name, folder)
-    if is_recipe(name, folder):
-        plan, model = open_recipe(path, seed, progress)
-        if not isinstance(plan, DeepCTPlan):
-            raise InputError("this is no recipe of a term weighter.", path=path)
-        _ = plan.preparation  # its errors belong to this entry
-        return _Model(model, plan.model_settings, plan.fingerprint, plan)
-    if not path.is_dir():
-        raise InputError(
-            "there is no such model.",
-            path=path,
-            hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
-            absent=True,
-        )
-    return _Model(path, Settings.load(path), ModelSource(str(path), path).identity())
+    def _model(
+        self, own: tuple[str, str], study: RetrievalStudy
+    ) -> tuple[Path, Settings, str, DeepCTPlan | None]:
+        """The term weighter: its folder, settings and fingerprint, and what trains it."""
+        trained = study.trained_by(self.model, own, DeepCTPlan, "a term weighter")
+        if trained is not None:
+            plan, model = trained
+            _ = plan.preparation  # its errors belong to this entry
+            return model, plan.model_settings, plan.fingerprint, plan
+        path = study.file(self.model)
+        if not path.is_dir():
+            raise InputError(
+                "there is no such model.",
+                path=path,
+                hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
+                absent=True,
+            )
+        return path, Settings.load(path), ModelSource(str(path), path).identity(), None
 
 
 @dataclass(frozen=True, eq=False)
-class WeightsStep(Step):
+class WeightsStep(FolderStep):
     """The weights of the words of a corpus."""
 
-    recipe: ExpandedRecipe
+    kind = KIND
+    entry: ExpandedRecipe
     base: Corpus
     corpus: ExpandedCorpus
     model: Path
@@ -140,20 +117,19 @@ class WeightsStep(Step):
 
     @property
     def path(self) -> Path:  # type: ignore[override]
-        """The folder of the weights."""
         return self.corpus.weights
 
     def title(self, shown: Callable[[Path], str]) -> str:
-        """The weights, and what predicts them."""
         return f"{shown(self.path)} by {shown(self.model)}"
 
-    def why(self) -> str | None:
-        if is_current(self.path, self.corpus.weights_fingerprint):
-            return None
-        return "those that are there are other weights" if self.path.exists() else MISSING
+    @property
+    def fingerprint(self) -> str:
+        return self.corpus.weights_fingerprint
+
+    def recipe(self) -> Mapping[str, Any]:
+        return {"precision": self.entry.precision}
 
     def make(self, context: Context) -> None:
-        """Predict them."""
         predict_corpus_weights(
             self.model,
             self.base,
@@ -161,7 +137,7 @@ class WeightsStep(Step):
             device=context.device,
             threads=context.threads,
             tokens=context.batch_tokens,
-            precision=self.recipe.precision,
+            precision=self.entry.precision,
             rebuild=context.rebuild,
             execution=context.execution,
             progress=context.progress,

@@ -1,39 +1,148 @@
 """Indexes of an experiment file, by engine: Lucene's, arrays in memory that rank alike, vectors."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
-from adducir.core.artifacts import Manifest
-from adducir.core.errors import AdducirError
+from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
+from adducir.core.errors import AdducirError, ArtifactError
+from adducir.core.fingerprint import UNREAD
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family, entry
 from adducir.core.unread import NotRead
+from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
-from adducir.experiments.linked import Linked
-from adducir.experiments.retrieval.index_step import IndexStep, Ranker, Request
-from adducir.experiments.retrieval.opened import OpenedCorpus
-from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.experiments.sections import Name
+from adducir.experiments.retrieval.corpora import OpenedCorpus
+from adducir.experiments.sections import Linked, Name
+from adducir.experiments.step import FolderStep
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.builders import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
-from adducir.indexes.languages.lucene import PRETOKENIZED
-from adducir.indexes.lucene_builder import IndexSettings, settled
+from adducir.indexes.languages import PRETOKENIZED
+from adducir.indexes.lucene_builder import IndexSettings
 from adducir.indexes.models import MODELS
-from adducir.indexes.search import Search as Found
-from adducir.indexes.search import search_topics
+
+if TYPE_CHECKING:
+    from adducir.experiments.retrieval.study import RetrievalStudy
+    from adducir.experiments.retrieval.systems.search import Search
+    from adducir.indexes.index import Index
+    from adducir.indexes.search import Search as Found
 
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
+
+
+class IndexStep(FolderStep):
+    """An index that a system searches or reads documents of.
+
+    Attributes:
+        name: Its name in the file.
+        path: Its folder.
+        corpus: What it is built of.
+        source: The corpus in a few words.
+        kind: The kind of artifact that it is.
+    """
+
+    verb = "build"
+    stage = 1
+    name: str
+    corpus: Corpus
+    source: str
+    engine: str
+    kind: str = ""
+
+    def __init__(self, name: str, path: Path, corpus: OpenedCorpus, source: str) -> None:
+        self.name, self.path, self.source = name, path, source
+        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
+        self.place = ("indexes", name)
+
+    @property
+    @abstractmethod
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the documents that are indexed."""
+
+    @abstractmethod
+    def search_settings(self, search: "Search") -> dict[str, Any]:
+        """All that determines a search's rankings beside index, topics and depth."""
+
+    def search(
+        self, search: "Search", topics: Topics, tag: str, depth: int | None, context: Context
+    ) -> "Found":
+        """Search every topic."""
+        from adducir.indexes.search import search_topics
+
+        return search_topics(
+            self.open(context),
+            topics,
+            search.retrieval_model,
+            tag=tag,
+            feedback=search.feedback,
+            fields=search.fields,
+            depth=depth,
+            threads=context.threads,
+        )
+
+    @abstractmethod
+    def build(self, context: Context) -> Manifest:
+        """Build it, unless it is there."""
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        return f"index {shown(self.path)} of {self.source}"
+
+    def default_fields(self) -> tuple[str, ...]:
+        """The corpus's own fields.
+
+        Where a dry run does not read the corpus, they are those of the index that is there: the
+        corpus's own as well if its fingerprint is right, which covers the corpus.
+        """
+        try:
+            return tuple(self.corpus.default_fields)
+        except NotRead:
+            return () if is_absent(self.path) else tuple(read_manifest(self.path).recipe["fields"])
+
+    def make(self, context: Context) -> None:
+        """Build it, and say what it holds."""
+        name, why = f"index {context.shown(self.path)}", self.why()
+        if why not in (None, MISSING):
+            context.progress.note(f"{name}: {why}")
+        counts = self.build(context).counts
+        empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
+        context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
+
+    def open(self, context: Context) -> "Index":
+        """The index, if it is still the one that was planned; it is closed at the end.
+
+        Raises:
+            ArtifactError: It is not.
+        """
+        return context.opened(
+            ("index", self.path), partial(self._open, context), lambda one: one.close()
+        )
+
+    def _open(self, context: Context) -> "Index":
+        from adducir.indexes.engine import open_index, remark_on
+
+        index = open_index(self.path, device=context.device, tokens=context.batch_tokens)
+        found = read_manifest(self.path).fingerprint
+        if found == index.identity["fingerprint"] == self.fingerprint:
+            remark = remark_on(index)
+            if remark:
+                context.note_once(remark)
+            return index
+        index.close()
+        raise ArtifactError(
+            "this is not the index that was planned: its corpus has changed since, or another "
+            "experiment has built its own here.",
+            path=self.path,
+            hint="Run this again; give indexes of two experiments that differ different names.",
+        )
 
 
 class IndexRecipe(Linked):
@@ -50,14 +159,14 @@ class IndexRecipe(Linked):
 
     @abstractmethod
     def step(
-        self, name: str, path: Path, corpus: OpenedCorpus, study: RetrievalStudy
+        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
     ) -> IndexStep | None:
         """Settle how it is to be built; None where something is wrong, which the planner keeps."""
 
-    def check(self, name: str, study: RetrievalStudy) -> None:
+    def check(self, name: str, study: "RetrievalStudy") -> None:
         """Look for what is wrong even where no system uses the index."""
 
-    def unfit(self, system: Request) -> Iterator[tuple[KeyPath, str]]:
+    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
         """What a search asks for and the index does not have, with its place in the search."""
         del system
         yield from ()
@@ -102,7 +211,7 @@ class Inverted(IndexRecipe, AnalysisRecipe):
         """See :class:`.AnalysisRecipe`; weights without a language are of ready tokens."""
         return Analysis(language=PRETOKENIZED) if self.is_of_impacts else super().analysis(folder)
 
-    def unfit(self, system: Request) -> Iterator[tuple[KeyPath, str]]:
+    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
         feedback, name, index = system.feedback, system.model, system.index
         engines = MODELS.kind(name).engines()
         if feedback is not None and not self.vectors:
@@ -124,12 +233,12 @@ class Inverted(IndexRecipe, AnalysisRecipe):
                 f"field weights need an index with `separate_fields: true`: `{index}`",
             )
 
-    def check(self, name: str, study: RetrievalStudy) -> None:
+    def check(self, name: str, study: "RetrievalStudy") -> None:
         find = partial(self.analysis, study.planner.folder)
         study.planner.opening(("indexes", name, "stopwords"), find)
 
     def step(
-        self, name: str, path: Path, corpus: OpenedCorpus, study: RetrievalStudy
+        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
     ) -> IndexStep | None:
         planner, weights = study.planner, None
         try:
@@ -167,57 +276,32 @@ class InvertedStep(IndexStep):
         engine: EngineName,
         settings: IndexSettings,
     ) -> None:
-        self.name, self.path, self.source = name, path, source
-        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
-        self.place = ("indexes", name)
+        super().__init__(name, path, corpus, source)
         self.kind = KINDS[engine]
-        self.engine = self._engine = engine
-        self._given: IndexSettings = settings
-        with suppress(NotRead):  # what a dry run leaves unread is asked for when it matters
-            _ = self.fingerprint
-
-    @cached_property
-    def _settings(self) -> IndexSettings:
-        try:
-            return settled(self.corpus, self._given)
-        except NotRead:
-            if not self.path.is_dir():
-                raise
-            return replace(self._given, fields=self.fields_as_built())
+        self.engine, self._engine = engine, engine
+        self._settings = replace(settings, fields=settings.fields or self.default_fields())
+        _ = self.fingerprint  # its errors belong to this entry
 
     @cached_property
     def fingerprint(self) -> str:
+        if not self.fields:
+            return UNREAD
         return fingerprint_of_index(self._engine, self.corpus, self._settings)
 
     @property
     def fields(self) -> tuple[str, ...]:
         return self._settings.fields
 
-    @property
-    def settings(self) -> Mapping[str, Any]:
+    def recipe(self) -> Mapping[str, Any]:
         return self._settings.recipe()
 
-    def search_settings(self, ranker: Ranker) -> dict[str, Any]:
-        feedback = ranker.feedback
+    def search_settings(self, search: "Search") -> dict[str, Any]:
+        feedback = search.feedback
         return {
-            "model": MODELS.settings(ranker.retrieval_model, "model"),
+            "model": MODELS.settings(search.retrieval_model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({"fields": dict(ranker.fields)} if ranker.fields else {}),
+            **({"fields": dict(search.fields)} if search.fields else {}),
         }
-
-    def search(
-        self, ranker: Ranker, topics: Topics, tag: str, depth: int | None, context: Context
-    ) -> Found:
-        return search_topics(
-            self.open(context),
-            topics,
-            ranker.retrieval_model,
-            tag=tag,
-            feedback=ranker.feedback,
-            fields=ranker.fields,
-            depth=depth,
-            threads=context.threads,
-        )
 
     def build(self, context: Context) -> Manifest:
         return builder(self._engine)(

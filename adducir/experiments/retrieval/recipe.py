@@ -3,7 +3,7 @@
 A section names things (corpora, indexes, topic sets, systems); later sections refer to them by
 name. What is written here is what a reader of the paper needs to know, and nothing else determines
 the figures: threads and folders do not stand here. What the sections must keep to among each other
-is in :mod:`adducir.experiments.retrieval.consistency`, and in each system's ``check``.
+is in the study, and in each system's ``check``.
 """
 
 from typing import Annotated, Any, ClassVar, Literal
@@ -53,7 +53,7 @@ class Retrieval(Task):
         table: How it looks, and what its report quotes.
     """
 
-    opener: ClassVar[str] = "adducir.experiments.retrieval.opening:open_study"
+    opener: ClassVar[str] = "adducir.experiments.retrieval.study:open_study"
     task: Literal["retrieval"] = "retrieval"
     corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)
     indexes: dict[Name, AnyIndex] = Field(default_factory=dict)

@@ -1,25 +1,96 @@
-"""The step that makes a run, and whether the one that is there is as it would be made."""
+"""Runs: given, or made by a step that knows whether the one that is there is up to date."""
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
+from adducir.core.errors import InputError
 from adducir.core.files import file_digest
-from adducir.core.fingerprint import fingerprint
-from adducir.core.unread import NotRead, is_small, known, reads_all
+from adducir.core.fingerprint import UNREAD, fingerprint, is_known
+from adducir.core.unread import reads
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Answer, Made, run_facts
-from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.sections import file_name
-from adducir.experiments.step import MISSING, Step, Waiting
-from adducir.runs.metadata import metadata_for
+from adducir.experiments.step import Step
+from adducir.runs.metadata import metadata_for, part_of, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
 
+if TYPE_CHECKING:
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
 _RUN_VERSION = 1
+
+
+class Answer(Step, ABC):
+    """The run of a system on a topic set, or on several that have the same topics."""
+
+    stage = 2
+    system: str
+    topic_set: str
+    is_given: ClassVar[bool] = False
+
+    @abstractmethod
+    def read(self) -> Run:
+        """What stands in its file, no matter who wrote that."""
+
+    @property
+    def shares(self) -> object:
+        """Topic sets for which this is the same have one run; None where each has its own."""
+        return None
+
+    def title(self, shown: Callable[[Path], str]) -> str:
+        return f"run {shown(self.path)}"
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRun(Answer):
+    """A run that the user gives."""
+
+    kept = "read"
+    is_given: ClassVar[bool] = True
+    system: str
+    topic_set: str
+    path: Path
+    run: Run
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return file_digest(self.path)
+
+    def why(self) -> None:
+        """It is there."""
+
+    def read(self) -> Run:
+        return self.run
+
+
+@dataclass
+class Made:
+    """A run that a step made, and what there is to say about it.
+
+    Attributes:
+        run: The rankings.
+        note: How it was made, in a few words.
+        method: The metadata's section of that name.
+        seconds: The time that it took, where that matters.
+        data: More for the metadata's section of that name.
+        engines: Versions of the engines that took part.
+        qids: The topics that there should be; by default those of the topic set.
+    """
+
+    run: Run
+    note: str
+    method: dict[str, Any]
+    seconds: float | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    engines: Mapping[str, str] | None = None
+    qids: Sequence[str] | None = None
 
 
 class RunStep(Answer):
@@ -39,7 +110,7 @@ class RunStep(Answer):
         name: str,
         system: Any,
         topic_set: str,
-        study: RetrievalStudy,
+        study: "RetrievalStudy",
         inputs: Sequence[Step] = (),
         reads: Sequence[tuple[str | int, ...]] = (),
     ) -> None:
@@ -47,7 +118,7 @@ class RunStep(Answer):
         self.path = study.run_path(name, topic_set)
         self.inputs, self.reads = inputs, reads
         self.place = ("systems", name)
-        self.verb = system.verb
+        self.verb, self.tag = system.verb, file_name(name)
 
     @property
     def topics(self) -> Topics:
@@ -56,11 +127,7 @@ class RunStep(Answer):
 
     @abstractmethod
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """All that determines the rankings, beside the depth.
-
-        Raises:
-            Waiting: What it is made from is not there yet.
-        """
+        """All that determines the rankings, beside the depth."""
 
     @abstractmethod
     def produce(self, context: Context) -> Made:
@@ -68,49 +135,53 @@ class RunStep(Answer):
 
     @property
     def shares(self) -> object:
-        """Topic sets for which this is the same have one run; None where each has its own."""
-        return fingerprint(self.topics.identity())
+        return None if self.lacks_data else fingerprint(self.topics.identity())
+
+    @property
+    def lacks_data(self) -> bool:
+        """Whether a dry run cannot say what determines it, since data are not available."""
+        return self.topic_set not in self.study.topic_sets
 
     @cached_property
     def fingerprint(self) -> str:
+        unread = next((one for one in self.inputs if not is_known(one.fingerprint)), None)
+        if unread is not None or self.lacks_data:
+            return UNREAD if unread is None else unread.fingerprint
         common = {"version": _RUN_VERSION, "depth": self.study.recipe.depth}
         return fingerprint(common | self.fingerprint_inputs())
 
     def why(self) -> str | None:
-        try:
-            wanted = self.fingerprint
-        except Waiting as waiting:
-            return waiting.on
-        except NotRead:
-            if self.path.is_file():
-                raise
-            return MISSING
         if not self.path.is_file():
             return MISSING
-        wanted = known(wanted)
+        if not is_known(self.fingerprint):
+            return UNKNOWN
         if not metadata_for(self.path).is_file():
-            return "the one that is there has no metadata"
+            return "it has no metadata"
         facts = run_facts(self.path)
         if facts is None:
-            return "the metadata of the one that is there cannot be read"
-        if facts["adducir"]["fingerprint"] != wanted:
-            return "the one that is there was built with other settings"
+            return "its metadata cannot be read"
+        if facts["adducir"]["fingerprint"] != self.fingerprint:
+            return f"{OUT_OF_DATE} settings or inputs"
         # Nobody but the step that wrote it says what is in it.
-        is_read = reads_all() or is_small(self.path)
-        if is_read and facts["run file"]["sha256"] != file_digest(self.path):
-            return "the one that is there was changed since it was made"
+        if reads(self.path) and facts["run file"]["sha256"] != file_digest(self.path):
+            return "it was changed since it was made"
         return None
 
     def make(self, context: Context) -> None:
         """Write the run with its metadata."""
-        made = self.produce(context)
+        made, study, topics = self.produce(context), self.study, self.topics
         context.progress.note(f"run {context.shown(self.path)}: {made.note}")
-        topics = self.topics
-        data = self.study.topics_facts(self.topic_set)
-        metadata: dict[str, Any] = {"method": made.method, "data": {**made.data, **data}}
+        about = {
+            "name": self.topic_set,
+            "source": study.recipe.topics[self.topic_set].source,
+            "field": topics.field,
+            "topics": len(topics),
+            "sha256": topics.identity()["topics"],
+        }
+        metadata: dict[str, Any] = {"method": made.method, "data": {**made.data, "topics": about}}
         if made.seconds is not None:
             metadata["resources"] = {"runtime": {"wallclock": f"{made.seconds:.3f} s"}}
-        experiment = self.study.planner.path.name
+        experiment = study.planner.path.name
         metadata["adducir"] = {"experiment": experiment, "fingerprint": self.fingerprint}
         if made.engines is not None:
             metadata["platform"] = {"software": {"engines": dict(made.engines)}}
@@ -121,7 +192,19 @@ class RunStep(Answer):
     def read(self) -> Run:
         return read_run(self.path, allow_empty=True)
 
-    @property
-    def tag(self) -> str:
-        """The run's tag."""
-        return file_name(self.system)
+
+def counted(run: Run, topics: Topics) -> str:
+    """How much a run holds."""
+    return f"{len(run):,} documents for {len(run.qids):,} of {len(topics):,} topics"
+
+
+def run_facts(path: Path) -> dict[str, Any] | None:
+    """The metadata of a run that an experiment made; None where they do not show that."""
+    try:
+        facts = read_metadata(path)
+    except InputError:
+        return None
+    for section, key in (("adducir", "fingerprint"), ("run file", "sha256")):
+        if key not in part_of(facts, section):
+            return None
+    return facts

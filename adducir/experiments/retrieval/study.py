@@ -4,95 +4,46 @@ Everything is opened before anything runs, and every error is kept for one messa
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from adducir.core.recipe import KeyPath
+from adducir.core.errors import InputError
+from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.corpora.references import file_path
-from adducir.experiments.names import Names
-from adducir.experiments.plan import tests_of
+from adducir.evaluation.measures import Measure
 from adducir.experiments.planner import Planner
-from adducir.experiments.retrieval.answers import Answer, GivenRun
-from adducir.experiments.retrieval.index_step import IndexStep, index_path
-from adducir.experiments.retrieval.opened import OpenedCorpus, OpenedTopics, TopicSet
-from adducir.experiments.sections import ComparisonRecipe, RunTableRecipe, file_name
-from adducir.experiments.seeds import SeededStudy
-from adducir.experiments.step import ModelStep, Sharing, Step, Unknown, Waiting
-from adducir.experiments.tuning.folds import Folds, Pool
+from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
+from adducir.experiments.retrieval.runs import Answer, GivenRun
+from adducir.experiments.retrieval.topics import TopicSet, open_topics
+from adducir.experiments.sections import Names, file_name, on_disk
+from adducir.experiments.step import ModelStep, Sharing, Step
+from adducir.experiments.study import Finding, Study
+from adducir.models.sources import RECIPES
 from adducir.runs.findings import some
-from adducir.runs.run import Run
-from adducir.training.plan import TrainingPlan
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.indexes import IndexStep
+    from adducir.experiments.retrieval.recipe import Retrieval
+    from adducir.experiments.tuning.folds import Folds, Pool
+    from adducir.runs.run import Run
+    from adducir.training.plan import TrainingPlan
+
+P = TypeVar("P", bound="TrainingPlan[Any]")
 
 
-class Entry(Protocol):
-    """A system of an experiment file, as far as planning knows it."""
-
-    verb: ClassVar[str]
-    is_given: ClassVar[bool]
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The systems whose runs it is made from."""
-
-    @property
-    def is_tuned(self) -> bool:
-        """Whether its hyperparameters are chosen by cross-validation."""
-
-    @property
-    def group(self) -> str | None:
-        """The section of the table that it stands in."""
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """Of the trainings of what it is made with; none for those of the recipes."""
-
-    def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
-        """The name of the index that it searches or reads documents of."""
-
-    def given_path(self, topic_set: str) -> Path:
-        """The file of a run that is given."""
-
-    def output(self, name: str, topic_set: str, study: "RetrievalStudy") -> Answer:
-        """The step that makes its run."""
-
-    def remark(self, name: str, names: Mapping[str, str]) -> str | None:
-        """A sentence for below the table."""
-
-
-class Entries(Protocol):
-    """An experiment file, as far as planning knows it."""
-
-    description: str
-    corpora: Mapping[str, Any]
-    indexes: Mapping[str, Any]
-    topics: Mapping[str, Any]
-    systems: Mapping[str, Any]
-    depth: int | str
-    measures: tuple[str, ...]
-    negative_grades: Any
-    unjudged: bool
-    comparison: ComparisonRecipe | None
-    table: RunTableRecipe
-
-    @property
-    def most(self) -> int | None:
-        """The depth as a number; None for all documents."""
-
-    def model_copy(self, *, update: Mapping[str, Any]) -> "Entries":
-        """The file with other entries."""
-
-    def model_dump(self, *, mode: str, exclude_unset: bool = False) -> dict[str, Any]:
-        """The file as plain values."""
-
-
-class RetrievalStudy(SeededStudy):
-    """A retrieval experiment, opened; see :class:`SeededStudy` as well.
+class RetrievalStudy(Study):
+    """A retrieval experiment, opened.
 
     Attributes:
         names: The names that the file defines.
         corpora: By name.
         indexes: The steps of those indexes that a system searches or reads documents of.
         topic_sets: By name.
+        measures: In the file's order, each once.
+        measure_names: Printed names, by the measures' exact names.
         given: The runs that are given, by system and topic set.
         details: What systems have opened for themselves, by system.
         folds: The folds of tuned systems, by system.
@@ -101,125 +52,169 @@ class RetrievalStudy(SeededStudy):
     """
 
     makes: ClassVar[str] = "runs"
-    written: Entries
-    recipe: Entries
+    written: "Retrieval"
+    recipe: "Retrieval"
 
-    def __init__(self, recipe: Entries, planner: Planner) -> None:
+    def __init__(self, recipe: "Retrieval", planner: Planner) -> None:
         super().__init__(recipe, planner)
+        self.output = planner.output
         self.names = Names(planner.data)
         self.corpora: dict[str, OpenedCorpus] = {}
         self.indexes: dict[str, IndexStep] = {}
-        self.opened = OpenedTopics()
+        self.topic_sets: dict[str, TopicSet] = {}
+        self.measures: tuple[Measure, ...] = ()
+        self.measure_names: dict[str, str] = {}
         self.given: dict[tuple[str, str], Run] = {}
         self.details: dict[str, Any] = {}
         self.folds: dict[str, Folds] = {}
-        self.runs: dict[tuple[str, str], Answer | Unknown] = {}
+        self.runs: dict[tuple[str, str], Answer] = {}
         self._trainings: dict[Path, ModelStep] = {}
         self._sharing = Sharing()
 
-    @property
-    def topic_sets(self) -> dict[str, TopicSet]:
-        """By name."""
-        return self.opened.topic_sets
+    def open(self) -> "RetrievalStudy":
+        """Open every source of the file; what is wrong is left with the planner."""
+        errors = self.planner.errors
+        for name, index in self.recipe.indexes.items():
+            place = ("indexes", name, "corpus")
+            errors.extend(self.names.check(place, "corpora", index.corpus))
+        errors.extend(_clashing_files(self.recipe))
+        for name, system in self.recipe.systems.items():
+            errors.extend(system.check(name, self))
+        if self.add_seeds("corpora", "indexes", "systems"):
+            errors.extend(_clashing_files(self.recipe))
+        for name, corpus in sorted(self.recipe.corpora.items(), key=lambda item: item[1].stage):
+            corpus.open(name, self)
+        open_topics(self)
+        used = self.indexes_used()
+        for name in self.recipe.indexes:
+            self._settle(name, is_used=name in used)
+        for name, system in self.recipe.systems.items():
+            system.open(name, self)
+        return self
 
-    @property
-    def pool(self) -> Pool:
-        """The judged topics of all topic sets.
+    def _settle(self, name: str, *, is_used: bool) -> None:
+        """Settle how an index is built."""
+        index, planner, place = self.recipe.indexes[name], self.planner, ("indexes", name)
+        corpus = self.corpora.get(index.corpus)
+        index.check(name, self)
+        if corpus is None or not is_used:
+            return
+        step = index.step(name, self._index_path(name), corpus, self)
+        if step is None:
+            return
+        self.indexes[name] = step
+        if planner.opening(place, step.why) is not None:
 
-        Raises:
-            Waiting: A topic set is not at hand.
-        """
-        for name in self.recipe.topics:
-            self.topics_of(name)
-        return self.opened.pool
+            def look() -> None:
+                """Look for its fields in its corpus; a dry run notes a large one as not read."""
+                fields = step.fields or corpus.corpus.default_fields
+                refuse_unknown_fields(corpus.corpus, fields)
 
-    def topics_of(self, name: str) -> TopicSet:
-        """A topic set.
+            planner.opening((*place, "fields"), look)
 
-        Raises:
-            Waiting: It is not at hand.
-        """
-        if name not in self.topic_sets:
-            raise Waiting(f"topics `{name}`")
-        return self.topic_sets[name]
+    @cached_property
+    def pool(self) -> "Pool":
+        """The judged topics of all topic sets; sources are named as the file writes them."""
+        from adducir.experiments.tuning.folds import JudgedTopics, Pool
 
-    def index_of(self, name: str) -> IndexStep:
-        """The step of an index.
+        sets = []
+        for name, one in self.topic_sets.items():
+            topics, qrels = one.sources
+            judged = replace(one.topics, source=topics), replace(one.qrels, source=qrels)
+            sets.append(JudgedTopics(name, *judged))
+        return Pool.of(sets)
 
-        Raises:
-            Waiting: Its corpus is not at hand.
-        """
+    def _index_path(self, name: str) -> Path:
+        return self.folder / "indexes" / file_name(name)
+
+    def index_of(self, name: str) -> "IndexStep":
+        """The step of an index; one without data where a dry run lacks its corpus."""
         if name not in self.indexes:
-            raise Waiting(f"corpus `{self.recipe.indexes[name].corpus}`")
+            path = self._index_path(name)
+            self.indexes[name] = Step.without_data(path, "build", 1, "index")
         return self.indexes[name]
 
-    def training(self, plan: TrainingPlan[Any], path: Path, place: KeyPath) -> ModelStep:
+    def trained_by(
+        self, reference: str, entry: tuple[str, str], kind: type[P], what: str
+    ) -> "tuple[P, Path] | None":
+        """What trains the model that a recipe is named for, and its folder; None for any other.
+
+        The folder is ``deepct/X`` of ``deepct/X.yaml``, or ``deepct/X.seed3`` for a seed of the
+        entry, which takes the place of the recipe's own.
+
+        Raises:
+            InputError: The recipe has errors, or trains something else than ``what``; or another
+                one's model has the same folder.
+            MachineError: A source of the recipe cannot be downloaded.
+        """
+        if not is_recipe(reference, self.folder):
+            return None
+        from adducir.training.kinds import open_training
+
+        path, seed = self.file(reference), self.seed_of(*entry)
+        folder = path.with_suffix("")
+        overrides = () if seed is None else (f"training.seed={seed}",)
+        if seed is not None:
+            folder = folder.with_name(f"{folder.name}.seed{seed}")
+            for ending in RECIPES:
+                other = folder.with_name(f"{folder.name}{ending}")
+                if other.exists():
+                    raise InputError(
+                        f"its model of seed {seed} would have the folder of the model of "
+                        f"{other.name}.",
+                        path=path,
+                        hint="Give one of the recipes another name.",
+                    )
+        plan = open_training(path, overrides, progress=self.planner.progress)
+        if not isinstance(plan, kind):
+            raise InputError(f"this is not a recipe of {what}.", path=path)
+        return plan, folder
+
+    def training(self, plan: "TrainingPlan[Any]", path: Path, place: KeyPath) -> ModelStep:
         """The step that trains a model: one, however many entries of the file name its recipe."""
         step = self._trainings.get(path)
         if step is None:
             before = [] if plan.before is None else [self.training(*plan.before, place)]
             step = self._trainings[path] = ModelStep(path, lambda: plan, before, reads=[])
-            self._sharing.add(step, plan)
+            self._sharing.add(step)
         step.reads = [*step.reads, place]
         return step
 
     def run_of(self, system: str, topic_set: str) -> Answer:
-        """The run of a system on a topic set.
-
-        Raises:
-            Waiting: It cannot be planned.
-        """
+        """The run of a system on a topic set; one without data where a dry run lacks them."""
         if (system, topic_set) not in self.runs:
-            self._plan(system, topic_set)
-        found = self.runs[system, topic_set]
-        if isinstance(found, Unknown):
-            raise Waiting(f"run of `{system}`")
-        return found
+            step = self._planned(system, topic_set)
+            same = (
+                one
+                for (name, _), one in self.runs.items()
+                if name == system
+                and isinstance(step, Answer)
+                and isinstance(one, Answer)
+                and step.shares is not None
+                and one.shares == step.shares
+            )
+            self.runs[system, topic_set] = next(same, step)
+        return self.runs[system, topic_set]
 
-    def _plan(self, system: str, topic_set: str) -> None:
-        """Find the step of a run; one that cannot be planned waits."""
-        recipe: Entry = self.recipe.systems[system]
-        if recipe.is_given:
-            path = recipe.given_path(topic_set)
-            run = self.given.get((system, topic_set))
-            if run is None or run.path is None:
-                waits = Unknown(path, "read", 2, "its file", "run")
-                self.runs[system, topic_set] = waits
-            else:
-                self.runs[system, topic_set] = GivenRun(system, topic_set, run.path, run)
-            return
-        path = self.run_path(system, topic_set)
-        try:
-            self.topics_of(topic_set)
-            step = recipe.output(system, topic_set, self)
-        except Waiting as waiting:
-            self.runs[system, topic_set] = Unknown(path, recipe.verb, 2, waiting.on, "run")
-            return
-        same = (
-            one
-            for (name, _), one in self.runs.items()
-            if name == system
-            and isinstance(one, Answer)
-            and step.shares is not None
-            and one.shares == step.shares
-        )
-        self.runs[system, topic_set] = next(same, step)
+    def _planned(self, system: str, topic_set: str) -> Answer:
+        recipe = self.recipe.systems[system]
+        if not recipe.is_given:
+            return recipe.output(system, topic_set, self)
+        path, run = recipe.given_path(topic_set), self.given.get((system, topic_set))
+        if run is None or run.path is None:
+            return Answer.without_data(path, "read", 2, "run")  # type: ignore[no-any-return]
+        return GivenRun(system, topic_set, run.path, run)
 
     def run_path(self, system: str, topic_set: str) -> Path:
         """Where the run of a system goes."""
-        folder = self.planner.folder / "runs" / self.planner.name
+        folder = self.folder / "runs" / self.name
         return folder / f"{file_name(system)}.{file_name(topic_set)}.trec.gz"
-
-    @property
-    def output(self) -> Path:
-        """The folder of the results."""
-        return self.planner.folder / "experiments" / self.planner.name
 
     def file(self, source: str) -> Path:
         """Where a file is that the experiment names."""
-        return file_path(source, self.planner.folder)
+        return file_path(source, self.folder)
 
-    def joined(self, system: str) -> Run:
+    def joined(self, system: str) -> "Run":
         """The runs of a system on all topic sets, over the ids of the pool."""
         return self.pool.joined([self.run_of(system, one).read() for one in self.recipe.topics])
 
@@ -229,38 +224,30 @@ class RetrievalStudy(SeededStudy):
         seed = self.seed_of("corpora", corpus)
         return label if seed is None else f"{label}, seed {seed}"
 
-    def topics_facts(self, name: str) -> dict[str, Any]:
-        """What a run's metadata records of its topics."""
-        topics = self.topic_sets[name].topics
-        source = self.recipe.topics[name].source
-        about = {"name": name, "source": source, "field": topics.field, "topics": len(topics)}
-        return {"topics": about | {"sha256": topics.identity()["topics"]}}
-
-    def systems_used(self) -> set[str]:
+    def indexes_used(self) -> set[str]:
         """The names of the indexes that systems search or read documents of."""
         systems = self.recipe.systems
         found = {one.needs_index(name, self) for name, one in systems.items()}
         return {name for name in found if name is not None}
 
     def goals(self) -> Sequence[Step]:
-        """The runs, in the order in which they are made from one another."""
-        for system in in_order(self.recipe.systems):
+        """The runs, each after those that it is made from."""
+        systems, levels = self.recipe.systems, dict[str, int]()
+
+        def level(name: str) -> int:
+            if name not in levels:
+                levels[name] = 1 + max((level(one) for one in systems[name].members), default=-1)
+            return levels[name]
+
+        for system in sorted(systems, key=level):
             for topic_set in self.recipe.topics:
-                if (system, topic_set) not in self.runs:
-                    self._plan(system, topic_set)
+                self.run_of(system, topic_set)
         return list(dict.fromkeys(self.runs.values()))
 
     def others(self) -> Sequence[Step]:
         """The indexes, also those that no run to be made needs."""
-        used = self.systems_used()
-        found: list[Step] = []
-        for name, one in self.recipe.indexes.items():
-            if name in self.indexes:
-                found.append(self.indexes[name])
-            elif name in used:
-                path = index_path(self.planner.folder, name)
-                found.append(Unknown(path, "build", 1, f"corpus `{one.corpus}`", "index"))
-        return found
+        used = self.indexes_used()
+        return [self.index_of(name) for name in self.recipe.indexes if name in used]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """What of given runs would lower figures without anybody's wish; evaluation and tests."""
@@ -272,23 +259,46 @@ class RetrievalStudy(SeededStudy):
                 what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {name}"
                 yield "warn", f"the run of {system} {what}, which count 0: {some(lacking)}"
         sets = ", ".join(self.recipe.topics)
-        measures = " ".join(map(str, self.opened.measures))
+        measures = " ".join(map(str, self.measures))
         runs = sum(map(len, self.rows.values()))
         several = f", {runs} runs," if runs > len(self.rows) else ""
         yield "evaluate", f"{len(self.rows)} systems{several} on {sets}: {measures}"
-        yield from tests_of(self.recipe.comparison)
+        yield from super().warnings()
+
+    def findings(self, context: "Context") -> Sequence[Finding]:
+        from adducir.experiments.retrieval.table import result_table
+
+        return [Finding(result_table(self, context), each="per-topic")]
 
 
-def in_order(systems: Mapping[str, Any]) -> list[str]:
-    """All systems, each after those that it is made from; none may be made from itself.
+def open_study(recipe: "Retrieval", planner: Planner) -> RetrievalStudy:
+    """Open every source of an experiment file, and settle its indexes."""
+    return RetrievalStudy(recipe, planner).open()
 
-    What is made from nothing comes first, then what is made from that, and so on.
-    """
-    levels: dict[str, int] = {}
 
-    def level(name: str) -> int:
-        if name not in levels:
-            levels[name] = 1 + max((level(one) for one in systems[name].members), default=-1)
-        return levels[name]
+def is_recipe(reference: str, folder: Path) -> bool:
+    """Whether a model is named by the file of its recipe."""
+    return file_path(reference, folder).suffix in RECIPES
 
-    return sorted(systems, key=level)
+
+def _clashing_files(recipe: "Retrieval") -> Iterator[ErrorDetail]:
+    """Names that would get the same file, also where upper and lower case are one."""
+    sections: Sequence[tuple[str, Mapping[str, Any]]] = (
+        ("indexes", recipe.indexes),
+        ("topics", recipe.topics),
+        ("systems", recipe.systems),
+    )
+    for section, names in sections:
+        seen: dict[str, str] = {}
+        for name in names:
+            before = seen.setdefault(on_disk(name), name)
+            if before != name:
+                what = f"its files would have the names of those of `{before}`"
+                yield ErrorDetail((section, name), what)
+    runs: dict[str, tuple[str, str]] = {}
+    for system in (name for name, one in recipe.systems.items() if not one.is_given):
+        for topic_set in recipe.topics:
+            other, on = runs.setdefault(on_disk(f"{system}.{topic_set}"), (system, topic_set))
+            if on_disk(other) != on_disk(system):
+                what = f"its run on `{topic_set}` would have the file of that of `{other}`"
+                yield ErrorDetail(("systems", system), f"{what} on `{on}`")

@@ -1,6 +1,8 @@
-"""Opens topics, judgements and measures of a retrieval experiment."""
+"""Topics, judgements and measures of a retrieval experiment: one group of columns per topic set."""
 
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import polars as pl
 from pydantic import model_validator
@@ -12,10 +14,10 @@ from adducir.evaluation import providers, vectorised
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import Measure, parse_measure, parse_measures
 from adducir.evaluation.unjudged import deepest
-from adducir.experiments.retrieval.opened import TopicSet
-from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.runs.run import Run
-from adducir.statistics.comparison.notes import TOPICS_ALONE, check_judged
+
+if TYPE_CHECKING:
+    from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 class TopicsRecipe(Recipe):
@@ -43,32 +45,51 @@ class TopicsRecipe(Recipe):
         return self
 
 
-def open_topics(study: RetrievalStudy) -> None:
-    """Open measures, topics and judgements, and put them into ``study.opened``."""
-    _measures(study)
-    if study.recipe.unjudged and not deepest(study.opened.measures):
-        what = "there are bounds of nDCG@k, AP@k and RBP(rel=1), and `measures` has none of them"
-        study.planner.errors.add(("unjudged",), what)
-    for text, name in study.recipe.table.measure_names.items():
-        # Names of other measures do no harm: --set measures=... may have left those out.
-        place = ("table", "measure_names", text)
-        measure = study.planner.opening(place, partial(parse_measure, text))
-        study.opened.measure_names[str(measure)] = name
-    for name, topics in study.recipe.topics.items():
-        _topic_set(name, topics, study)
+@dataclass(frozen=True)
+class TopicSet:
+    """Topics, their judgements, and what evaluates runs of them.
+
+    ``sources`` are as the file names them; ``model`` evaluates by the judgements of a model, called
+    ``judge``, if there are some.
+    """
+
+    name: str
+    topics: Topics
+    qrels: Qrels
+    evaluator: Evaluator
+    sources: tuple[str, str]
+    model: Evaluator | None = None
+    judge: str = ""
+
+    def identity(self) -> dict[str, str]:
+        """The fingerprints of topics and judgements."""
+        return {**self.topics.identity(), **self.qrels.identity()}
 
 
-def _measures(study: RetrievalStudy) -> None:
+def open_topics(study: "RetrievalStudy") -> None:
+    """Open measures, topics and judgements."""
+    planner, recipe = study.planner, study.recipe
     found: dict[Measure, None] = {}
-    for number, text in enumerate(study.recipe.measures):
-        place = ("measures", number)
-        for measure in study.planner.opening(place, partial(parse_measures, text)) or ():
+    for number, text in enumerate(recipe.measures):
+        place: KeyPath = ("measures", number)
+        for measure in planner.opening(place, partial(parse_measures, text)) or ():
             if can_compute(place, measure, study):
                 found[measure] = None
-    study.opened.measures = tuple(found)
+    study.measures = tuple(found)
+    if recipe.unjudged and not deepest(study.measures):
+        what = "there are bounds of nDCG@k, AP@k and RBP(rel=1), and `measures` has none of them"
+        planner.errors.add(("unjudged",), what)
+    for text, name in recipe.table.measure_names.items():
+        # Names of other measures do no harm: --set measures=... may have left those out.
+        place = ("table", "measure_names", text)
+        study.measure_names[str(planner.opening(place, partial(parse_measure, text)))] = name
+    for name in recipe.topics:
+        opened = _topic_set(name, study)
+        if opened is not None:
+            study.topic_sets[name] = opened
 
 
-def can_compute(place: KeyPath, measure: Measure, study: RetrievalStudy) -> bool:
+def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bool:
     """Whether a measure can be computed; what is wrong with it is kept."""
     computed_by = study.planner.opening(place, partial(_computed_by, measure))
     cutoff = getattr(measure, "params", {}).get("cutoff") or 0
@@ -79,43 +100,39 @@ def can_compute(place: KeyPath, measure: Measure, study: RetrievalStudy) -> bool
     return computed_by is not None
 
 
-def _topic_set(name: str, recipe: TopicsRecipe, study: RetrievalStudy) -> None:
-    """Load topics and judgements that fit together."""
-    place, planner = ("topics", name), study.planner
-    found = _topics((*place, "source"), recipe, study)
+def _topic_set(name: str, study: "RetrievalStudy") -> TopicSet | None:
+    """Topics and judgements that fit together; None with an error, which is kept."""
+    place, planner, recipe = ("topics", name), study.planner, study.recipe.topics[name]
+    source, found = planner.source((*place, "source"), recipe.source), None
+    if source is not None:
+        load = partial(load_topics, source, field=recipe.field, progress=planner.progress)
+        found = planner.opening((*place, "source"), load)
     qrels = _qrels((*place, "qrels"), recipe.qrels, study)
     if found is None or qrels is None:
-        return
+        return None
     if set(found.qids).isdisjoint(qrels.qids):
         first, other = found.qids[0], qrels.qids[0]
         what = f"topics and qrels have no qid in common (such as {first!r} and {other!r})"
         planner.errors.add(place, what)
-        return
+        return None
     if study.recipe.comparison is not None and len(qrels.qids) < 2:
         planner.errors.add((*place, "qrels"), "a test needs judgements of two topics or more")
     evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
-    if evaluator is not None:
-        named = recipe.qrels if isinstance(recipe.qrels, str) else " + ".join(recipe.qrels)
-        by_model = _by_model((*place, "model_qrels"), recipe, (found, qrels), study)
-        sources = recipe.source, named
-        opened = TopicSet(name, found, qrels, evaluator, sources, by_model, recipe.judge)
-        study.topic_sets[name] = opened
-
-
-def _topics(place: KeyPath, recipe: TopicsRecipe, study: RetrievalStudy) -> Topics | None:
-    source = study.planner.source(place, recipe.source)
-    if source is None:
+    if evaluator is None:
         return None
-    load = partial(load_topics, source, field=recipe.field, progress=study.planner.progress)
-    return study.planner.opening(place, load)
+    named = recipe.qrels if isinstance(recipe.qrels, str) else " + ".join(recipe.qrels)
+    by_model = _by_model((*place, "model_qrels"), recipe, (found, qrels), study)
+    return TopicSet(name, found, qrels, evaluator, (recipe.source, named), by_model, recipe.judge)
 
 
 def _by_model(
-    place: KeyPath, recipe: TopicsRecipe, human: tuple[Topics, Qrels], study: RetrievalStudy
+    place: KeyPath, recipe: TopicsRecipe, human: tuple[Topics, Qrels], study: "RetrievalStudy"
 ) -> Evaluator | None:
     """What evaluates by the judgements of a model; None without, or with an error that is kept."""
     if not recipe.model_qrels:
         return None
+    from adducir.statistics.comparison.notes import TOPICS_ALONE, check_judged
+
     planner, (topics, qrels) = study.planner, human
     if any(len(runs) > 1 for runs in study.rows.values()):
         what = "there is no prediction-powered mean of systems with several runs (`seeds`)"
@@ -131,7 +148,7 @@ def _by_model(
     return planner.opening(place, partial(_evaluator, judged, study))
 
 
-def _qrels(place: KeyPath, names: str | tuple[str, ...], study: RetrievalStudy) -> Qrels | None:
+def _qrels(place: KeyPath, names: str | tuple[str, ...], study: "RetrievalStudy") -> Qrels | None:
     named = (names,) if isinstance(names, str) else names
     sources = [one for name in named if (one := study.planner.source(place, name)) is not None]
     if len(sources) < len(named):
@@ -140,8 +157,8 @@ def _qrels(place: KeyPath, names: str | tuple[str, ...], study: RetrievalStudy) 
     return study.planner.opening(place, load)
 
 
-def _evaluator(qrels: Qrels, study: RetrievalStudy) -> Evaluator:
-    measures = study.opened.measures or "NumRet"  # for want of one without an error
+def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
+    measures = study.measures or "NumRet"  # for want of one without an error
     evaluator = Evaluator(qrels, measures, negative=study.recipe.negative_grades)
     # Some errors, such as grades that a measure does not know, show only at work.
     one = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))

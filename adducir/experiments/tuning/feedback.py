@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adducir.indexes.feedback.rm3 import RM3
-from adducir.indexes.models.model import Model
+from adducir.indexes.feedback import RM3
+from adducir.indexes.models import Model
 
 Weights = dict[str, float]
 

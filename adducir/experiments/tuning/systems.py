@@ -13,12 +13,10 @@ from adducir.core.recipe import Kind
 from adducir.corpora.topics import Topics
 from adducir.experiments.tuning.feedback import SharedFeedback
 from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of
-from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
-from adducir.indexes.feedback.rm3 import RM3
+from adducir.indexes.feedback import FEEDBACK, RM3, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Query
-from adducir.indexes.models import MODELS, Model
-from adducir.indexes.models.bm25 import BM25
+from adducir.indexes.models import BM25, MODELS, Model
 from adducir.runs.run import Run
 
 K = TypeVar("K", bound=Kind)

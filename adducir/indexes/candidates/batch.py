@@ -10,7 +10,7 @@ from adducir.indexes.candidates.queries import Query
 from adducir.indexes.candidates.ranking import Matrix, Ranking
 from adducir.indexes.candidates.sets import CandidateSet, Ties
 from adducir.indexes.candidates.vocabulary import Cut, vocabularies
-from adducir.indexes.models.model import Model
+from adducir.indexes.models import Model
 
 _Found = TypeVar("_Found")
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.postings import Postings
-from adducir.indexes.models.model import Model
-from adducir.indexes.models.statistics import Statistics
+from adducir.indexes.models import Model, Statistics
 
 
 class Collection:

@@ -9,7 +9,7 @@ from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.collection import Collection, own_factors
 from adducir.indexes.candidates.postings import Postings
 from adducir.indexes.memory.compiled import HAS_NUMBA
-from adducir.indexes.models.model import Model
+from adducir.indexes.models import Model
 
 _CHUNK = 1 << 15  # postings whose intermediate arrays stay in the processor's cache
 _DENSE_SHARE = 4

@@ -18,7 +18,7 @@ from adducir.indexes.candidates.queries import Query, number_queries, refuse_tex
 from adducir.indexes.candidates.ranking import Ranking, order
 from adducir.indexes.candidates.sets import CandidateSet
 from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabularies
-from adducir.indexes.models.model import Model
+from adducir.indexes.models import Model
 
 PART = 1 << 16
 """Candidates of a part."""

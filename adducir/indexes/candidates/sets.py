@@ -18,7 +18,7 @@ from adducir.indexes.candidates.queries import Query, number_queries, refuse_tex
 from adducir.indexes.candidates.ranking import Matrix, Ranking, order
 from adducir.indexes.candidates.scoring import Queries, count, score
 from adducir.indexes.candidates.vocabulary import Cut, Numbers, Vocabulary, vocabularies
-from adducir.indexes.models.model import Model
+from adducir.indexes.models import Model
 
 Ties = Literal["against", "expected"]
 """What candidates level with the gold one do to its rank: all stand before it, or half of them."""

@@ -99,7 +99,7 @@ def build_dense_index(
         path,
         _DenseWork(**vars(encoding), corpus=corpus, index=path, settings=settings),
         kind=KIND,
-        recipe=_recipe(items, source, settings, precision),
+        recipe=_recipe(items, settings, precision),
         inputs={"corpus": items.identity, "model": source.identity()},
         builder_version=_BUILDER_VERSION,
         threads=running.threads,
@@ -112,29 +112,25 @@ def build_dense_index(
 
 def dense_identity(
     corpus: Corpus,
-    source: EncoderSource,
+    model: str,
     settings: DenseSettings,
     fields: tuple[str, ...] = (),
     precision: Precision = "float32",
 ) -> str:
-    """The fingerprint of the index that :func:`build_dense_index` would build."""
+    """The fingerprint of the index that :func:`build_dense_index` would build.
+
+    Args:
+        model: The encoder's identity, which may still have to be trained.
+    """
     items = items_of_corpus(corpus, fields)
-    inputs = {"corpus": items.identity, "model": source.identity()}
-    recipe = _recipe(items, source, settings, precision)
+    inputs = {"corpus": items.identity, "model": model}
+    recipe = _recipe(items, settings, precision)
     return artifact_fingerprint(KIND, recipe, inputs, _BUILDER_VERSION)
 
 
-def _recipe(
-    items: Items, source: EncoderSource, settings: DenseSettings, precision: Precision
-) -> dict[str, Any]:
+def _recipe(items: Items, settings: DenseSettings, precision: Precision) -> dict[str, Any]:
     """All that determines an index beside its corpus and encoder."""
-    chosen = source.settings
-    return {
-        **items.what,
-        **settings.recipe(),
-        "precision": precision,
-        "settings": chosen and chosen.model_dump(mode="json"),
-    }
+    return {**items.what, **settings.recipe(), "precision": precision}
 
 
 @dataclass(frozen=True)

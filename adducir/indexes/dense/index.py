@@ -19,7 +19,7 @@ from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.vectors import DOCNOS
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.builder import DETAILS, INDEX, KIND
-from adducir.indexes.feedback.method import FeedbackMethod
+from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Hits, Index, Query, check_depth
 from adducir.models.machine import choose_device, using_threads
 
@@ -189,8 +189,9 @@ class DenseIndex(Index):
         """(N,) the place of each docno in alphabetical order."""
         return self.docnos.rank("ordinal").to_numpy()
 
-    def settings(self) -> dict[str, Any]:
-        """The model and how it was searched, for run metadata."""
+    def settings(self, model: object, feedback: object, fields: object) -> dict[str, Any]:
+        """How it is searched, for run metadata: the encoder is the model."""
+        del model, feedback, fields
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **details}
 

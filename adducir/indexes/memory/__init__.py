@@ -1,5 +1,7 @@
 """An index of memory-mapped arrays that ranks as Lucene does, exhaustively and fast."""
 
+KIND = "memory-index"
+BUILDER_VERSION = 1
 SLOWER = "numba is not there: memory indexes are built and searched by NumPy, slower"
 
 

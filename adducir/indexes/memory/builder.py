@@ -12,7 +12,7 @@ from adducir.corpora.documents import Corpus
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feeding import documents_with, fed
 from adducir.indexes.lucene_builder import IndexSettings, engine_versions, settled
-from adducir.indexes.memory.files import BUILDER_VERSION, KIND
+from adducir.indexes.memory import BUILDER_VERSION, KIND
 from adducir.indexes.memory.filling import fill, fill_of_weights
 from adducir.indexes.memory.weights import Weighted, by_term, read_weights
 

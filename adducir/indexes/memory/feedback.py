@@ -7,9 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from adducir.indexes.arrays import Array, damaged
-from adducir.indexes.feedback.method import Document, FeedbackMethod
-from adducir.indexes.feedback.rm3 import RM3
-from adducir.indexes.feedback.weights import Weights, check_weights, heaviest_first
+from adducir.indexes.feedback import (
+    RM3,
+    Document,
+    FeedbackMethod,
+    Weights,
+    check_weights,
+    heaviest_first,
+)
 from adducir.indexes.memory.files import Totals
 from adducir.indexes.memory.forward import Vectors, terms_of
 from adducir.indexes.memory.rm3 import CompiledRM3

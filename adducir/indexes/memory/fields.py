@@ -16,7 +16,7 @@ from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.memory.files import Arrays, Totals
 from adducir.indexes.memory.norms import LENGTHS, norms_of
 from adducir.indexes.memory.searching import Ranked, ranked_by
-from adducir.indexes.models.bm25 import BM25
+from adducir.indexes.models import BM25
 
 FIELDS = "fields"
 

@@ -41,8 +41,6 @@ import polars as pl
 from adducir.indexes.arrays import Array, damaged, is_rising, mapped
 from adducir.indexes.memory.spool import let_go
 
-KIND = "memory-index"
-BUILDER_VERSION = 1
 SHARD = 100_000
 """Documents in a shard."""
 TOTALS = ("postings.offsets", "lengths", "norms", "collection")

@@ -23,7 +23,7 @@ from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feeding import Fed, fed, is_blank, packed
-from adducir.indexes.java_errors import translated
+from adducir.indexes.jvm import translated
 from adducir.indexes.lucene_builder import IndexSettings
 from adducir.indexes.memory import SLOWER, engine_backend
 from adducir.indexes.memory.fields import field_folders

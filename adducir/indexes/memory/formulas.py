@@ -14,8 +14,7 @@ from adducir.indexes.arrays import Array
 from adducir.indexes.memory.files import Arrays, Places, Totals
 from adducir.indexes.memory.norms import LENGTHS
 from adducir.indexes.memory.searching import Ranked, Terms, ranked_by
-from adducir.indexes.models.model import Model
-from adducir.indexes.models.statistics import Statistics
+from adducir.indexes.models import Model, Statistics
 
 
 @dataclass(frozen=True, eq=False)

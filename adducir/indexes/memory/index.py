@@ -13,18 +13,15 @@ from adducir.core.checking import checked
 from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
 from adducir.core.verified import open_artifact
-from adducir.indexes.feedback.method import FeedbackMethod
-from adducir.indexes.feedback.weights import check_weights
+from adducir.indexes.feedback import FeedbackMethod, check_weights
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone
-from adducir.indexes.java_errors import translated
-from adducir.indexes.memory import engine_backend
+from adducir.indexes.jvm import translated
+from adducir.indexes.memory import KIND, engine_backend
 from adducir.indexes.memory.feedback import Feedback
-from adducir.indexes.memory.files import KIND
 from adducir.indexes.memory.opened import Opened
 from adducir.indexes.memory.searching import Ranked, Terms
-from adducir.indexes.models.model import Model
-from adducir.indexes.models.refusing import refuse_unless_scored
+from adducir.indexes.models import Model, refuse_unless_scored
 
 
 class MemoryIndex(Index):

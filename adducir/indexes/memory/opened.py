@@ -19,8 +19,7 @@ from adducir.indexes.memory.files import PARTS, POSTINGS, Arrays, Places, Totals
 from adducir.indexes.memory.formulas import Factors, rank_by_formula
 from adducir.indexes.memory.forward import LONGEST_CODE, Vectors, encode, terms_of
 from adducir.indexes.memory.searching import Ranked, Searcher, Terms, merged
-from adducir.indexes.models.bm25 import BM25
-from adducir.indexes.models.model import Dirichlet, Model, Saturation
+from adducir.indexes.models import BM25, Dirichlet, Model, Saturation
 
 
 class _Part:

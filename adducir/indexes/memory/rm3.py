@@ -1,4 +1,4 @@
-"""RM3, compiled: see :mod:`adducir.indexes.feedback.rm3` for what it computes.
+"""RM3, compiled: see :mod:`adducir.indexes.feedback` for what it computes.
 
 Anserini's hash maps decide in which order norms are summed. Doubles hold such sums of floats
 exactly unless one is over a million times another, so that order shows nowhere. Documents whose
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.feedback.rm3 import RM3
+from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.compiled import kernel
 from adducir.indexes.memory.files import Totals
 from adducir.indexes.memory.forward import Vectors, decode

@@ -25,7 +25,7 @@ import numpy as np
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.files import Arrays, Places, Totals
 from adducir.indexes.memory.norms import LENGTHS
-from adducir.indexes.models.model import Dirichlet, Saturation
+from adducir.indexes.models import Dirichlet, Saturation
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
 WINDOW = 1 << 14

@@ -15,7 +15,7 @@ from adducir.indexes.memory.bounding import LEVELS, Peaks
 from adducir.indexes.memory.files import Arrays, Places, Totals
 from adducir.indexes.memory.keeping import merge
 from adducir.indexes.memory.scoring import Queries, formula_of, postings_of, weighted
-from adducir.indexes.models.model import Dirichlet, Saturation
+from adducir.indexes.models import Dirichlet, Saturation
 
 _SLICE = 64
 

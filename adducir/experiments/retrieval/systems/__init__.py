@@ -17,7 +17,7 @@ SYSTEMS = Family(
         "fuse": f"{_HERE}.fusion:Fusion",
         "rerank": f"{_HERE}.rerank:Rerank",
         "python": f"{_HERE}.python:Python",
-        "run": f"{_HERE}.given:Given",
+        "run": f"{_HERE}.system:Given",
     },
     what="kind of system",
 )

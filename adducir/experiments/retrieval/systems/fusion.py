@@ -9,8 +9,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import keys_of
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Answer, Made, counted
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
@@ -39,7 +38,6 @@ class Fusion(TunableSystem):
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
-        """The hyperparameters of all methods."""
         return {key for name in FUSION for key in keys_of(FUSION, name)}
 
     @model_validator(mode="after")
@@ -125,7 +123,6 @@ class FusionStep(RunStep):
 
     @property
     def shares(self) -> object:
-        """The members' runs."""
         return tuple(member.path for member in self.inputs)
 
     def fingerprint_inputs(self) -> dict[str, Any]:
@@ -139,7 +136,7 @@ class FusionStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
-        system, depth = self.recipe, self.study.recipe.depth
+        system, settings = self.recipe, FUSION.settings(self.recipe.fusion, "method")
         run = fuse(
             [member.read() for member in self.inputs],
             system.method,
@@ -148,15 +145,10 @@ class FusionStep(RunStep):
             tag=self.tag,
             **system.fusion.model_dump(),
         )
-        settings: dict[str, Any] = {
-            "method": system.method,
-            **system.fusion.model_dump(),
-            **FUSION.origin(system.method),
-            "depth": depth,
-        }
+        settings["depth"] = self.study.recipe.depth
         if system.weights:
             settings["weights"] = list(system.weights)
-        runs = [
+        settings["runs"] = [
             {
                 "system": member.system,
                 "file": context.shown(member.path),
@@ -164,5 +156,5 @@ class FusionStep(RunStep):
             }
             for member in self.inputs
         ]
-        note = f"{counted(run, self.topics)}, fused of {len(runs)} runs"
-        return Made(run, note, {"fusion": settings | {"runs": runs}})
+        note = f"{counted(run, self.topics)}, fused of {len(self.inputs)} runs"
+        return Made(run, note, {"fusion": settings})

@@ -11,12 +11,11 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.experiments.code import Code, called, find_code
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Answer, Made, counted
-from adducir.experiments.retrieval.index_step import IndexStep
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.runs import Made, RunStep, counted
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.system import System
 from adducir.experiments.sections import Name
+from adducir.experiments.step import Step
 from adducir.rerankers.texts import StoredTexts
 from adducir.runs.run import Run
 
@@ -75,15 +74,12 @@ class Python(System):
             yield ErrorDetail(("systems", name, "texts"), "means nothing without `input`")
 
     def open(self, name: str, study: RetrievalStudy) -> None:
-        """Find the code; it is not imported."""
         place = ("systems", name, "python")
-        find = partial(find_code, self.python, study.planner.folder)
+        find = partial(find_code, self.python, study.folder)
         study.details[name] = study.planner.opening(place, find)
 
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "PythonStep":
-        base = None if self.input is None else study.run_of(self.input, topic_set)
-        indexes = {key: study.index_of(index) for key, index in self.indexes.items()}
-        return PythonStep(name, self, topic_set, study, base, indexes, study.details[name])
+        return PythonStep(name, self, topic_set, study)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         base = f" over {names.get(self.input, self.input)}" if self.input else ""
@@ -95,19 +91,12 @@ class PythonStep(RunStep):
 
     recipe: Python
 
-    def __init__(
-        self,
-        name: str,
-        system: Python,
-        topic_set: str,
-        study: RetrievalStudy,
-        base: Answer | None,
-        indexes: Mapping[str, IndexStep],
-        code: Code,
-    ) -> None:
-        inputs = [*indexes.values(), *([base] if base is not None else [])]
+    def __init__(self, name: str, system: Python, topic_set: str, study: RetrievalStudy) -> None:
+        self.base = None if system.input is None else study.run_of(system.input, topic_set)
+        self.indexes = {key: study.index_of(index) for key, index in system.indexes.items()}
+        self.code: Code = study.details[name]
+        inputs: list[Step] = [*self.indexes.values(), *([self.base] if self.base else [])]
         super().__init__(name, system, topic_set, study, inputs)
-        self.base, self.indexes, self.code = base, indexes, code
 
     @property
     def runs_code(self) -> tuple[str, str]:
@@ -117,7 +106,6 @@ class PythonStep(RunStep):
 
     @property
     def shares(self) -> object:
-        """The queries and the run that it is given."""
         return super().shares, self.base and self.base.path
 
     def fingerprint_inputs(self) -> dict[str, Any]:

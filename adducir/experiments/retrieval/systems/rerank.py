@@ -1,32 +1,40 @@
 """``rerank:``: the best documents of another system's run in a new order."""
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from adducir.core.errors import ArtifactError, InputError
 from adducir.core.recipe import ErrorDetail, KeyPath
-from adducir.corpora.references import file_path
+from adducir.corpora.references import expanded, file_path
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Answer, Made, counted, part_of, run_facts
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.retrieval.index_step import IndexStep
-from adducir.experiments.retrieval.runs import RunStep
-from adducir.experiments.retrieval.study import RetrievalStudy
-from adducir.experiments.retrieval.systems.scorer import Scorer, open_scorer
+from adducir.experiments.retrieval.indexes import IndexStep
+from adducir.experiments.retrieval.runs import Made, RunStep, counted, run_facts
+from adducir.experiments.retrieval.study import RetrievalStudy, is_recipe
 from adducir.experiments.retrieval.systems.system import made_of
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
-from adducir.experiments.retrieval.trained import is_recipe
 from adducir.experiments.sections import Name, Natural
-from adducir.experiments.step import Step, Waiting
+from adducir.experiments.step import Step
 from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Hyperparameter
+from adducir.models.machine import using_threads
+from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.registry import (
+    Reranker,
+    identity_of,
     is_trained,
+    open_reranker,
+    open_trained,
     read_recipe,
 )
-from adducir.rerankers.rerank import Reranked
-from adducir.runs.metadata import reranked_method
+from adducir.rerankers.rerank import Reranked, rerank
+from adducir.rerankers.texts import StoredTexts
+from adducir.rerankers.training import CrossEncoderPlan
+from adducir.runs.metadata import part_of, reranked_method
+from adducir.training.recipe import listed
 
 
 class Rerank(TunableSystem):
@@ -106,21 +114,35 @@ class Rerank(TunableSystem):
         """Open the reranker, or the recipe that makes it; no model is loaded."""
         super().open(name, study)
         place, planner = ("systems", name), study.planner
-        seed = study.seed_of("systems", name)
-        named, is_tuned = (self.by, self.deepest, self.fields), self.tune is not None
-        open_it = partial(
-            open_scorer, named, planner.folder, seed, planner.progress, is_tuned=is_tuned
-        )
-        found = planner.opening((*place, "by"), open_it)
+        found = planner.opening((*place, "by"), partial(self._scorer, place, study))
         if found is None:
             return
         study.details[name] = found
         index = study.recipe.indexes.get(str(self.needs_index(name, study)))
         corpus = study.corpora.get(index.corpus) if index is not None else None
-        if corpus is not None and found.fields:
-            look = partial(refuse_unknown_fields, corpus.corpus, found.fields)
+        fields = self.fields or listed(found.recipe.fields)
+        if corpus is not None and fields:
+            look = partial(refuse_unknown_fields, corpus.corpus, fields)
             planner.opening((*place, "fields" if self.fields else "by"), look)
         self._refuse_unknown_queries(name, study)
+
+    def _scorer(self, own: tuple[str, str], study: RetrievalStudy) -> "Scorer":
+        """The reranker, or the recipe that trains it."""
+        if self.is_trained(study.folder):
+            trained = study.trained_by(self.by, own, CrossEncoderPlan, "a cross-encoder")
+            if trained is not None:
+                plan, path = trained
+                opener = partial(open_trained, study.file(self.by), path)
+                return Scorer(plan.recipe, opener, trained)
+        found = open_reranker(expanded(self.by), study.folder)
+        if found.is_listwise and self.tune is not None:
+            raise InputError(
+                "this reranker puts lists in order, so that another depth is another run, and its "
+                "depth cannot be tuned here.",
+                hint="Name a `depth`; or make a system of each.",
+            )
+        _ = found.identity  # an unreadable model is an error before anything runs
+        return Scorer(found.recipe, lambda: found)
 
     def _refuse_unknown_queries(self, name: str, study: RetrievalStudy) -> None:
         """Refuse given candidates whose query is not known."""
@@ -133,30 +155,23 @@ class Rerank(TunableSystem):
                 what = f"{what} `{topic_set.name}`, such as {unknown[0]!r}"
                 study.planner.errors.add(("systems", name, "rerank"), what)
 
-    def scorer(self, name: str, study: RetrievalStudy) -> Scorer:
-        """The reranker, opened.
-
-        Raises:
-            Waiting: It is not at hand.
-        """
-        if name not in study.details:
-            raise Waiting(f"reranker {self.by}")
-        found: Scorer = study.details[name]
-        return found
-
     def step(self, name: str, topic_set: str, study: RetrievalStudy) -> "RerankStep":
-        index = study.index_of(str(self.needs_index(name, study)))
-        scorer, base = self.scorer(name, study), study.run_of(self.rerank, topic_set)
-        return RerankStep(name, self, topic_set, study, base, index, scorer)
+        return RerankStep(name, self, topic_set, study)
 
-    def fingerprint_inputs_of_scores(self, index: IndexStep, scorer: Scorer) -> dict[str, Any]:
+    def fingerprint_inputs_of_scores(self, index: IndexStep, scorer: "Scorer") -> dict[str, Any]:
         """All that determines its rankings, beside its candidates and their queries."""
-        return scorer.fingerprint_inputs(index.fields) | {"texts": index.fingerprint}
+        return {
+            "reranker": scorer.identity,
+            "passages": scorer.recipe.passages.model_dump(mode="json"),
+            "fields": list(self.fields or listed(scorer.recipe.fields) or index.fields),
+            "depth": self.deepest,
+            "texts": index.fingerprint,
+        }
 
     def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
         index = study.index_of(str(self.needs_index(name, study)))
         return {
-            "rerank": self.fingerprint_inputs_of_scores(index, self.scorer(name, study)),
+            "rerank": self.fingerprint_inputs_of_scores(index, study.details[name]),
             "candidates": [
                 study.run_of(self.rerank, one).fingerprint for one in study.recipe.topics
             ],
@@ -190,31 +205,43 @@ class Rerank(TunableSystem):
         )
 
 
+@dataclass(frozen=True)
+class Scorer:
+    """The reranker of a system: one that is there, or one that is trained first."""
+
+    recipe: RerankerRecipe
+    open: Callable[[], Reranker]
+    trained: tuple[CrossEncoderPlan, Path] | None = None
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that determines the score of a pair; the model may still have to be trained."""
+        if self.trained is not None:
+            return identity_of(self.recipe, self.trained[0].fingerprint)
+        return self.open().identity
+
+
 class RerankStep(RunStep):
     """A run whose best documents are reranked."""
 
     recipe: Rerank
 
-    def __init__(
-        self,
-        name: str,
-        system: Rerank,
-        topic_set: str,
-        study: RetrievalStudy,
-        base: Answer,
-        index: IndexStep,
-        scorer: Scorer,
-    ) -> None:
+    def __init__(self, name: str, system: Rerank, topic_set: str, study: RetrievalStudy) -> None:
         place = ("systems", name)
-        plan, model = scorer.training, scorer.path
-        training = [study.training(plan, model, place)] if plan and model else []
-        inputs: list[Step] = [*training, index, base]
+        self.base = study.run_of(system.rerank, topic_set)
+        self.index = study.index_of(str(system.needs_index(name, study)))
+        self.scorer: Any = study.details.get(name)  # None where a dry run lacks it
+        trained: tuple[CrossEncoderPlan, Path] | None = self.scorer and self.scorer.trained
+        training = [study.training(*trained, place)] if trained else []
+        inputs: list[Step] = [*training, self.index, self.base]
         super().__init__(name, system, topic_set, study, inputs, [] if training else [place])
-        self.base, self.index, self.scorer = base, index, scorer
+
+    @property
+    def lacks_data(self) -> bool:
+        return self.scorer is None or super().lacks_data
 
     @property
     def shares(self) -> object:
-        """The candidates and their queries."""
         return self.base.path, super().shares
 
     def fingerprint_inputs(self) -> dict[str, Any]:
@@ -225,14 +252,43 @@ class RerankStep(RunStep):
         }
 
     def rerank(self, context: Context) -> Reranked:
-        """The candidates, reranked."""
-        candidates = of_topics(self.base.read(), self.topics)
-        names = self.system, self.tag
-        given = candidates, self.topics, self.index, names, self.path, context
-        return self.scorer.run(*given)
+        """The candidates, reranked; scores are kept in the study.
+
+        Raises:
+            ArtifactError: The model is not the one that was planned.
+        """
+
+        def opener() -> Reranker:
+            found: Reranker = replace(self.scorer.open(), device=context.device)
+            return found.in_batches(context.batch_tokens)
+
+        system = self.recipe
+        reranker = context.opened(("reranker", self.system), opener, lambda _: None)
+        if reranker.identity != self.scorer.identity:
+            raise ArtifactError(
+                "this is not the model that was planned: its recipe has changed since, or another "
+                "experiment has trained its own here.",
+                path=reranker.source.folder,
+                hint="Run this again.",
+            )
+        index = self.index.open(context)
+        with using_threads(context.threads):
+            found = rerank(
+                of_topics(self.base.read(), self.topics),
+                self.topics,
+                StoredTexts(index.documents, system.fields or reranker.fields or index.fields),
+                reranker,
+                depth=system.deepest,
+                tag=self.tag,
+                cache=self.study.folder / "rerankers" / ".scores",
+                threads=context.threads,
+                chunking=context.chunking(self.path, keep=False),
+                progress=context.progress,
+            )
+        found.settings["name"] = system.by
+        return found
 
     def produce(self, context: Context) -> Made:
-        """See :meth:`RunStep.produce`; how the candidates were found is handed on."""
         found = self.rerank(context)
         before = {} if self.base.is_given else part_of(run_facts(self.base.path), "method")
         method = reranked_method(before, self.settings(found, context))

@@ -1,27 +1,24 @@
 """``index:``: a search of an index, with a retrieval model and feedback where it has words."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from adducir.core.recipe import ErrorDetail, errors_at, errors_of
 from adducir.core.registry import entry, hyperparameters, keys_of
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Made, counted
-from adducir.experiments.retrieval.index_step import IndexStep
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.indexes import IndexStep
+from adducir.experiments.retrieval.runs import Made, RunStep, counted
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.grid import Hyperparameter, hyperparameters_of
-from adducir.experiments.tuning.systems import LexicalSearch
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
-from adducir.indexes.lucene_builder import engine_versions
 from adducir.indexes.models import MODELS, Model
-from adducir.indexes.search import Search as Found
 
-_SHOWN = 10
+if TYPE_CHECKING:
+    from adducir.experiments.tuning.systems import LexicalSearch
 
 
 class Search(TunableSystem):
@@ -42,7 +39,6 @@ class Search(TunableSystem):
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
-        """The hyperparameters of all models, and the names of all feedback methods."""
         return {*FEEDBACK, *(key for name in MODELS for key in keys_of(MODELS, name))}
 
     @model_validator(mode="after")
@@ -136,7 +132,9 @@ class Search(TunableSystem):
             **({"fields": self.fields} if self.fields else {}),
         }
 
-    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> LexicalSearch:
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> "LexicalSearch":
+        from adducir.experiments.tuning.systems import LexicalSearch
+
         return LexicalSearch(
             study.index_of(self.index).open(context),
             MODELS.kind(self.model),
@@ -163,23 +161,11 @@ class SearchStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
+        from adducir.indexes.lucene_builder import engine_versions
+
         (index,), topics = self.inputs, self.topics
         found = index.search(self.recipe, topics, self.tag, self.study.recipe.most, context)
-        note = f"{counted(found.run, topics)} in {found.seconds:.1f} s{_silent(found)}"
+        counts = f"{counted(found.run, topics)} in {found.seconds:.1f} s"
+        note = "; ".join([counts, *found.remarks()])
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
-        method = {"retrieval": [found.settings]}
-        return Made(found.run, note, method, found.seconds, data, engine_versions())
-
-
-def _silent(found: Found) -> str:
-    """Which topics have no documents, and why."""
-    text = ""
-    for what, qids in (
-        ("no term is left of the query of", found.empty),
-        ("no document has a term of the query of", found.unanswered),
-        ("all documents have one score, so that docnos order them, of", found.tied),
-    ):
-        if qids:
-            more = f" and {len(qids) - _SHOWN} more" if len(qids) > _SHOWN else ""
-            text += f"; {what} {', '.join(qids[:_SHOWN])}{more}"
-    return text
+        return Made(found.run, note, found.method, found.seconds, data, engine_versions())

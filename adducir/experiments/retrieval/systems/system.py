@@ -1,14 +1,17 @@
-"""What every kind of system has, and the wrapper that tunes any of them."""
+"""What every kind of system has; and ``run:``, a run that others made, such as a participant's."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from adducir.core.recipe import ErrorDetail
-from adducir.experiments.linked import SystemEntry
+from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.experiments.retrieval.runs import RunStep
-from adducir.experiments.retrieval.study import RetrievalStudy
+from adducir.experiments.sections import Name, SystemEntry
+from adducir.runs.read import read_run
+
+if TYPE_CHECKING:
+    from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 class System(SystemEntry):
@@ -33,12 +36,12 @@ class System(SystemEntry):
         """Whether its hyperparameters are chosen by cross-validation."""
         return False
 
-    def needs_index(self, name: str, study: RetrievalStudy) -> str | None:
+    def needs_index(self, name: str, study: "RetrievalStudy") -> str | None:
         """The name of the index that it searches or reads documents of."""
         del name, study
         return None
 
-    def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
+    def check(self, name: str, study: "RetrievalStudy") -> Iterator[ErrorDetail]:
         """What does not fit the rest of the file."""
         place = ("systems", name)
         for number, member in enumerate(self.members):
@@ -47,19 +50,15 @@ class System(SystemEntry):
             what = f"`{name}` would {self.verb} what is made of itself"
             yield ErrorDetail((*place, *self.place_of(0)), what)
 
-    def open(self, name: str, study: RetrievalStudy) -> None:
+    def open(self, name: str, study: "RetrievalStudy") -> None:
         """Open what it names, leaving errors with the planner; nothing is loaded or made."""
 
-    def output(self, name: str, topic_set: str, study: RetrievalStudy) -> RunStep:
-        """The step that makes its run on a topic set.
-
-        Raises:
-            Waiting: Data are not at hand.
-        """
+    def output(self, name: str, topic_set: str, study: "RetrievalStudy") -> RunStep:
+        """The step that makes its run on a topic set."""
         return self.step(name, topic_set, study)
 
     @abstractmethod
-    def step(self, name: str, topic_set: str, study: RetrievalStudy) -> RunStep:
+    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> RunStep:
         """As :meth:`output`, with the hyperparameters that the file gives."""
 
     def given_path(self, topic_set: str) -> Path:
@@ -72,7 +71,7 @@ class System(SystemEntry):
         return None
 
 
-def made_of(study: RetrievalStudy, name: str) -> list[str]:
+def made_of(study: "RetrievalStudy", name: str) -> list[str]:
     """The systems that one is made from, at any depth, each once, the nearest first.
 
     Names that nothing defines are among them; the system itself is where it is made from itself.
@@ -85,3 +84,67 @@ def made_of(study: RetrievalStudy, name: str) -> list[str]:
         waiting += [member for member in members if member not in found]
         found |= dict.fromkeys(members)
     return list(found)
+
+
+class Given(System):
+    """A run that is there already.
+
+    Attributes:
+        run: A TREC run file for the only topic set, or one for each topic set by its name.
+    """
+
+    verb: ClassVar[str] = "read"
+    is_given: ClassVar[bool] = True
+    run: str | dict[Name, str]
+
+    def check(self, name: str, study: "RetrievalStudy") -> Iterator[ErrorDetail]:
+        place, topic_sets = ("systems", name, "run"), study.names.of.get("topics", [])
+        if isinstance(self.run, str):
+            if len(topic_sets) > 1:
+                what = "with several topic sets, name a run for each: `{topic set: file}`"
+                yield ErrorDetail(place, what)
+            return
+        for topic_set in self.run:
+            yield from study.names.check((*place, topic_set), "topics", topic_set)
+        for topic_set in topic_sets:
+            if topic_set not in self.run:
+                yield ErrorDetail(place, f"there is no run for the topic set `{topic_set}`")
+
+    def open(self, name: str, study: "RetrievalStudy") -> None:
+        place: KeyPath = ("systems", name, "run")
+        if isinstance(self.run, dict):
+            for topic_set, source in self.run.items():
+                self._read((*place, topic_set), name, topic_set, source, study)
+        elif len(study.recipe.topics) == 1:
+            (topic_set,) = study.recipe.topics
+            self._read(place, name, topic_set, self.run, study)
+
+    def _read(
+        self, place: KeyPath, name: str, topic_set: str, source: str, study: "RetrievalStudy"
+    ) -> None:
+        planner = study.planner
+        run = planner.opening(place, lambda: read_run(study.file(source)))
+        if run is None:
+            return
+        judged = study.topic_sets.get(topic_set)
+        if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
+            first, other = run.qids[0], judged.qrels.qids[0]
+            what = f"{run.path}: none of its topics is judged in `{topic_set}`"
+            what = f"{what} (such as {first!r}; judged is, say, {other!r})"
+            planner.errors.add(place, what)
+        own = {
+            study.run_path(system, one).resolve(): system
+            for system, recipe in study.recipe.systems.items()
+            if not recipe.is_given
+            for one in study.recipe.topics
+        }
+        if run.path is not None and run.path.resolve() in own:
+            what = f"{run.path} is where the run of `{own[run.path.resolve()]}` is written"
+            planner.errors.add(("systems", name, "run"), what)
+        study.given[name, topic_set] = run
+
+    def given_path(self, topic_set: str) -> Path:
+        return Path(self.run if isinstance(self.run, str) else self.run[topic_set])
+
+    def step(self, name: str, topic_set: str, study: "RetrievalStudy") -> RunStep:
+        raise NotImplementedError  # the run is there

@@ -4,26 +4,24 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
 from adducir.core.recipe import ErrorDetail, errors_at
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.context import Context
-from adducir.experiments.retrieval.answers import Made
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.runs import Made, RunStep
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.system import System, made_of
 from adducir.experiments.retrieval.topics import can_compute
 from adducir.experiments.sections import file_name
 from adducir.experiments.tuning.grid import Hyperparameter, plain
 from adducir.experiments.tuning.recipe import TuneRecipe
-from adducir.experiments.tuning.report import facts, write_report
-from adducir.experiments.tuning.systems import Tunable
-from adducir.experiments.tuning.tune import tune
-from adducir.experiments.tuning.tuning import Tuning
-from adducir.indexes.lucene_builder import engine_versions
+
+if TYPE_CHECKING:
+    from adducir.experiments.tuning.systems import Tunable
+    from adducir.experiments.tuning.tuning import Tuning
 
 
 class TunableSystem(System):
@@ -54,14 +52,10 @@ class TunableSystem(System):
 
     @abstractmethod
     def untuned_fingerprint_inputs(self, name: str, study: RetrievalStudy) -> dict[str, Any]:
-        """All that determines its rankings beside topics and hyperparameters.
-
-        Raises:
-            Waiting: What it is made from is not there yet.
-        """
+        """All that determines its rankings beside topics and hyperparameters."""
 
     @abstractmethod
-    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> Tunable:
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> "Tunable":
         """The system with its hyperparameters left open, over the topics of all topic sets."""
 
     def tuned_method(
@@ -133,23 +127,24 @@ class TunedStep(RunStep):
 
     verb = "tune"
     recipe: TunableSystem
+    _lacks = False
 
     @classmethod
     def of(
         cls, name: str, system: TunableSystem, topic_set: str, study: RetrievalStudy
     ) -> "TunedStep":
-        """The step of a system.
-
-        Raises:
-            Waiting: Data are not at hand.
-        """
-        _ = study.pool
+        """The step of a system."""
         each = [system.step(name, one, study) for one in study.recipe.topics]
         inputs = list(dict.fromkeys(one for step in each for one in step.inputs))
         reads = [place for step in each for place in step.reads]
         found = cls(name, system, topic_set, study, inputs, list(dict.fromkeys(reads)))
         found.verb = "tune"
+        found._lacks = name not in study.folds or any(one.lacks_data for one in each)
         return found
+
+    @property
+    def lacks_data(self) -> bool:
+        return self._lacks
 
     @property
     def shares(self) -> object:
@@ -189,6 +184,9 @@ class TunedStep(RunStep):
 
     def produce(self, context: Context) -> Made:
         """See :meth:`RunStep.produce`; the tuning is done once for all topic sets."""
+        from adducir.experiments.tuning.report import facts
+        from adducir.indexes.lucene_builder import engine_versions
+
         tuning = context.opened(("tuning", self.system), lambda: self._tune(context), _nothing)
         run = tuning.pool.of_set(tuning.run, self.topic_set)
         method: dict[str, Any] = {"tuning": facts(tuning)}
@@ -202,7 +200,10 @@ class TunedStep(RunStep):
         """The run beside which shards are kept, whichever topic set asks for the tuning."""
         return self.study.run_path(self.system, next(iter(self.study.recipe.topics)))
 
-    def _tune(self, context: Context) -> Tuning:
+    def _tune(self, context: Context) -> "Tuning":
+        from adducir.experiments.tuning.report import write_report
+        from adducir.experiments.tuning.tune import tune
+
         study, requested, progress = self.study, self.tuning, context.progress
         found = tune(
             self.recipe.tunable(self.system, study, context),

@@ -1,0 +1,177 @@
+"""What the report of a retrieval experiment shows beyond its table."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from adducir.core.errors import ArtifactError
+from adducir.corpora.documents import text_of
+from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
+from adducir.deepct.words import words
+from adducir.experiments.outcome import training_seconds
+from adducir.experiments.retrieval.runs import run_facts
+from adducir.indexes.documents import DocumentStore
+from adducir.runs.metadata import part_of
+from adducir.tables.hits import HitCollector
+from adducir.tables.material import Cost, Material
+from adducir.tables.report.quoted import WORD
+
+if TYPE_CHECKING:
+    from adducir.experiments.retrieval.indexes import IndexStep
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+
+def collectors(study: "RetrievalStudy") -> dict[str, HitCollector]:
+    """What takes in the runs of each topic set."""
+    systems = len(study.rows)
+    return {
+        name: HitCollector(
+            one.qrels,
+            systems,
+            dict(zip(one.topics.qids, one.topics.queries, strict=True)),
+            one.evaluator.measures,
+        )
+        for name, one in study.topic_sets.items()
+    }
+
+
+def material(study: "RetrievalStudy", collected: Mapping[str, HitCollector]) -> Material:
+    """Queries, hits and judgements, and what systems cost as their runs' metadata say."""
+    topics = {name: one.found() for name, one in collected.items()}
+    texts = snippets(study, {name: one.runs for name, one in topics.items()})
+    return Material(
+        topics=topics if len(topics) > 1 else {"": next(iter(topics.values()))},
+        snippets=texts,
+        weights=weights(study, texts),
+        costs={
+            name: _mean([_cost(study, one) for one in systems])
+            for name, systems in study.rows.items()
+        },
+    )
+
+
+def _mean(costs: Sequence[Cost]) -> Cost:
+    """The mean cost of a system's runs; None of what is not known of each."""
+
+    def mean(each: Sequence[float | None]) -> float | None:
+        known = [one for one in each if one is not None]
+        return fmean(known) if len(known) == len(each) else None
+
+    size = mean([one.index_bytes for one in costs])
+    return Cost(
+        mean([one.milliseconds for one in costs]),
+        None if size is None else round(size),
+        mean([one.training_seconds for one in costs]),
+    )
+
+
+def _cost(study: "RetrievalStudy", system: str) -> Cost:
+    """Its time per topic over all topic sets, and the size of the index that it searches."""
+    seconds, topics = 0.0, 0
+    for name in study.topic_sets:
+        facts = run_facts(study.run_of(system, name).path) or {}
+        time = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
+        count = part_of(facts, "run file").get("topics")
+        if not time.endswith(" s") or not isinstance(count, int):
+            return Cost()
+        seconds, topics = seconds + float(time.removesuffix(" s")), topics + count
+    index = study.recipe.systems[system].needs_index(system, study)
+    folder = study.indexes[index].path if index in study.indexes else None
+    size = None
+    if folder is not None and folder.is_dir():
+        size = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+    trained = training_seconds([study.run_of(system, name) for name in study.topic_sets])
+    return Cost(1000 * seconds / topics if topics else None, size, trained)
+
+
+LENGTH = 240
+"""Characters of a snippet."""
+
+
+def snippets(
+    study: "RetrievalStudy", hits: Mapping[str, Mapping[str, pl.DataFrame]]
+) -> dict[str, str]:
+    """The first characters of hits, as they stand beside the indexes, by docno.
+
+    The file says of which documents: ``none``, the ``judged`` ones, or ``all``. Texts of corpora as
+    they are come first; of weighted words, those that were weighted are read.
+    """
+    wanted, docnos = study.recipe.table.snippets, set[str]()
+    for name, runs in hits.items() if wanted != "none" else ():
+        judged = study.topic_sets[name].qrels.frame.select("qid", "docno")
+        for frame in runs.values():
+            if wanted == "judged":
+                frame = frame.join(judged, on=["qid", "docno"], how="semi")
+            docnos.update(frame["docno"].unique().to_list())
+    plain: list[tuple[IndexStep, tuple[str, ...]]] = []
+    weighted: list[tuple[IndexStep, tuple[str, ...]]] = []
+    for index in study.indexes.values() if docnos else ():
+        if isinstance(index.corpus, ExpandedCorpus):
+            text = index.corpus.settings.text
+            read = [text if one == WEIGHTED else (one,) for one in index.fields]
+            weighted.append((index, tuple(dict.fromkeys(one for many in read for one in many))))
+        else:
+            plain.append((index, index.fields))
+    found: dict[str, str] = {}
+    for index, fields in plain + weighted:
+        store = _store(index)
+        for docno in sorted(docnos - found.keys()) if store is not None else ():
+            if store is not None and docno in store:
+                found[docno] = " ".join(text_of(store.get(docno), fields).split())[:LENGTH]
+    return found
+
+
+def _store(index: "IndexStep") -> DocumentStore | None:
+    """The texts beside an index; None where it is not there, for no run to be made needs it."""
+    try:
+        return DocumentStore(index.path)
+    except ArtifactError:
+        return None
+
+
+def weights(
+    study: "RetrievalStudy", snippets: Mapping[str, str]
+) -> dict[str, Mapping[str, Sequence[int]]]:
+    """For each system that searches documents weighted by DeepCT its weights of snippets' words.
+
+    The weight of a word is taken from what was indexed: its count in the field of weighted words
+    over the count of a word of weight 1. A word of several passages has the sum of its weights in
+    them. Of a system of several runs they are those of its first run, whose hits the report shows.
+    """
+    found: dict[str, Mapping[str, Sequence[int]]] = {}
+    known: dict[str, dict[str, Sequence[int]]] = {}
+    for row, systems in study.rows.items() if snippets else ():
+        name = study.recipe.systems[systems[0]].needs_index(systems[0], study)
+        index = study.indexes.get(name or "")
+        if name is None or index is None or WEIGHTED not in index.fields:
+            continue
+        corpus = index.corpus
+        if not isinstance(corpus, ExpandedCorpus):
+            continue
+        if name not in known:
+            store, known[name] = _store(index), {}
+            for docno, text in snippets.items() if store is not None else ():
+                if store is not None and docno in store:
+                    counts = Counter(store.get(docno).fields.get(WEIGHTED, "").lower().split())
+                    known[name][docno] = _weights_of(text, counts, corpus)
+        found[row] = known[name]
+    return found
+
+
+def _weights_of(text: str, counts: Mapping[str, int], corpus: ExpandedCorpus) -> list[int]:
+    """The weight of each word of a text in hundredths."""
+    known = iter(words(text, whole=corpus.settings.keys == "words"))
+    word, found = next(known, None), []
+    for match in WORD.finditer(text):
+        # What is one word here may be a part of one of DeepCT's ("well-known"), never more.
+        while word is not None and word.end <= match.start():
+            word = next(known, None)
+        inside = word is not None and word.start < match.end()
+        count = counts.get(word.text.lower(), 0) if word is not None and inside else 0
+        share = count / corpus.rendering.scale
+        weight = round(100 * (share**2 if corpus.rendering.transform == "sqrt" else share))
+        found.append(max(weight, 1) if count else 0)
+    return found

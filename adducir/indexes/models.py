@@ -1,0 +1,451 @@
+"""Lexical retrieval models, and the family that knows them by name.
+
+Packages add models of their own by the entry-point group ``adducir.models``. Where formulas name
+them: N documents, n of them with the term, tf the term's frequency in the document, dl the
+document's length and avgdl the mean length.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from adducir.core.errors import UsageError
+from adducir.core.recipe import Kind
+from adducir.core.registry import Family
+
+Array = np.ndarray[tuple[int], np.dtype[Any]]
+
+_SIMILARITIES = "org.apache.lucene.search.similarities"
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """A collection of R terms and D documents. Without a document, all of it is empty.
+
+    Attributes:
+        documents: N, the documents, those without a term included.
+        filled: The documents that have a term.
+        tokens: The sum of all lengths.
+        frequencies: (R,) n: the documents that hold each term, 1 or more.
+        occurrences: (R,) how often each term occurs.
+        lengths: (D,) dl: terms of each document.
+    """
+
+    documents: int
+    filled: int
+    tokens: int
+    frequencies: Array
+    occurrences: Array
+    lengths: Array
+
+
+def relative_lengths(
+    statistics: Statistics, b: float, documents: int, factor: float = 1.0
+) -> Array:
+    """(D,) factor (1 - b + b dl / avgdl); avgdl counts as 1 where no document has a term."""
+    average = statistics.tokens / documents if statistics.tokens else 1.0
+    relative: Array = factor * (1 - b + b * statistics.lengths / average)
+    return relative
+
+
+def logarithms(frequencies: Array, of: Callable[[Array], Array]) -> Array:
+    """(R,) ln(of(n)) for each n in ``frequencies``.
+
+    The logarithm is the C library's, as Python's; NumPy's may differ in the last bit.
+    """
+    counts = np.arange(1, int(frequencies.max(initial=0)) + 1)
+    logs = np.array(list(map(math.log, of(counts).tolist())), dtype=np.float64)
+    found: Array = logs[frequencies - 1]
+    return found
+
+
+class Saturation(NamedTuple):
+    """Lucene's BM25, which compiled code computes; ``idf``: whether terms have one."""
+
+    k1: float
+    b: float
+    idf: bool = True
+
+
+class Dirichlet(NamedTuple):
+    """Lucene's LMDirichlet, which compiled code computes."""
+
+    mu: float
+
+
+class Model(Kind):
+    """A formula that ranks the documents which hold a term of the query.
+
+    A document's score is the sum, over the query's terms, of the term's weight in the query times
+    the term's impact on the document. The fields of a subclass are its hyperparameters. It says
+    how it is computed for one engine or for several:
+
+    - by memory indexes and candidate sets: :meth:`term_factors`, :meth:`length_factors` and
+      :meth:`impacts` on arrays, where an impact is a function of a number of the term, a number of
+      the document and the term's frequency in it;
+    - by Lucene: :meth:`similarity`.
+
+    Attributes:
+        like_lucene: Whether a memory index scores as Lucene does: from lengths in one byte, with
+            impacts and sums rounded to floats. Otherwise lengths are exact and scores doubles.
+    """
+
+    like_lucene: ClassVar[bool] = False
+
+    @classmethod
+    def engines(cls) -> tuple[str, ...]:
+        """The engines that can score by it, of ``lucene`` and ``memory``."""
+        lucene = ("lucene",) if cls.similarity is not Model.similarity else ()
+        return (*lucene, *(("memory",) if cls.impacts is not Model.impacts else ()))
+
+    def similarity(self, *, exact_lengths: bool) -> Any:
+        """A new Java object of Lucene's class ``Similarity``; None where there is none.
+
+        Args:
+            exact_lengths: Whether the index holds exact lengths, as Anserini writes them.
+        """
+        del exact_lengths
+        return None
+
+    def compiled(self) -> Saturation | Dirichlet | None:
+        """The formula by which a memory index computes the same, faster; None for none."""
+        return None
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        """(R,) a number of each term, such as its idf."""
+        raise NotImplementedError
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        """(D,) a number of each document, made from its length."""
+        raise NotImplementedError
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        """(P,) what each of P postings adds to its document's score.
+
+        Args:
+            terms: Their terms' factors, (P,) or one number for all.
+            tfs: (P,) frequencies.
+            lengths: (P,) their documents' factors.
+        """
+        raise NotImplementedError
+
+    def background(self, terms: Array) -> Array | None:
+        """(R,) what a term adds to documents that lack it, from its factor; None for nothing."""
+        del terms
+        return None
+
+
+class BM25(Model):
+    """BM25.
+
+    Robertson et al., "Okapi at TREC-3", TREC-3, 1994. A query term adds ``idf * tf / (tf + K)``
+    with ``K = k1 * (1 - b + b * dl / avgdl)`` and ``idf = ln(1 + (N - n + .5) / (n + .5))``: no
+    factor (k1 + 1), and an idf that is never negative (Kamphuis et al., "Which BM25 do you mean?",
+    ECIR 2020). Documents without a term do not count. Lucene stores a document's length in one
+    byte, exactly up to 40 and coarser beyond; an index built with accurate lengths is scored with
+    exact ones. The defaults are Anserini's.
+    """
+
+    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
+
+    def similarity(self, *, exact_lengths: bool) -> Any:
+        """Lucene's, or Anserini's for exact lengths."""
+        from adducir.indexes.jvm import java_class
+
+        if exact_lengths:
+            name = "io.anserini.search.similarity.AccurateBM25Similarity"
+        else:
+            name = f"{_SIMILARITIES}.BM25Similarity"
+        return java_class(name)(self.k1, self.b)
+
+    def compiled(self) -> Saturation:
+        return Saturation(self.k1, self.b)
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        filled = statistics.filled
+        return logarithms(statistics.frequencies, lambda n: 1 + (filled - n + 0.5) / (n + 0.5))
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return relative_lengths(statistics, self.b, statistics.filled, self.k1)
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        """``idf * tf / (tf + K)``."""
+        added: Array = terms * (tfs / (tfs + lengths))
+        return added
+
+
+class QLD(Model):
+    """Query likelihood with Dirichlet smoothing.
+
+    Zhai and Lafferty, "A study of smoothing methods for language models applied to ad hoc
+    information retrieval", SIGIR 2001; Lucene's LMDirichlet, DirichletLM in Terrier and in the
+    Touché papers. A query term adds ``ln(1 + tf / (mu * p)) + ln(mu / (dl + mu))``, or 0 where that
+    is negative, with ``p = (occurrences + 1) / (tokens + 1)``. Lengths are those that Lucene stores
+    in one byte.
+
+    With mu 0 Lucene's formula is infinity minus infinity, which it takes for 0: every document that
+    holds a term scores 0, and docnos alone order them. That is kept, so that a grid may begin at 0.
+    """
+
+    mu: float = Field(default=1000.0, ge=0, description="Weight of the collection, in tokens.")
+
+    def similarity(self, *, exact_lengths: bool) -> Any:
+        from adducir.indexes.jvm import java_class
+
+        name = f"{_SIMILARITIES}.LMDirichletSimilarity"
+        return None if exact_lengths else java_class(name)(self.mu)
+
+    def compiled(self) -> Dirichlet:
+        return Dirichlet(self.mu)
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        """The term's pseudo-count ``mu * p``."""
+        share = (statistics.occurrences + 1) / (statistics.tokens + 1)
+        counts: Array = self.mu * share
+        return counts
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        """``ln(mu / (dl + mu))``."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # mu 0
+            factors: Array = np.log(self.mu / (statistics.lengths + self.mu))
+        return factors
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        """The sum of the two logarithms, 0 where that is negative."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            added = np.log(1 + tfs / terms) + lengths
+        positive: Array = np.maximum(np.nan_to_num(added), 0)
+        return positive
+
+
+class ATIRE(Model):
+    """BM25 of ATIRE.
+
+    Trotman, Jia and Crane, "Towards an efficient and effective search engine", OSIR 2012. A query
+    term adds ``ln(N / n) * tf * (k1 + 1) / (tf + K)`` with ``K = k1 * (1 - b + b * dl / avgdl)``:
+    the idf is not that of Robertson, and never negative. Operations are in the order in which
+    rank_bm25 does those of its variants, so that equal inputs give equal bits.
+    """
+
+    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return logarithms(statistics.frequencies, lambda n: statistics.documents / n)
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return relative_lengths(statistics, self.b, statistics.documents, self.k1)
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        """``idf * tf * (k1 + 1) / (tf + K)``."""
+        added: Array = terms * (tfs * (self.k1 + 1) / (tfs + lengths))
+        return added
+
+
+class Okapi(ATIRE):
+    """rank_bm25's BM25Okapi.
+
+    Robertson's formula with the factor (k1 + 1) and the idf ``ln((N - n + .5) / (n + .5))``; where
+    that is negative, ``epsilon`` times the mean idf of all terms takes its place.
+    """
+
+    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
+    epsilon: float = Field(default=0.25, description="Floor of the idf, as a part of the mean idf.")
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        """The idf, with its floor."""
+        n, documents = statistics.frequencies, statistics.documents
+        without = logarithms(n, lambda n: documents - n + 0.5)
+        idf: Array = without - logarithms(n, lambda n: n + 0.5)
+        if len(idf):
+            mean = np.cumsum(idf)[-1] / len(idf)  # cumsum adds in order, as rank_bm25 does
+            idf[idf < 0] = self.epsilon * mean
+        return idf
+
+
+class BM25L(Model):
+    """rank_bm25's BM25L.
+
+    Lv and Zhai, "When documents are very long, BM25 fails!", SIGIR 2011. A query term adds ``idf *
+    tf * (k1 + 1) * (c + delta) / (k1 + c + delta)`` with ``c = tf / (1 - b + b * dl / avgdl)`` and
+    ``idf = ln((N + 1) / (n + .5))``. The factor tf is rank_bm25's; the paper has none.
+    """
+
+    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
+    delta: float = Field(default=0.5, ge=0, description="The worth of a term beyond its frequency.")
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        subtracted = logarithms(statistics.frequencies, lambda n: n + 0.5)
+        idf: Array = math.log(statistics.documents + 1) - subtracted
+        return idf
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        """``1 - b + b * dl / avgdl``."""
+        return relative_lengths(statistics, self.b, statistics.documents)
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        c = tfs / lengths
+        top = terms * tfs * (self.k1 + 1) * (c + self.delta)
+        added: Array = top / (self.k1 + c + self.delta)
+        return added
+
+
+class BM25Plus(ATIRE):
+    """BM25+.
+
+    Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011. A query term adds ``ln((N
+    + 1) / n) * (delta + tf * (k1 + 1) / (tf + K))``, with the K of ATIRE.
+
+    rank_bm25 (and bm25s) add ``delta`` to documents that lack the term too: all documents gain the
+    same, so ``delta`` never changes a ranking. Without ``everywhere`` only documents that hold the
+    term gain it, as in the paper.
+    """
+
+    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
+    delta: float = Field(default=1.0, ge=0, description="The worth of a term beyond its frequency.")
+    everywhere: bool = Field(default=True, description="Whether all documents gain delta.")
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return logarithms(statistics.frequencies, lambda n: (statistics.documents + 1) / n)
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        added: Array = terms * (self.delta + tfs * (self.k1 + 1) / (lengths + tfs))
+        return added
+
+    def background(self, terms: Array) -> Array | None:
+        """The delta, where it is for all."""
+        return terms * self.delta if self.everywhere and self.delta else None
+
+
+class InL2(Model):
+    """InL2.
+
+    Amati and van Rijsbergen, "Probabilistic models of information retrieval based on measuring the
+    divergence from randomness", TOIS 20(4), 2002. A query term adds ``tfn / (tfn + 1) * log2((N +
+    1) / (n + .5))`` with ``tfn = tf * log2(1 + c * avgdl / dl)``. Computed as Lucene's
+    ``DFRSimilarity`` does it, from lengths in one byte; documents without a term do not count.
+    """
+
+    like_lucene: ClassVar[bool] = True
+
+    c: float = Field(default=1.0, ge=0, description="Weight of the document's length.")
+
+    def similarity(self, *, exact_lengths: bool) -> Any:
+        from adducir.indexes.jvm import java_class
+
+        if exact_lengths:
+            return None
+        parts = (f"{_SIMILARITIES}.BasicModelIn", f"{_SIMILARITIES}.AfterEffectL")
+        normalisation = java_class(f"{_SIMILARITIES}.NormalizationH2")(self.c)
+        return java_class(f"{_SIMILARITIES}.DFRSimilarity")(
+            *(java_class(name)() for name in parts), normalisation
+        )
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        frequencies = statistics.frequencies
+        idf: Array = np.log((statistics.filled + 1) / (frequencies + 0.5)) / np.log(2.0)
+        return idf
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        """What makes tfn of tf."""
+        average = statistics.tokens / max(1, statistics.filled)
+        c = np.float64(np.float32(self.c))
+        with np.errstate(divide="ignore"):  # candidates without a term, which hold no query's
+            factors: Array = np.log(1 + c * average / statistics.lengths) / np.log(2.0)
+        return factors
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        """``idf * (1 - 1 / (1 + tfn))``, which is the same."""
+        added: Array = terms * (1 - 1 / (1 + tfs * lengths))
+        return added
+
+
+class DPH(Model):
+    """DPH.
+
+    Amati, "Frequentist and Bayesian approach to information retrieval", ECIR 2006; Amati et al.,
+    "FUB, IASI-CNR and University of Tor Vergata at TREC 2007 blog track", TREC 2007. With ``f = tf
+    / dl`` and F occurrences of the term in all documents, a query term adds ``(1 - f)^2 / (tf + 1)
+    * (tf * log2(tf * avgdl / dl * N / F) + .5 * log2(2 * pi * tf * (1 - f)))``, as in Terrier:
+    where a document is nothing but the term, f is .99999, and what a frequent term adds may be
+    negative. Lucene has no DPH.
+    """
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        """``avgdl * N / F``, which is the number of all tokens over F."""
+        rarity: Array = statistics.tokens / statistics.occurrences
+        return rarity
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return statistics.lengths
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        share = np.where(tfs < lengths, tfs / lengths, 0.99999)
+        gain = tfs * np.log2(tfs / lengths * terms)
+        gain += 0.5 * np.log2(2 * math.pi * tfs * (1 - share))
+        added: Array = (1 - share) ** 2 / (tfs + 1) * gain
+        return added
+
+
+class Impact(Model):
+    """The dot product of token weights.
+
+    How learned sparse representations are searched: SPLADE (Formal et al., SIGIR 2021), uniCOIL
+    (Lin and Ma, 2021), DeepImpact (Mallia et al., SIGIR 2021); Anserini's ImpactSimilarity. A
+    document's score is the sum, over the query's tokens, of the query's weight times the
+    document's. Neither lengths nor the collection count.
+    """
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return np.ones(len(statistics.frequencies))
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return np.ones(len(statistics.lengths))
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        del terms, lengths
+        return tfs.astype(np.float64)
+
+
+_HERE = "adducir.indexes.models"
+
+MODELS = Family(
+    "models",
+    Model,
+    {
+        "bm25": f"{_HERE}:BM25",
+        "qld": f"{_HERE}:QLD",
+        "okapi": f"{_HERE}:Okapi",
+        "atire": f"{_HERE}:ATIRE",
+        "bm25l": f"{_HERE}:BM25L",
+        "bm25+": f"{_HERE}:BM25Plus",
+        "inl2": f"{_HERE}:InL2",
+        "dph": f"{_HERE}:DPH",
+        "impact": f"{_HERE}:Impact",
+    },
+    what="retrieval model",
+)
+
+_INDEXES = {"lucene": "an index of Lucene", "memory": "a memory index"}
+
+
+def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], index: Path) -> None:
+    """Refuse a model that the engine of an index cannot score by."""
+    engines = model.engines()
+    if engine in engines:
+        return
+    names = MODELS.having(lambda kind: engine in kind.engines())
+    build = [f"Build one with 'adducir index --engine {other}', or " for other in engines]
+    raise UsageError(
+        f"{index} is {_INDEXES[engine]}, which has no model {MODELS.name_of(type(model))!r}.",
+        hint=f"{''.join(build[:1]) or 'Here '}choose of {', '.join(names)}.",
+    )
