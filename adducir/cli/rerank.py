@@ -70,7 +70,7 @@ def rerank(
 
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking, scratch_for
-    from adducir.core.folders import study_folder
+    from adducir.core.paths import study_folder
     from adducir.corpora.topics import load_topics
     from adducir.models.machine import using_threads
     from adducir.rerankers.registry import open_reranker

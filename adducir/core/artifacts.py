@@ -36,12 +36,11 @@ from adducir.core.manifest import (
     read_manifest,
     write_manifest,
 )
+from adducir.core.paths import give_default_rights, keep_rights, refuse_unwritable, sync
 from adducir.core.progress import SILENT, Progress
-from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes
 from adducir.core.unread import known
 from adducir.core.verified import CHANGED, READERS, changes, missized
-from adducir.core.writable import give_default_rights, keep_rights, refuse_unwritable
 from adducir.version import __version__
 
 __all__ = [

@@ -36,9 +36,8 @@ from adducir.core.executors import HERE, Execution, Executor, Place
 from adducir.core.files import file_digest, link_or_copy
 from adducir.core.fingerprint import fingerprint
 from adducir.core.locks import locked
+from adducir.core.paths import is_stream, sync
 from adducir.core.progress import SILENT, Progress
-from adducir.core.standard_output import is_standard_output
-from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, is_disk_full, machine_error
 from adducir.core.work import ANY, ArtifactWork, Builder, Work
 
@@ -242,12 +241,6 @@ def scratch_for(output: Path, execution: Execution) -> Iterator[Path]:
         with suppress(OSError):  # others are at work there, or it went with the chunks
             if near is not None:
                 near.rmdir()
-
-
-def is_stream(path: Path) -> bool:
-    """Whether nothing can be kept beside a path: standard output, a pipe, a device."""
-    is_special = path.exists() and not path.is_file() and not path.is_dir()
-    return is_standard_output(path) or is_special
 
 
 class _CannotBeginError(Exception):

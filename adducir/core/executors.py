@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from adducir.core.cores import cores, share_cores, sharing, start_within
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.folders import cache_folder
+from adducir.core.paths import cache_folder
 
 _SECONDS = 10.0
 """How long a cluster may take to answer."""

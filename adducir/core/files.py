@@ -20,13 +20,17 @@ from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from adducir.core.errors import InputError
+from adducir.core.paths import (
+    is_standard_output,
+    keep_rights,
+    refuse_unwritable,
+    sync,
+    to_standard_output,
+)
 from adducir.core.processes import here, is_alive
-from adducir.core.standard_output import is_standard_output, to_standard_output
 from adducir.core.streams import BrokenStream, blocks, inputs, open_input
-from adducir.core.syncing import sync
 from adducir.core.system_errors import explaining_writes, reading_error
 from adducir.core.together import wait
-from adducir.core.writable import keep_rights, refuse_unwritable
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from adducir.core.syncing import sync
+from adducir.core.paths import sync
 from adducir.core.system_errors import explaining_writes
 
 _waiting: ContextVar[dict[Path, Path | None]] = ContextVar("files to publish together")

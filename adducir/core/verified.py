@@ -17,8 +17,8 @@ from pathlib import Path
 
 from adducir.core.errors import AdducirError, ArtifactError
 from adducir.core.files import file_digest
-from adducir.core.folders import cache_folder
 from adducir.core.manifest import MANIFEST, FileEntry, Manifest, read_manifest
+from adducir.core.paths import cache_folder
 from adducir.core.system_errors import reading_error
 from adducir.core.unread import is_small, reads_all, stand_in
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.files import require
-from adducir.core.folders import name_in_study
 from adducir.core.names import Seen
+from adducir.core.paths import name_in_study
 from adducir.core.unread import may_read
 from adducir.corpora.references import file_path
 from adducir.datasets.evidence_sets.record import EvidenceQuestion

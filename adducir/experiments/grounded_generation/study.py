@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.folders import name_in_study
+from adducir.core.paths import name_in_study
 from adducir.core.work import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.answers import AnswerStep, LikelihoodStep

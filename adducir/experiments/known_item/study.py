@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from adducir.core.artifacts import artifact_fingerprint, parts_of, read_manifest, remove_parts
 from adducir.core.chunks import Chunking
-from adducir.core.folders import name_in_study
 from adducir.core.locks import locked
+from adducir.core.paths import name_in_study
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks
