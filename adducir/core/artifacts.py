@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import ArtifactError, InputError
+from adducir.core.errors import ArtifactError, InputError, explaining_writes
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import plain
 from adducir.core.locks import holder_of, locked, locked_if_free
@@ -38,7 +38,6 @@ from adducir.core.manifest import (
 )
 from adducir.core.paths import give_default_rights, keep_rights, refuse_unwritable, sync
 from adducir.core.progress import SILENT, Progress
-from adducir.core.system_errors import explaining_writes
 from adducir.core.unread import known
 from adducir.core.verified import CHANGED, READERS, changes, missized
 from adducir.version import __version__

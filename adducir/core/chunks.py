@@ -31,6 +31,9 @@ from adducir.core.errors import (
     InputError,
     MachineError,
     UsageError,
+    explaining_writes,
+    is_disk_full,
+    machine_error,
 )
 from adducir.core.executors import HERE, Execution, Executor, Place
 from adducir.core.files import file_digest, link_or_copy
@@ -38,7 +41,6 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.locks import locked
 from adducir.core.paths import is_stream, sync
 from adducir.core.progress import SILENT, Progress
-from adducir.core.system_errors import explaining_writes, is_disk_full, machine_error
 from adducir.core.work import ANY, ArtifactWork, Builder, Work
 
 ROUNDS = 3

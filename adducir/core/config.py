@@ -33,9 +33,8 @@ from ruamel.yaml.tag import Tag
 
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import read_text
-from adducir.core.numbers import whole_number
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe, dotted, validated
-from adducir.core.texts import shortened
+from adducir.core.texts import shortened, whole_number
 
 R = TypeVar("R", bound=Recipe)
 

@@ -14,9 +14,9 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Protocol
 
-from adducir.core.cores import cores, share_cores, sharing, start_within
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.paths import cache_folder
+from adducir.core.processes import cores, share_cores, sharing, start_within
 
 _SECONDS = 10.0
 """How long a cluster may take to answer."""

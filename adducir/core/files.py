@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, explaining_writes, reading_error
 from adducir.core.paths import (
     is_standard_output,
     keep_rights,
@@ -29,7 +29,6 @@ from adducir.core.paths import (
 )
 from adducir.core.processes import here, is_alive
 from adducir.core.streams import BrokenStream, blocks, inputs, open_input
-from adducir.core.system_errors import explaining_writes, reading_error
 from adducir.core.together import wait
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.

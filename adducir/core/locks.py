@@ -8,9 +8,9 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from adducir.core.errors import explaining_writes
 from adducir.core.processes import describe_self
 from adducir.core.progress import SILENT, Progress
-from adducir.core.system_errors import explaining_writes
 
 _POLL_SECONDS = 0.1
 _held_here: ContextVar[frozenset[str]] = ContextVar("locks held here", default=frozenset())

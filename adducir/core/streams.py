@@ -18,8 +18,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.core.errors import InputError
-from adducir.core.system_errors import reading_error
+from adducir.core.errors import InputError, reading_error
 from adducir.core.unread import refuse_large
 
 # Larger blocks fall out of the processor's cache: 1 MiB makes reading lines a fifth slower.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast, overload
 
-from adducir.core.system_errors import explaining_writes
+from adducir.core.errors import explaining_writes
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from adducir.core.amounts import of_bytes
 from adducir.core.errors import InputError
+from adducir.core.texts import of_bytes
 
 LARGEST = 16 << 20
 """Bytes of a file, or of the files of one source together, that a dry run reads."""

@@ -15,11 +15,10 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from adducir.core.errors import AdducirError, ArtifactError
+from adducir.core.errors import AdducirError, ArtifactError, reading_error
 from adducir.core.files import file_digest
 from adducir.core.manifest import MANIFEST, FileEntry, Manifest, read_manifest
 from adducir.core.paths import cache_folder
-from adducir.core.system_errors import reading_error
 from adducir.core.unread import is_small, reads_all, stand_in
 
 VERIFY_VARIABLE = "ADDUCIR_VERIFY"

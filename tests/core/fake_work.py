@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adducir.core.chunks import build_in_chunks
-from adducir.core.cores import default_threads
 from adducir.core.errors import InputError, MachineError
 from adducir.core.executors import HERE
 from adducir.core.fingerprint import fingerprint
+from adducir.core.processes import default_threads
 
 TROUBLES = ("kill", "data", "surprise", "disk")
 

@@ -13,9 +13,9 @@ import psutil
 import pytest
 from fake_work import CoresWork, FakeWork, build, digest
 
-from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, IncompleteError, MachineError, UsageError
 from adducir.core.executors import HERE, Execution
+from adducir.core.processes import default_threads
 
 TWO = Execution(workers=2)
 EVERYWHERE = pytest.mark.parametrize("execution", [HERE, TWO], ids=["here", "processes"])

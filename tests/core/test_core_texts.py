@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from adducir.core.csv_files import CsvWriter, csv_rows, guarded, unguarded
 from adducir.core.errors import InputError
-from adducir.core.numbers import LARGEST, whole_number
-from adducir.core.texts import repeated, shortened, visible
+from adducir.core.texts import LARGEST, repeated, shortened, visible, whole_number
 
 FORMULAS = ("=1+1", "+A1", "-A1", "@SUM(A1)", "\tx", "\r=1", "=cmd|' /C calc'!A0", "-2+3", "+", "-")
 PLAIN = ("", "a=1", "-5", "+3.5", "-1e-3", ".5", "'tis", "’=1", " =1", "x\t", "1-2", "'5")

@@ -17,10 +17,9 @@ import numpy as np
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
 from adducir.core.chunks import Made
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, explaining_writes
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
-from adducir.core.system_errors import explaining_writes
 from adducir.core.text_file import nameless_file
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import SHARD, EncodingWork
