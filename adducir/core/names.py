@@ -1,13 +1,21 @@
-"""Names by the million: which came before, which number each has, at some bytes a name."""
+"""Names and texts by the million: some bytes of memory each."""
 
+import os
+import tempfile
+from abc import abstractmethod
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from adducir.core.errors import explaining_writes
+
+T = TypeVar("T")
 
 _FEW = 1 << 15
 
@@ -114,3 +122,106 @@ class NameTable:
             end += 1
         found: list[int] = self._numbers[first:end].tolist()
         return found
+
+
+def nameless_file(folder: Path) -> BinaryIO:
+    """An open file that no name leads to: it is gone when it is closed, or nothing refers to it.
+
+    Raises:
+        MachineError: The folder cannot be written.
+    """
+    with explaining_writes(folder):
+        return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
+
+
+class _Made(Sequence[T]):
+    """What is made when it is asked for."""
+
+    @abstractmethod
+    def _some(self, numbers: range) -> Sequence[T]:
+        """Those of some numbers, all of which are there."""
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        if isinstance(place, slice):
+            return self._some(range(*place.indices(len(self))))
+        number = range(len(self))[place]  # an IndexError where there is none
+        return self._some(range(number, number + 1))[0]
+
+
+class TextFile(_Made[str]):
+    """Texts that are added one by one; eight bytes of memory each.
+
+    The file has no name, so that nothing is left of it, whatever happens.
+
+    Args:
+        folder: Where the file is; by default where the system has temporary files.
+
+    Raises:
+        MachineError: The folder cannot be written.
+    """
+
+    def __init__(self, folder: Path | None = None, texts: Iterable[str] = ()) -> None:
+        self._folder = folder or Path(tempfile.gettempdir())
+        self._file = nameless_file(self._folder)
+        self._starts, self._readable = array("q", [0]), 0
+        for text in texts:
+            self.append(text)
+
+    def append(self, text: str) -> None:
+        """Add a text.
+
+        Raises:
+            MachineError: The disk is full.
+        """
+        data = text.encode("utf-8", "surrogatepass")
+        with explaining_writes(self._folder):
+            self._file.write(data)
+        self._starts.append(self._starts[-1] + len(data))
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def _some(self, numbers: range) -> list[str]:
+        if self._readable < len(self):
+            with explaining_writes(self._folder):
+                self._file.flush()
+            self._readable = len(self)
+        file, starts = self._file.fileno(), self._starts
+        found = (os.pread(file, starts[n + 1] - starts[n], starts[n]) for n in numbers)
+        return [data.decode("utf-8", "surrogatepass") for data in found]
+
+
+class Made(_Made[T]):
+    """What is made anew whenever it is asked for, such as passages of a text.
+
+    Args:
+        count: How many there are.
+        make: Makes those of some numbers.
+    """
+
+    def __init__(self, count: int, make: Callable[[range], Sequence[T]]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _some(self, numbers: range) -> Sequence[T]:
+        return self._make(numbers)
+
+
+def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:
+    """What is made of each text: at once, or of texts in a file whenever it is asked for.
+
+    Args:
+        texts: The texts.
+        read: Makes something of some texts, of each by itself.
+    """
+    if not isinstance(texts, TextFile):
+        return read(list(texts))
+    return Made(len(texts), lambda numbers: read([texts[n] for n in numbers]))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from adducir.core.errors import InputError, reading_error
-from adducir.core.json_objects import is_json
+from adducir.core.json_lines import is_json
 from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.readers import FORMATS, CorpusFormat
 

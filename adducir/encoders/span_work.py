@@ -12,10 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from adducir.core.chunks import TEMPORARY, Chunking, Made
+from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
 from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import NOT_LOADED, Local
 from adducir.encoders.encoding import SHARD
 from adducir.encoders.items import Item, described
 from adducir.encoders.model import DualEncoder

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.chunks import TEMPORARY, Chunking, Made
+from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
 from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import NOT_LOADED, Local
 from adducir.encoders.maxsim import Floats, MultiVectors
 from adducir.encoders.packed_files import PackedFiles, PackedPart, write_packed
 from adducir.models.artifacts import model_versions

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder
-from adducir.core.chunks import build_in_chunks
+from adducir.core.chunks import ArtifactWork, build_in_chunks
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import ArtifactWork
 from adducir.models.machine import using_threads
 
 MakeByParts = Callable[[Path, Path], Mapping[str, Any]]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, read_manifest
-from adducir.core.work import Local
+from adducir.core.chunks import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.loading import (
     CANDIDATES,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from adducir.core.artifacts import read_manifest
+from adducir.core.chunks import Local
 from adducir.core.paths import name_in_study
-from adducir.core.work import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.answers import AnswerStep, LikelihoodStep
 from adducir.experiments.grounded_generation.data import GroundedData

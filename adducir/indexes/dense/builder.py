@@ -19,8 +19,8 @@ from adducir.core.artifacts import Manifest, artifact_fingerprint
 from adducir.core.chunks import Made
 from adducir.core.errors import InputError, explaining_writes
 from adducir.core.executors import HERE, Execution
+from adducir.core.names import nameless_file
 from adducir.core.progress import SILENT, Progress
-from adducir.core.text_file import nameless_file
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import SHARD, EncodingWork
 from adducir.encoders.items import Items, items_of_corpus

@@ -232,8 +232,7 @@ def select(
         adducir complementary-evidence select -m rerankers/drn -q test.jsonl --size 2 -o drn.jsonl
     """
     from adducir.cli.console import note, open_progress
-    from adducir.core.chunks import Chunking
-    from adducir.core.work import Local
+    from adducir.core.chunks import Chunking, Local
     from adducir.datasets.evidence_sets.record_files import questions_in
     from adducir.datasets.evidence_sets.selected import write_selected
     from adducir.models.machine import choose_device, using_threads
