@@ -12,7 +12,14 @@ from adducir.core.executors import HERE
 from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
 
-TROUBLES = ("kill", "data", "surprise", "disk")
+TROUBLES = ("kill", "data", "surprise", "disk", "unreadable")
+
+
+class Unreadable(Exception):  # noqa: N818
+    """An error that no other process can read back from its pickle."""
+
+    def __init__(self, name, *, why):
+        super().__init__(f"{name}: {why}")
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,8 @@ class _Builder:
             raise InputError(f"{name} cannot be done.")
         if kind == "disk":
             raise OSError(28, "No space left on device", str(self.work.folder))
+        if kind == "unreadable":
+            raise Unreadable(name, why="odd")
         raise ValueError(f"surprised by {name}")
 
 
