@@ -47,23 +47,18 @@ _MACHINE = {
     ),
 }
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "os error 28")
+# How libraries written in Rust (safetensors, polars, orjson) give the system's number.
 _IN_TEXT = re.compile(r"\bos error (\d{1,4})\b")
-"""How libraries written in Rust (safetensors, polars, orjson) give the system's number."""
+# How torch says it.
 _NO_MEMORY = re.compile(r"out of memory|can(?:'|no)t allocate memory|_ALLOC_FAILED", re.IGNORECASE)
-"""How torch says that its device's memory, or the machine's, does not suffice."""
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class AdducirError(Exception):
-    """An error to show as one paragraph, without a traceback.
+    """An error to show as one paragraph, without a traceback: what is wrong, where, what to do.
 
-    Args:
-        what: What is wrong, as one sentence.
-        path: The file or folder it is about.
-        line: The 1-based line in ``path``.
-        hint: What the user can do about it, as one sentence.
-        absent: Whether all that is wrong is that something is not at hand: a file, a download, an
-            optional package. See :mod:`adducir.core.absent`.
+    ``line`` is 1-based; ``what`` and ``hint`` are one sentence each; ``absent``: all that is wrong
+    is that something is not available (a file, a download, an optional package).
     """
 
     exit_code = EXIT_INTERNAL
@@ -94,10 +89,7 @@ class AdducirError(Exception):
 
     @classmethod
     def united(cls, errors: Sequence["AdducirError"]) -> "AdducirError":
-        """One error for several things that are not at hand, each reported once.
-
-        A single one stays as it is. Of several it is the machine's error where all are.
-        """
+        """One error for several things that are absent; the machine's where all are."""
         parts = list({error.paragraph(): error for error in errors}.values())
         if len(parts) == 1:
             return parts[0]
@@ -166,14 +158,9 @@ class IncompleteError(AdducirError):
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether ``error`` says that a disk or a quota is used up.
-
-    Engines (Java, Rust, C++) report a full disk as errors of their own, which
-    only the operating system's words in their text give away.
-    """
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return True
-    return any(text in str(error) for text in _FULL_TEXTS)
+    """Whether a disk or a quota is used up; of engines (Java, Rust, C++) only the text says so."""
+    by_number = isinstance(error, OSError) and error.errno in _FULL
+    return by_number or any(text in str(error) for text in _FULL_TEXTS)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -195,8 +182,7 @@ def machine_error(error: BaseException, path: Path | None = None) -> MachineErro
     return MachineError(what, path=path, hint=hint)
 
 
-def disk_full(path: Path) -> MachineError:
-    """The error for a disk that was full while ``path`` was written."""
+def _disk_full(path: Path) -> MachineError:
     return MachineError(
         "no space left on the disk: nothing was written.",
         path=path,
@@ -225,10 +211,9 @@ def reading_error(error: OSError, path: Path) -> AdducirError:
     return InputError(f"the file cannot be read: {error.strerror or error}.", path=path)
 
 
-def writing_error(error: OSError, path: Path) -> AdducirError:
-    """The error for a file or folder that cannot be written."""
+def _writing_error(error: OSError, path: Path) -> AdducirError:
     if is_disk_full(error):
-        return disk_full(path)
+        return _disk_full(path)
     if (own := machine_error(error, path)) is not None:
         return own
     if isinstance(error, FileExistsError | NotADirectoryError):
@@ -246,26 +231,21 @@ def writing_error(error: OSError, path: Path) -> AdducirError:
 def explaining_writes(path: Path) -> Iterator[None]:
     """Turn the errors of writing ``path`` inside the block into Adducir's own.
 
-    Errors that concern files elsewhere pass through as they are, except that
-    a full disk is always reported as such.
-
-    Raises:
-        MachineError: The disk is full, or the place cannot be written.
+    Errors that concern files elsewhere pass through as they are, except that a full disk is always
+    reported as such.
     """
     try:
         yield
-    except AdducirError:
-        raise
-    except BrokenPipeError:
+    except (AdducirError, BrokenPipeError):
         raise
     except OSError as error:
         nameless = error.filename is None and machine_error(error) is not None
         if is_disk_full(error) or nameless or _concerns(error, path):
-            raise writing_error(error, path) from error
+            raise _writing_error(error, path) from error
         raise
     except Exception as error:
         if is_disk_full(error):
-            raise disk_full(path) from error
+            raise _disk_full(path) from error
         if (own := machine_error(error, path)) is not None:
             raise own from error
         raise
@@ -274,9 +254,8 @@ def explaining_writes(path: Path) -> Iterator[None]:
 def _concerns(error: OSError, path: Path) -> bool:
     """Whether ``error`` says that ``path`` cannot be written.
 
-    It does if it names ``path``, a hidden sibling (``.NAME.…``) or something in
-    one of the two, or if a folder above cannot be made. A missing file is left
-    to its cause: something was to be read, and it was not there.
+    It does if it names ``path``, a hidden sibling (``.NAME.…``) or something in one of the two, or
+    if a folder above cannot be made. A missing file was to be read.
     """
     if not isinstance(error.filename, str | bytes) or isinstance(error, FileNotFoundError):
         return False

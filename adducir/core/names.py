@@ -92,10 +92,7 @@ class NameTable:
     """Finds the numbers of names by binary search, at sixteen bytes a name.
 
     The names themselves are not kept: whoever asks compares with the name at a number, since two
-    may have one digest.
-
-    Args:
-        table: (2, n) uint64: digests, ascending, and the number of each; in memory or a file.
+    may have one digest. ``table`` is (2, n) uint64: digests, ascending, and the number of each.
     """
 
     def __init__(self, table: NDArray[Any]) -> None:
@@ -125,11 +122,7 @@ class NameTable:
 
 
 def nameless_file(folder: Path) -> BinaryIO:
-    """An open file that no name leads to: it is gone when it is closed, or nothing refers to it.
-
-    Raises:
-        MachineError: The folder cannot be written.
-    """
+    """An open file that no name leads to: it is gone when it is closed, or nothing refers to it."""
     with explaining_writes(folder):
         return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
 
@@ -157,13 +150,8 @@ class _Made(Sequence[T]):
 class TextFile(_Made[str]):
     """Texts that are added one by one; eight bytes of memory each.
 
-    The file has no name, so that nothing is left of it, whatever happens.
-
-    Args:
-        folder: Where the file is; by default where the system has temporary files.
-
-    Raises:
-        MachineError: The folder cannot be written.
+    The file has no name, so that nothing is left of it, whatever happens; by default it is where
+    the system has temporary files.
     """
 
     def __init__(self, folder: Path | None = None, texts: Iterable[str] = ()) -> None:
@@ -174,11 +162,7 @@ class TextFile(_Made[str]):
             self.append(text)
 
     def append(self, text: str) -> None:
-        """Add a text.
-
-        Raises:
-            MachineError: The disk is full.
-        """
+        """Add a text."""
         data = text.encode("utf-8", "surrogatepass")
         with explaining_writes(self._folder):
             self._file.write(data)
@@ -198,12 +182,7 @@ class TextFile(_Made[str]):
 
 
 class Made(_Made[T]):
-    """What is made anew whenever it is asked for, such as passages of a text.
-
-    Args:
-        count: How many there are.
-        make: Makes those of some numbers.
-    """
+    """What is made anew whenever it is asked for, such as passages of a text."""
 
     def __init__(self, count: int, make: Callable[[range], Sequence[T]]) -> None:
         self._count, self._make = count, make
@@ -216,12 +195,7 @@ class Made(_Made[T]):
 
 
 def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:
-    """What is made of each text: at once, or of texts in a file whenever it is asked for.
-
-    Args:
-        texts: The texts.
-        read: Makes something of some texts, of each by itself.
-    """
+    """What is made of each text: at once, or of texts in a file whenever it is asked for."""
     if not isinstance(texts, TextFile):
         return read(list(texts))
     return Made(len(texts), lambda numbers: read([texts[n] for n in numbers]))

@@ -14,8 +14,7 @@ _TOKENIZERS = "RAYON_NUM_THREADS"
 def here() -> str:
     """Eight hexadecimal digits for where process ids mean what they mean here.
 
-    They differ between machines, and between containers on one machine, whose
-    process ids are not each other's.
+    They differ between machines, and between containers on one machine.
     """
     namespace = Path("/proc/self/ns/pid")
     name = str(namespace.readlink()) if namespace.is_symlink() else ""

@@ -36,12 +36,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ErrorDetail:
-    """One error of a recipe.
-
-    Attributes:
-        path: Where it is in the data; empty for the whole.
-        what: What is wrong there, without the place.
-    """
+    """What is wrong at a place of a recipe; an empty path is the whole."""
 
     path: KeyPath
     what: str

@@ -77,13 +77,7 @@ def of_bytes(count: float) -> str:
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; all text is escaped.
-
-    Args:
-        caption: What it is.
-        head: The columns' names.
-        rows: Their values: numbers with four digits after the point, None as nothing.
-    """
+    """A table for a notebook; numbers with four digits after the point, None as nothing."""
     names = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return (

@@ -55,7 +55,7 @@ def test_cells_of_any_length_are_read(tmp_path):
 def test_an_open_quotation_mark_is_named_with_its_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('a,b\n"c,d\ne,f\n', encoding="utf-8")
-    with pytest.raises(InputError, match="no CSV") as caught:
+    with pytest.raises(InputError, match="not CSV") as caught:
         list(csv_rows(path))
     assert caught.value.line == 2
 
