@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from abc import abstractmethod
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -127,12 +126,14 @@ def nameless_file(folder: Path) -> BinaryIO:
         return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
 
 
-class _Made(Sequence[T]):
-    """What is made when it is asked for."""
+class Made(Sequence[T]):
+    """What is made anew whenever it is asked for, such as passages of a text."""
 
-    @abstractmethod
-    def _some(self, numbers: range) -> Sequence[T]:
-        """Those of some numbers, all of which are there."""
+    def __init__(self, count: int, make: Callable[[range], Sequence[T]]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
 
     @overload
     def __getitem__(self, place: int) -> T: ...
@@ -146,8 +147,11 @@ class _Made(Sequence[T]):
         number = range(len(self))[place]  # an IndexError where there is none
         return self._some(range(number, number + 1))[0]
 
+    def _some(self, numbers: range) -> Sequence[T]:
+        return self._make(numbers)
 
-class TextFile(_Made[str]):
+
+class TextFile(Made[str]):
     """Texts that are added one by one; eight bytes of memory each.
 
     The file has no name, so that nothing is left of it, whatever happens; by default it is where
@@ -179,19 +183,6 @@ class TextFile(_Made[str]):
         file, starts = self._file.fileno(), self._starts
         found = (os.pread(file, starts[n + 1] - starts[n], starts[n]) for n in numbers)
         return [data.decode("utf-8", "surrogatepass") for data in found]
-
-
-class Made(_Made[T]):
-    """What is made anew whenever it is asked for, such as passages of a text."""
-
-    def __init__(self, count: int, make: Callable[[range], Sequence[T]]) -> None:
-        self._count, self._make = count, make
-
-    def __len__(self) -> int:
-        return self._count
-
-    def _some(self, numbers: range) -> Sequence[T]:
-        return self._make(numbers)
 
 
 def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:

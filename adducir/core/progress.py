@@ -1,9 +1,7 @@
 """How long work reports its progress to the command line, without printing."""
 
-from typing import Protocol
 
-
-class Progress(Protocol):
+class Progress:
     """Receives the advance of one piece of work after another."""
 
     def start(self, what: str, total: int | None, unit: str) -> None:

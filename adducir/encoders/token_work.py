@@ -1,4 +1,4 @@
-"""Vectors of texts, one or one of each token, in shards made anywhere; see :mod:`.core.sharding`.
+"""Vectors of texts, one or one of each token, in shards made anywhere (:mod:`.core.chunks`).
 
 Texts come in blocks, and batches are cut inside a block. A shard is a block or, where there are few
 of them, some batches of one: no vector depends on that. Its file is one of :mod:`.packed_files`.
