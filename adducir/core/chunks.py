@@ -96,10 +96,6 @@ class Work(Protocol):
         """Items in a chunk."""
 
     @property
-    def name(self) -> str:
-        """What chunks' files are called in an artifact, with a place for the number."""
-
-    @property
     def total(self) -> int | None:
         """How many items there are; None where that is not known."""
 
@@ -143,7 +139,6 @@ class Made:
     """All chunks of some work in order, checked by their digests, with the names of their items."""
 
     files: list[Path] = field(default_factory=list)
-    name: str = ""
     names: list[list[str]] = field(default_factory=list)
     device: str = ANY
     seconds: float = 0.0
@@ -153,10 +148,10 @@ class Made:
         """How many items there are."""
         return sum(map(len, self.names))
 
-    def keep(self, folder: Path) -> None:
-        """Put the files into an artifact's folder; they stay where they are until it is there."""
+    def keep(self, folder: Path, name: str) -> None:
+        """Put the files into an artifact's folder, ``name`` having a place for the number."""
         for number, path in enumerate(self.files):
-            link_or_copy(path, folder / self.name.format(number))
+            link_or_copy(path, folder / name.format(number))
 
 
 def make_chunks(
@@ -298,7 +293,7 @@ def _round(
     progress: Progress,
 ) -> Made:
     """Go over all items once; make the chunks that are neither there nor known to be impossible."""
-    made, found = Made(name=work.name), dict[int, Chunk]()
+    made, found = Made(), dict[int, Chunk]()
     running: dict[Future[Chunk], int] = {}
     in_a_row = 0
 

@@ -205,7 +205,6 @@ class WeightingWork:
     tokens: int | None = None
     doing: str = "weighting"
     unit: str = "documents"
-    name: str = _NAME
 
     @property
     def total(self) -> int | None:
@@ -233,7 +232,7 @@ class WeightingWork:
             arrays = read_shard(path)
             for key, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
                 totals[key] += len(arrays[name])
-        made.keep(folder)
+        made.keep(folder, _NAME)
         return {"documents": made.items, "shards": len(made.files), **totals}
 
 

@@ -61,7 +61,6 @@ class EncodingWork:
     encoder: DualEncoder | None = None
     doing: str = "encoding"
     unit: str = "texts"
-    name: str = NAME
 
     @property
     def total(self) -> int | None:
@@ -92,7 +91,7 @@ class EncodingWork:
         Raises:
             InputError: There is nothing to encode.
         """
-        made.keep(folder)
+        made.keep(folder, NAME)
         docnos = [name for names in made.names for name in names]
         write_docnos(folder, docnos)
         return self.counted(made, docnos)

@@ -56,7 +56,6 @@ class SpanWork:
     total: int | None = None
     doing: str = "encoding"
     unit: str = "texts"
-    name: str = "vectors-{:06d}.f32"
 
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: all that determines the vectors."""
@@ -68,7 +67,7 @@ class SpanWork:
             "model": self.source.identity(),
             "options": given,
             "precision": self.precision,
-            "file": self.name,
+            "file": "f32",
             "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }

@@ -165,7 +165,6 @@ class VectorsWork:
     size: int = 1
     doing: str = "encoding"
     unit: str = "blocks"
-    name: str = "vectors-{:06d}.f32"
 
     @property
     def total(self) -> int:
@@ -178,7 +177,7 @@ class VectorsWork:
             "counts": self.counts,
             "block": self.block,
             "shards": self.shards,
-            "file": self.name,
+            "file": "f32",
             "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }

@@ -53,7 +53,6 @@ class SelectionWork:
     total: int | None = None
     doing: str = "selecting"
     unit: str = "questions"
-    name: str = "selected-{:06d}.jsonl"
 
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: all that determines the sets."""

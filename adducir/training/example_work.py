@@ -73,7 +73,6 @@ class ExampleWork(ABC, Generic[T]):
     unit: ClassVar[str]
     makes: ClassVar[str]
     counted: ClassVar[Mapping[str, str]] = {}
-    name: ClassVar[str] = ""
 
     @property
     def total(self) -> int | None:

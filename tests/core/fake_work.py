@@ -45,7 +45,6 @@ class FakeWork:
     rule: int = 1
     doing: str = "counting"
     unit: str = "items"
-    name: str = "shard-{:03d}.txt"
 
     @property
     def total(self):
@@ -72,7 +71,7 @@ class FakeWork:
         return _Builder(self)
 
     def finish(self, folder, made, progress):
-        made.keep(folder)
+        made.keep(folder, "shard-{:03d}.txt")
         names = [name for names in made.names for name in names]
         assert names == [f"d{number}" for number in range(self.count)]
         return {"items": len(names)}

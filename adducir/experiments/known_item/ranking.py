@@ -70,7 +70,6 @@ class RankingWork:
     block: int = BLOCK
     doing: str = "ranking"
     unit: str = "blocks"
-    name: str = "ranks-{:06d}.safetensors"
 
     @property
     def total(self) -> int:

@@ -57,7 +57,6 @@ class TuningWork:
     negative: NegativeGrades = "zero"
     doing: str = "tuning"
     unit: str = "settings"
-    name: str = "values-{:06d}.safetensors"
 
     @property
     def size(self) -> int:
