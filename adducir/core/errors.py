@@ -77,15 +77,17 @@ class AdducirError(Exception):
         self.line = line
         self.hint = hint
         self.absent = absent
-        self.parts: tuple[AdducirError, ...] = (self,)
+        self._parts: tuple[AdducirError, ...] = ()
         super().__init__(self.paragraph())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are rebuilt from their arguments alone, here one text, when they come from
-        # another process.
-        own = {key: value for key, value in self.__dict__.items() if key != "parts"}
-        parts = [part for part in self.parts if part is not self]
-        return _rebuilt, (type(self), self.what, own, parts)
+        # From another process exceptions come by their arguments alone, unless told otherwise.
+        return _blank, (type(self), *self.args), self.__dict__
+
+    @property
+    def parts(self) -> "tuple[AdducirError, ...]":
+        """The errors that are united in this one, or itself."""
+        return self._parts or (self,)
 
     @classmethod
     def united(cls, errors: Sequence["AdducirError"]) -> "AdducirError":
@@ -96,7 +98,7 @@ class AdducirError(Exception):
         kind = MachineError if all(isinstance(one, MachineError) for one in parts) else InputError
         listed = "\n  ".join(error.paragraph() for error in parts)
         found = kind(f"{len(parts)} things are not at hand:\n  {listed}", absent=True)
-        found.parts = tuple(parts)
+        found._parts = tuple(parts)
         return found
 
     @property
@@ -114,17 +116,8 @@ class AdducirError(Exception):
         return " ".join(part.rstrip() for part in parts)
 
 
-def _rebuilt(
-    kind: type[AdducirError],
-    what: str,
-    attributes: dict[str, Any],
-    parts: Sequence[AdducirError],
-) -> AdducirError:
-    error = kind(what)
-    error.__dict__.update(attributes)
-    error.args = (error.paragraph(),)
-    error.parts = tuple(parts) or (error,)
-    return error
+def _blank(kind: type[AdducirError], *args: Any) -> AdducirError:
+    return kind.__new__(kind, *args)
 
 
 class UsageError(AdducirError):
