@@ -29,7 +29,7 @@ import torch
 from peers import in_turn, report, run_apart
 from synthetic import vocabulary, zipf_words
 
-from adducir.core.work import Local
+from adducir.core.chunks import Local
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.datasets.grounded.contexts import GroundedContext

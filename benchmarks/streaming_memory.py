@@ -104,8 +104,7 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     import numpy as np
     import transformers
 
-    from adducir.core.chunks import Chunking
-    from adducir.core.work import Local
+    from adducir.core.chunks import Chunking, Local
     from adducir.encoders.token_work import Making
     from adducir.experiments.known_item.late import Late, by_late_interaction
     from adducir.experiments.known_item.system import ContextRecipe

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
+from adducir.core.progress import Progress
 from adducir.core.texts import visible
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def open_progress() -> "PlainProgress | BarProgress":
     return BarProgress() if is_terminal(sys.stderr) else PlainProgress(sys.stderr)
 
 
-class PlainProgress:
+class PlainProgress(Progress):
     """Progress as lines: none for quick work, then one every 5 seconds up to one per minute.
 
     Args:
@@ -193,7 +194,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-class BarProgress:
+class BarProgress(Progress):
     """Progress as bars with rate and time left, on a terminal."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import option
 from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
-from adducir.core.standard_output import is_standard_output
+from adducir.core.paths import is_standard_output
 
 
 def deepct_expand(

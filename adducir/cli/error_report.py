@@ -115,7 +115,7 @@ def _meaning(error: BaseException) -> AdducirError | None:
             path=_path_of(error),
             hint="Free some, then run this again.",
         )
-    from adducir.core.system_errors import machine_error
+    from adducir.core.errors import machine_error
 
     if (own := machine_error(error, _path_of(error))) is not None:
         return own

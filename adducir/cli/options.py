@@ -14,8 +14,8 @@ import typer
 from adducir.cli.choices import kind_of
 from adducir.cli.outputs import RUN, TABLE
 from adducir.cli.parameters import argument, option
-from adducir.core.numbers import whole_number
-from adducir.core.standard_output import is_standard_output
+from adducir.core.paths import is_standard_output
+from adducir.core.texts import whole_number
 from adducir.corpora.readers import FORMATS
 from adducir.models.machine import Precision
 from adducir.tables.formats import TABLES

@@ -24,13 +24,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import ArtifactError, InputError
+from adducir.core.errors import ArtifactError, InputError, explaining_writes
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import is_known, plain
 from adducir.core.locks import holder_of, locked, locked_if_free
+from adducir.core.paths import give_default_rights, keep_rights, refuse_unwritable, sync
 from adducir.core.progress import SILENT, Progress
-from adducir.core.syncing import sync
-from adducir.core.system_errors import explaining_writes
 from adducir.core.verified import (
     CHANGED,
     MANIFEST,
@@ -43,7 +42,6 @@ from adducir.core.verified import (
     read_manifest,
     write_manifest,
 )
-from adducir.core.writable import give_default_rights, keep_rights, refuse_unwritable
 from adducir.version import __version__
 
 __all__ = ["MANIFEST", "FileEntry", "Manifest", "artifact_fingerprint", "build", "read_manifest"]

@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder, remove_parts
 from adducir.core.errors import (
@@ -31,36 +32,99 @@ from adducir.core.errors import (
     InputError,
     MachineError,
     UsageError,
+    explaining_writes,
+    is_disk_full,
+    machine_error,
 )
-from adducir.core.executors import HERE, Execution, Executor, Place
+from adducir.core.executors import HERE, Execution, Place
 from adducir.core.files import file_digest, link_or_copy
 from adducir.core.fingerprint import fingerprint
 from adducir.core.locks import locked
+from adducir.core.paths import is_stream, sync
 from adducir.core.progress import SILENT, Progress
-from adducir.core.standard_output import is_standard_output
-from adducir.core.syncing import sync
-from adducir.core.system_errors import explaining_writes, is_disk_full, machine_error
-from adducir.core.work import ANY, ArtifactWork, Builder, Work
 
 ROUNDS = 3
 """How often a chunk is tried whose worker died or failed without a known reason."""
 IN_A_ROW = 20
 """So many failures without a success end the work."""
 _SHOWN = 10
+ANY = "any"
+"""The kind of device of chunks whose bytes no device determines."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """What only this process has, such as a model that is loaded: another process gets none."""
+
+    value: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Local, ()
+
+
+NOT_LOADED = Local()
+"""Nothing: each worker loads what it needs."""
+
+
+class Builder(Protocol):
+    """What makes chunks, with all that it needs (a model) loaded."""
+
+    @property
+    def device(self) -> str:
+        """The kind of device that computes, as far as it determines bytes."""
+
+    def make(self, items: Sequence[Any], path: Path) -> None:
+        """Write the file of a chunk of these items; its bytes depend on nothing else.
+
+        An InputError concerns these items alone; a MachineError ends all work.
+        """
+
+
+class Work(Protocol):
+    """Long work on a sequence of items; it can be pickled, and is small."""
+
+    @property
+    def doing(self) -> str:
+        """What is done, for the progress: ``encoding``."""
+
+    @property
+    def unit(self) -> str:
+        """What the items are called: ``texts``."""
+
+    @property
+    def size(self) -> int:
+        """Items in a chunk."""
+
+    @property
+    def total(self) -> int | None:
+        """How many items there are; None where that is not known."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """What determines the bytes of chunks beside their items and the artifact's fingerprint."""
+
+    def check(self) -> None:
+        """Refuse what no builder could load, as far as that can be seen at little cost."""
+
+    def items(self, *, check: bool) -> Iterator[Any]:
+        """All items, anew at each call and in one order; ``check``: refuse two of one name."""
+
+    def describe(self, item: Any) -> tuple[str, bytes]:
+        """An item's name (a docno) and its content."""
+
+    def builder(self, place: Place) -> Builder:
+        """Load what is needed."""
+
+
+class ArtifactWork(Work, Protocol):
+    """Work whose chunks make an artifact."""
+
+    def finish(self, folder: Path, made: "Made", progress: Progress) -> Mapping[str, Any]:
+        """Fill an artifact's folder from the chunks; returns its counts."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk that was made.
-
-    Attributes:
-        number: From 0 on.
-        items: The digest of its items' names and contents.
-        file: The name of its file.
-        sha256: Of that file.
-        device: The kind of device that computed it.
-        seconds: How long that took.
-    """
+    """A chunk that was made: of which items (their digest), in which file, where, in what time."""
 
     number: int
     items: str
@@ -72,18 +136,9 @@ class Chunk:
 
 @dataclass
 class Made:
-    """All chunks of some work, checked by their digests.
-
-    Attributes:
-        files: The file of each chunk, in order.
-        name: What the files are called in the artifact, with a place for the number.
-        names: The names of each chunk's items.
-        device: The kind of device that computed them.
-        seconds: How long making them took, all together.
-    """
+    """All chunks of some work in order, checked by their digests, with the names of their items."""
 
     files: list[Path] = field(default_factory=list)
-    name: str = ""
     names: list[list[str]] = field(default_factory=list)
     device: str = ANY
     seconds: float = 0.0
@@ -93,21 +148,10 @@ class Made:
         """How many items there are."""
         return sum(map(len, self.names))
 
-    def keep(self, folder: Path) -> None:
-        """Put the files into an artifact's folder; they stay where they are until it is there."""
+    def keep(self, folder: Path, name: str) -> None:
+        """Put the files into an artifact's folder, ``name`` having a place for the number."""
         for number, path in enumerate(self.files):
-            link_or_copy(path, folder / self.name.format(number))
-
-
-def digest_of(items: Iterable[Any], describe: Callable[[Any], tuple[str, bytes]]) -> str:
-    """The SHA-256 of the names and contents of items, in their order."""
-    digest = hashlib.sha256()
-    for name, content in map(describe, items):
-        for part in (name.encode("utf-8", "surrogatepass"), content):
-            # Its length first, so that no two lists of items give the same bytes.
-            digest.update(len(part).to_bytes(8, "little"))
-            digest.update(part)
-    return digest.hexdigest()
+            link_or_copy(path, folder / name.format(number))
 
 
 def make_chunks(
@@ -122,20 +166,22 @@ def make_chunks(
     """
     work.check()
     folder.mkdir(parents=True, exist_ok=True)
-    failed: dict[int, _Failure] = {}
-    sent: bytes | Work = work if execution.is_here else _pickled(work)
+    failed: dict[int, BaseException] = {}
+    sent = work if execution.is_here else _pickled(work)
     try:
         for attempt in range(ROUNDS):
-            final = {number: one for number, one in failed.items() if one.is_final}
+            # Data that cannot be processed will not be better the next time.
+            failed = {n: error for n, error in failed.items() if isinstance(error, InputError)}
             with execution.executor() as executor:
                 # One that kills its worker takes down all that this machine's processes make at
                 # that time; at last each is made alone, so that only the guilty one is named.
                 alone = execution.is_local and attempt == ROUNDS - 1
                 at_once = 0 if alone else executor.capacity
                 key = f"{folder} {secrets.token_hex(4)}"
-                task = _Task(work, sent, key, folder, executor, at_once)
-                made, failed = _round(task, final, progress, check=not attempt)
-            if execution.is_here or all(one.is_final for one in failed.values()):
+                submit = partial(executor.submit, _make, key, sent, folder)
+                items = work.items(check=not attempt)
+                made = _round(work, items, folder, submit, at_once, failed, progress)
+            if execution.is_here or all(isinstance(one, InputError) for one in failed.values()):
                 break
     finally:
         _builders.clear()
@@ -146,13 +192,10 @@ def make_chunks(
 
 @dataclass(frozen=True)
 class Chunking:
-    """How the chunks of an output that is no artifact of chunks (a run, say) are made.
+    """How the chunks of an output that is not an artifact of chunks (a run, say) are made.
 
-    Attributes:
-        output: Chunks are kept beside it, and removed when the block ends well. None, or a
-            stream: they lie in a temporary folder.
-        execution: Who makes them.
-        keep: Leave them: whoever publishes the output removes them.
+    They are kept beside ``output`` and removed when the block ends well; with ``keep``, by whoever
+    publishes the output. Without an output, or with a stream, they lie in a temporary folder.
     """
 
     output: Path | None = None
@@ -161,11 +204,7 @@ class Chunking:
 
     @contextmanager
     def folder(self, work: Work, progress: Progress = SILENT, **more: Any) -> Iterator[Path]:
-        """Where chunks of some work are kept; locked, where they are removed at the end.
-
-        Args:
-            more: What determines bytes beside the work's identity.
-        """
+        """Where chunks are kept; ``more`` determines bytes beside the work's identity."""
         if self.output is None or is_stream(self.output):
             with TemporaryDirectory(prefix="adducir-") as name:
                 yield Path(name)
@@ -201,11 +240,7 @@ def build_in_chunks(
     execution: Execution = HERE,
     progress: Progress = SILENT,
 ) -> Manifest:
-    """Build an artifact of chunks, unless it is there; see :func:`adducir.core.artifacts.build`.
-
-    Raises:
-        IncompleteError, MachineError, ArtifactError: As :func:`make_chunks`.
-    """
+    """Build an artifact of chunks, unless it is there; see :func:`adducir.core.artifacts.build`."""
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
     key = fingerprint([wanted, work.identity(), work.size])
 
@@ -244,60 +279,28 @@ def scratch_for(output: Path, execution: Execution) -> Iterator[Path]:
                 near.rmdir()
 
 
-def is_stream(path: Path) -> bool:
-    """Whether nothing can be kept beside a path: standard output, a pipe, a device."""
-    is_special = path.exists() and not path.is_file() and not path.is_dir()
-    return is_standard_output(path) or is_special
-
-
 class _CannotBeginError(Exception):
     """What the work needs cannot be loaded: ``args[0]`` says why."""
 
 
-@dataclass(frozen=True)
-class _Failure:
-    names: Sequence[str]
-    error: BaseException
-    is_final: bool
-
-    @property
-    def reason(self) -> str:
-        if isinstance(self.error, BrokenExecutor):
-            return "its worker died; the memory may not be enough for so many workers"
-        if isinstance(self.error, AdducirError):
-            return str(self.error)
-        return f"{type(self.error).__name__}: {self.error}"
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What is made where; ``sent`` is the work as a worker gets it, ``key`` names it there.
-
-    Of chunks that are handed out, ``at_once`` may wait for their end.
-    """
-
-    work: Work
-    sent: bytes | Work
-    key: str
-    folder: Path
-    executor: Executor
-    at_once: int
-
-
 def _round(
-    task: _Task, final: Mapping[int, _Failure], progress: Progress, *, check: bool
-) -> tuple[Made, dict[int, _Failure]]:
+    work: Work,
+    stream: Iterator[Any],
+    folder: Path,
+    submit: "Callable[..., Future[Chunk]]",
+    at_once: int,
+    failed: dict[int, BaseException],
+    progress: Progress,
+) -> Made:
     """Go over all items once; make the chunks that are neither there nor known to be impossible."""
-    work, folder, executor = task.work, task.folder, task.executor
-    made, failed, found = Made(name=work.name), dict(final), dict[int, Chunk]()
+    made, found = Made(), dict[int, Chunk]()
     running: dict[Future[Chunk], int] = {}
     in_a_row = 0
 
     def collect(until: int) -> None:
         nonlocal in_a_row
         while len(running) > until:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
                 number = running.pop(future)
                 error = future.exception()
                 if error is None:
@@ -310,56 +313,68 @@ def _round(
                         )
                 elif isinstance(error, _CannotBeginError):
                     raise error.args[0]
-                elif _ends_all(error):
-                    raise error
+                elif isinstance(error, InputError):
+                    failed[number] = error
+                elif isinstance(error, AdducirError) or is_disk_full(error) or machine_error(error):
+                    raise error  # no other chunk is worth trying
                 else:
-                    failed[number] = _Failure(
-                        made.names[number], error, isinstance(error, InputError)
-                    )
-                    in_a_row += 0 if isinstance(error, InputError) else 1
+                    failed[number] = error
+                    in_a_row += 1
                 progress.advance(len(made.names[number]))
-            if in_a_row >= max(IN_A_ROW, 2 * executor.capacity):
+            if in_a_row >= max(IN_A_ROW, 2 * at_once):
+                last = _reason(list(failed.values())[-1])
                 raise MachineError(
-                    f"{in_a_row} chunks failed in a row; the last: "
-                    f"{list(failed.values())[-1].reason}.",
+                    f"{in_a_row} chunks failed in a row; the last: {last}.",
                     hint="What is made is kept. Give fewer workers, or smaller batches.",
                 )
 
     progress.start(work.doing, work.total, work.unit)
     try:
-        stream = work.items(check=check)
         for number, items in enumerate(iter(lambda: list(islice(stream, work.size)), [])):
-            made.names.append([work.describe(one)[0] for one in items])
+            names, digest = _described(items, work.describe)
+            made.names.append(names)
             if number in failed:
                 progress.resume(len(items))
-                continue
-            digest = digest_of(items, work.describe)
-            if chunk := _there(folder, number, digest):
+            elif chunk := _there(folder, number, digest):
                 found[number] = chunk
                 progress.resume(len(items))
             else:
-                call = executor.submit(_make, task.key, task.sent, folder, number, digest, items)
-                running[call] = number
+                running[submit(number, digest, items)] = number
                 # What waits is held in memory: no more than keeps the workers busy.
-                collect(task.at_once)
+                collect(at_once)
         collect(0)
     finally:
         for future in running:
             future.cancel()
         progress.finish()
     if not failed:
-        devices = {found[number].device for number in range(len(made.names))}
+        chunks = [found[number] for number in range(len(made.names))]
+        devices = sorted({chunk.device for chunk in chunks})
         if len(devices) > 1:
             raise ArtifactError(
-                f"different device types made the chunks: {', '.join(sorted(devices))}. Their "
+                f"different device types made the chunks: {', '.join(devices)}. Their "
                 "figures differ in the last digits.",
                 path=folder,
                 hint="Make all on one type; delete this folder to begin anew.",
             )
-        made.device = next(iter(devices), ANY)
-        made.files = [folder / found[number].file for number in range(len(made.names))]
-        made.seconds = sum(chunk.seconds for chunk in found.values())
-    return made, failed
+        made.device = devices[0] if devices else ANY
+        made.files = [folder / chunk.file for chunk in chunks]
+        made.seconds = sum(chunk.seconds for chunk in chunks)
+    return made
+
+
+def _described(
+    items: Iterable[Any], describe: Callable[[Any], tuple[str, bytes]]
+) -> tuple[list[str], str]:
+    """The names of items, and the SHA-256 of names and contents."""
+    names, digest = list[str](), hashlib.sha256()
+    for name, content in map(describe, items):
+        names.append(name)
+        for part in (name.encode("utf-8", "surrogatepass"), content):
+            # Its length first, so that no two lists of items give the same bytes.
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+    return names, digest.hexdigest()
 
 
 def _there(folder: Path, number: int, items: str) -> Chunk | None:
@@ -411,14 +426,6 @@ def _make(
     return chunk
 
 
-def _ends_all(error: BaseException) -> bool:
-    """Whether no other chunk is worth trying."""
-    if isinstance(error, InputError):
-        return False
-    is_ours = isinstance(error, AdducirError)
-    return is_ours or is_disk_full(error) or machine_error(error) is not None
-
-
 def _pickled(work: Work) -> bytes:
     try:
         return pickle.dumps(work)
@@ -429,28 +436,28 @@ def _pickled(work: Work) -> bytes:
         ) from error
 
 
-def _incomplete(failed: Mapping[int, _Failure], made: Made, folder: Path) -> IncompleteError:
+def _incomplete(failed: Mapping[int, BaseException], made: Made, folder: Path) -> IncompleteError:
     """The error for chunks that cannot be made; all items are named in a file."""
-    every = sorted(failed.items())
-    report = folder / "failed.jsonl"
-    lines = (
-        json.dumps({"chunk": number, "names": [*one.names], "reason": one.reason})
-        for number, one in every
-    )
-    report.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    shown = [
-        f"\n  chunk {number} ({', '.join(one.names[:5])}"
-        + (f" and {len(one.names) - 5:,} more" if len(one.names) > 5 else "")
-        + f"): {one.reason}"
-        for number, one in every[:_SHOWN]
-    ]
-    if len(every) > _SHOWN:
-        shown.append(f"\n  and {len(every) - _SHOWN:,} more")
+    report, lines, shown = folder / "failed.jsonl", list[str](), list[str]()
+    for number, error in sorted(failed.items()):
+        names, reason = made.names[number], _reason(error)
+        lines.append(json.dumps({"chunk": number, "names": names, "reason": reason}) + "\n")
+        more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+        shown.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {reason}")
+    report.write_text("".join(lines), encoding="utf-8")
+    if len(shown) > _SHOWN:
+        shown[_SHOWN:] = [f"\n  and {len(shown) - _SHOWN:,} more"]
     error = IncompleteError(
-        f"{len(every):,} of {len(made.names):,} chunks could not be made; the others are kept."
+        f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
         + "".join(shown)
         + "\n ",
         hint=f"All names and reasons are in {report}.",
     )
-    error.__cause__ = every[0][1].error
+    error.__cause__ = failed[min(failed)]
     return error
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, BrokenExecutor):
+        return "its worker died; the memory may not be enough for so many workers"
+    return str(error) if isinstance(error, AdducirError) else f"{type(error).__name__}: {error}"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from pydantic import ValidationError
 from ruamel.yaml import YAML
@@ -33,9 +33,8 @@ from ruamel.yaml.tag import Tag
 
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import read_text
-from adducir.core.numbers import whole_number
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe, dotted, validated
-from adducir.core.texts import shortened
+from adducir.core.texts import shortened, whole_number
 
 R = TypeVar("R", bound=Recipe)
 
@@ -82,7 +81,7 @@ class _Resolver(VersionedResolver):
 
 
 class _Values:
-    """Makes plain values of a file's nodes, each node once, and keeps the lines of their parts."""
+    """Plain values of a file's nodes, each made once, and the lines of their parts by ids."""
 
     def __init__(self) -> None:
         self.lines: dict[int, dict[str | int, int]] = {}
@@ -114,8 +113,8 @@ class _Values:
 
     def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
         own: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
         lines: dict[str | int, int] = {}
+        merged: dict[str, Any] = {}
         merged_lines: dict[str | int, int] = {}
         total = 1
         for key, value_node in node.value:
@@ -208,13 +207,9 @@ def _not_yaml(error: MarkedYAMLError, text: str) -> InputError:
 class Document:
     """A YAML file as plain values that still knows its lines.
 
-    Attributes:
-        data: The file's mapping: text, numbers, booleans, None, lists, dicts
-            whose keys are text. Values that the file shares by an alias are
-            shared here: copy before changing.
-        path: The file.
-        start: The line on which the mapping begins.
-        lines: The line of each key or item of the mappings and lists, by their ids.
+    Values that the file shares by an alias are shared in ``data``: copy before changing. ``start``
+    is the line on which the mapping begins; ``lines`` has the line of each key or item of the
+    mappings and lists, by their ids.
     """
 
     data: dict[str, Any]
@@ -222,31 +217,30 @@ class Document:
     start: int
     lines: Mapping[int, Mapping[str | int, int]]
 
-    def line_of(self, keypath: KeyPath) -> int:
-        """The 1-based line of the key or item at ``keypath``.
-
-        Where the path leads further than the file does, the line is that of
-        its last part that the file holds; for the empty path, of the start.
-        """
+    def _places(self, keypath: KeyPath) -> list[int]:
+        """The lines of the parts of a path, as far as the file has them."""
         here: Any = self.data
-        line = self.start
+        found: list[int] = []
         for part in keypath:
             key = str(part) if isinstance(here, dict) else part
-            found = self.lines.get(id(here), {}).get(key)
-            if found is None:
+            line = self.lines.get(id(here), {}).get(key)
+            if line is None:
                 break
-            line, here = found, here[key]
-        return line
+            found.append(line)
+            here = here[key]
+        return found
+
+    def holds(self, keypath: KeyPath) -> bool:
+        """Whether the file itself has something there."""
+        return len(self._places(keypath)) == len(keypath)
+
+    def line_of(self, keypath: KeyPath) -> int:
+        """The 1-based line of the key or item at ``keypath``, or of the last part that is there."""
+        return [self.start, *self._places(keypath)][-1]
 
 
 def load(path: Path) -> Document:
-    """Read a YAML file whose top level is a mapping.
-
-    Raises:
-        InputError: The file cannot be read as text or as YAML, holds a key
-            twice, a tag or a kind of key that is not read here, or is not one
-            mapping; with the line.
-    """
+    """Read a YAML file whose top level is a mapping."""
     try:
         text = read_text(path, _MOST_BYTES)
     except InputError as error:
@@ -256,11 +250,7 @@ def load(path: Path) -> Document:
 
 
 def parse(text: str, path: Path) -> Document:
-    """The document in a file's text; see :func:`load`.
-
-    Raises:
-        InputError: As :func:`load`.
-    """
+    """The document in a file's text."""
     values = _Values()
     try:
         root = _composed(text)
@@ -284,11 +274,7 @@ def as_yaml(data: Any) -> str:
 
 
 def parse_value(text: str) -> Any:
-    """Read one value as a recipe would: ``5``, ``1e-5``, ``true``, ``[a, b]``, plain text.
-
-    Raises:
-        InputError: The text is not YAML.
-    """
+    """Read one value as a recipe would: ``5``, ``1e-5``, ``true``, ``[a, b]``, plain text."""
     root = _composed(text)
     return None if root is None else _Values().of(root)[0]
 
@@ -297,14 +283,8 @@ class OverrideError(ValueError):
     """An override that cannot be applied; its text says why."""
 
 
-@dataclass(frozen=True)
-class Override:
-    """One change.
-
-    Attributes:
-        text: What the user wrote.
-        path: The keys and indexes that it sets.
-    """
+class Override(NamedTuple):
+    """One change, as the user wrote it, and the keys and indexes that it sets."""
 
     text: str
     path: KeyPath
@@ -313,12 +293,8 @@ class Override:
 def apply(data: dict[str, Any], text: str) -> tuple[dict[str, Any], Override]:
     """A copy of ``data`` in which one override is carried out.
 
-    Only what lies on the way is copied, so a value that an alias shares
-    elsewhere in the recipe stays there what it was.
-
-    Raises:
-        OverrideError: The text is not ``key=value``, the value not YAML, or the
-            path leads through a single value or past the end of a list.
+    Only what lies on the way is copied, so a value that an alias shares elsewhere stays there what
+    it was. An OverrideError: the text is not ``key=value``, or does not fit the data.
     """
     match = _ASSIGNMENT.fullmatch(text)
     parts = list(_PART.finditer(match[1])) if match else []
@@ -357,32 +333,21 @@ def _changed(here: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tupl
 
 @dataclass(frozen=True)
 class Reading(Generic[R]):
-    """A recipe file as far as it can be understood.
-
-    Attributes:
-        document: The file.
-        model: The recipe's model.
-        data: What the file says after the overrides, not validated.
-        recipe: The recipe, or None where it has errors.
-        errors: What is wrong with it.
-        overrides: The overrides that were carried out.
-        refused: Those that could not be, each with the reason.
-    """
+    """A recipe file as far as it can be understood."""
 
     document: Document
     model: type[R]
-    data: dict[str, Any]
-    recipe: R | None
+    data: dict[str, Any]  # after the overrides, not validated
+    recipe: R | None  # None where it has errors
     errors: tuple[ErrorDetail, ...]
-    overrides: tuple[Override, ...]
-    refused: tuple[tuple[str, str], ...]
+    overrides: tuple[Override, ...]  # those that were carried out
+    refused: tuple[tuple[str, str], ...]  # those that could not be, each with the reason
 
     @property
     def rest(self) -> R | None:
         """The recipe without the entries of its sections that have errors, if that is one.
 
-        With it, a caller can look for the errors that validation does not know of, and report
-        all of them together.
+        With it a caller can look for errors that validation does not know of.
         """
         if self.recipe is not None or self.refused:
             return self.recipe
@@ -403,8 +368,7 @@ class Reading(Generic[R]):
     ) -> AdducirError | None:
         """One error for all errors and ``more``, each with its line or override; None for none.
 
-        Of ``more``, an error at, above or below one of the recipe's own is left out, since it
-        may only follow from that.
+        Of ``more``, what is at, above or below one of the recipe's own may only follow from that.
         """
         own = [problem.path for problem in self.errors]
         news = [p for p in more if not any(_begins(p.path, o) or _begins(o, p.path) for o in own)]
@@ -428,7 +392,7 @@ class Reading(Generic[R]):
     def _placed(self, problem: ErrorDetail) -> tuple[int | None, int, str]:
         """The line of an error, or the number of the override that made it, and the error."""
         for number, override in reversed(list(enumerate(self.overrides))):
-            made = _begins(override.path, problem.path) and not _holds(self.document, problem.path)
+            made = _begins(override.path, problem.path) and not self.document.holds(problem.path)
             if made or _begins(problem.path, override.path):
                 return None, number, f"in the override `{override.text}`: {problem}"
         below = [o.text for o in self.overrides if _begins(o.path, problem.path)]
@@ -437,13 +401,7 @@ class Reading(Generic[R]):
 
 
 def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
-    """Apply overrides to a recipe file and look for errors, raising none.
-
-    Args:
-        document: The file, from :func:`load`.
-        model: The recipe's model.
-        overrides: Changes such as ``systems.bm25.k1=1.2``, carried out in order before validation.
-    """
+    """Apply overrides (``systems.bm25.k1=1.2``) in order, then look for errors, raising none."""
     data: dict[str, Any] = document.data
     done: list[Override] = []
     refused: list[tuple[str, str]] = []
@@ -460,11 +418,10 @@ def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R
 
 
 def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R:
-    """Apply overrides to a recipe file and validate it; see :func:`read` for the arguments.
+    """Apply overrides to a recipe file and validate it.
 
     Raises:
-        InputError: Something is wrong. All errors are in its one message, each
-            with its line or, where an override made it, with the override.
+        InputError: With all errors, each with its line or, where an override made it, with that.
     """
     reading = read(document, model, overrides)
     error = reading.error()
@@ -475,14 +432,3 @@ def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) 
 
 def _begins(path: KeyPath, start: KeyPath) -> bool:
     return path[: len(start)] == start
-
-
-def _holds(document: Document, path: KeyPath) -> bool:
-    """Whether the file itself has something at ``path``."""
-    here: Any = document.data
-    for part in path:
-        try:
-            here = here[part]
-        except (TypeError, KeyError, IndexError):
-            return False
-    return True

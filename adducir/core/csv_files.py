@@ -25,11 +25,7 @@ _LONGEST_CELL = (1 << 31) - 1
 
 
 class CsvWriter:
-    r"""Writes lines of cells, in RFC 4180's form with ``\n`` as line end.
-
-    Args:
-        handle: An open text file.
-    """
+    r"""Writes lines of cells into an open text file, as RFC 4180 with ``\n`` as line end."""
 
     def __init__(self, handle: TextIO) -> None:
         # The writer quotes a cell for the characters of its line end only, and readers want a
@@ -48,14 +44,7 @@ class CsvWriter:
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each record, as they were before they were guarded.
-
-    Yields:
-        The 1-based line a record begins in, and its cells. A blank line has none.
-
-    Raises:
-        InputError: The file cannot be read, or a quotation mark is open or stands wrongly.
-    """
+    """The 1-based line each record begins in, and its cells as they were before being guarded."""
     csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader((f"{text}\n" for _, text in read_lines(path)), strict=True)
     begins = 1
@@ -64,7 +53,7 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             line, begins = begins, reader.line_num + 1
             yield line, [unguarded(cell) for cell in cells]
     except csv.Error as error:
-        raise InputError(f"this is no CSV: {error}.", path=path, line=begins) from error
+        raise InputError(f"this is not CSV: {error}.", path=path, line=begins) from error
 
 
 def guarded(text: str) -> str:

@@ -18,7 +18,11 @@ Exit codes (documented in docs/troubleshooting.md):
 ====  ====================================================================
 """
 
-from collections.abc import Sequence
+import errno
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +30,35 @@ EXIT_PROBLEMS_FOUND = 1
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# What the machine lacks or does, whatever file is concerned; where an open file fails, the system
+# names none.
+_MACHINE = {
+    errno.EIO: ("the disk reports an input/output error.", "Check the disk, or use another."),
+    errno.EFBIG: (
+        "the file would be larger than the file system or a limit (ulimit -f) allows.",
+        "Raise the limit, or write to another disk.",
+    ),
+    errno.EMFILE: ("too many files are open.", "Raise the limit (ulimit -n)."),
+    errno.ENFILE: ("too many files are open on this machine.", "Close other programs."),
+    errno.ENOMEM: (
+        "not enough memory.",
+        "Close other programs, let networks compute smaller batches, or use a machine with more.",
+    ),
+}
+_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "os error 28")
+# How libraries written in Rust (safetensors, polars, orjson) give the system's number.
+_IN_TEXT = re.compile(r"\bos error (\d{1,4})\b")
+# How torch says it.
+_NO_MEMORY = re.compile(r"out of memory|can(?:'|no)t allocate memory|_ALLOC_FAILED", re.IGNORECASE)
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
 
 class AdducirError(Exception):
-    """An error to show as one paragraph, without a traceback.
+    """An error to show as one paragraph, without a traceback: what is wrong, where, what to do.
 
-    Args:
-        what: What is wrong, as one sentence.
-        path: The file or folder it is about.
-        line: The 1-based line in ``path``.
-        hint: What the user can do about it, as one sentence.
-        absent: Whether all that is wrong is that something is not at hand: a file, a download, an
-            optional package. See :mod:`adducir.core.absent`.
+    ``line`` is 1-based; ``what`` and ``hint`` are one sentence each; ``absent``: all that is wrong
+    is that something is not available (a file, a download, an optional package).
     """
 
     exit_code = EXIT_INTERNAL
@@ -55,29 +77,28 @@ class AdducirError(Exception):
         self.line = line
         self.hint = hint
         self.absent = absent
-        self.parts: tuple[AdducirError, ...] = (self,)
+        self._parts: tuple[AdducirError, ...] = ()
         super().__init__(self.paragraph())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exceptions are rebuilt from their arguments alone, here one text, when they come from
-        # another process.
-        own = {key: value for key, value in self.__dict__.items() if key != "parts"}
-        parts = [part for part in self.parts if part is not self]
-        return _rebuilt, (type(self), self.what, own, parts)
+        # From another process exceptions come by their arguments alone, unless told otherwise.
+        return _blank, (type(self), *self.args), self.__dict__
+
+    @property
+    def parts(self) -> "tuple[AdducirError, ...]":
+        """The errors that are united in this one, or itself."""
+        return self._parts or (self,)
 
     @classmethod
     def united(cls, errors: Sequence["AdducirError"]) -> "AdducirError":
-        """One error for several things that are not at hand, each reported once.
-
-        A single one stays as it is. Of several it is the machine's error where all are.
-        """
+        """One error for several things that are absent; the machine's where all are."""
         parts = list({error.paragraph(): error for error in errors}.values())
         if len(parts) == 1:
             return parts[0]
         kind = MachineError if all(isinstance(one, MachineError) for one in parts) else InputError
         listed = "\n  ".join(error.paragraph() for error in parts)
         found = kind(f"{len(parts)} things are not at hand:\n  {listed}", absent=True)
-        found.parts = tuple(parts)
+        found._parts = tuple(parts)
         return found
 
     @property
@@ -95,17 +116,8 @@ class AdducirError(Exception):
         return " ".join(part.rstrip() for part in parts)
 
 
-def _rebuilt(
-    kind: type[AdducirError],
-    what: str,
-    attributes: dict[str, Any],
-    parts: Sequence[AdducirError],
-) -> AdducirError:
-    error = kind(what)
-    error.__dict__.update(attributes)
-    error.args = (error.paragraph(),)
-    error.parts = tuple(parts) or (error,)
-    return error
+def _blank(kind: type[AdducirError], *args: Any) -> AdducirError:
+    return kind.__new__(kind, *args)
 
 
 class UsageError(AdducirError):
@@ -136,3 +148,116 @@ class IncompleteError(AdducirError):
     """A part of the work could not be done; what could be is kept, and is not done again."""
 
     exit_code = 6
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether a disk or a quota is used up; of engines (Java, Rust, C++) only the text says so."""
+    by_number = isinstance(error, OSError) and error.errno in _FULL
+    return by_number or any(text in str(error) for text in _FULL_TEXTS)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether ``error`` says that a device's or the machine's memory did not suffice."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
+    )
+
+
+def machine_error(error: BaseException, path: Path | None = None) -> MachineError | None:
+    """The error for what the machine could not do; None where it is not the machine's."""
+    match = _IN_TEXT.search(str(error))
+    number = error.errno if isinstance(error, OSError) else match and int(match[1])
+    if is_out_of_memory(error):
+        number, path = errno.ENOMEM, None
+    if number not in _MACHINE:
+        return None
+    what, hint = _MACHINE[number]
+    return MachineError(what, path=path, hint=hint)
+
+
+def _disk_full(path: Path) -> MachineError:
+    return MachineError(
+        "no space left on the disk: nothing was written.",
+        path=path,
+        hint="Free some space there, or write to another disk.",
+    )
+
+
+def reading_error(error: OSError, path: Path) -> AdducirError:
+    """The error for a file that cannot be opened or read."""
+    if (own := machine_error(error, path)) is not None:
+        return own
+    if isinstance(error, FileNotFoundError):
+        folder = path.parent
+        if str(path) and not folder.is_dir():
+            what = f"no such file: the folder {folder} does not exist."
+            return InputError(what, path=path, absent=True)
+        return InputError("no such file.", path=path, absent=True)
+    if isinstance(error, IsADirectoryError):
+        return InputError("this is a folder, where a file is needed.", path=path)
+    if error.errno in _FORBIDDEN:
+        return InputError(
+            "permission denied: the file cannot be read.",
+            path=path,
+            hint="Change its permissions, or copy it to where you may read it.",
+        )
+    return InputError(f"the file cannot be read: {error.strerror or error}.", path=path)
+
+
+def _writing_error(error: OSError, path: Path) -> AdducirError:
+    if is_disk_full(error):
+        return _disk_full(path)
+    if (own := machine_error(error, path)) is not None:
+        return own
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return InputError("a file stands where a folder is needed.", path=path)
+    if error.errno in _FORBIDDEN:
+        return MachineError(
+            "permission denied: this place cannot be written.",
+            path=path,
+            hint="Write to another folder, or change its permissions.",
+        )
+    return MachineError(f"this cannot be written: {error.strerror or error}.", path=path)
+
+
+@contextmanager
+def explaining_writes(path: Path) -> Iterator[None]:
+    """Turn the errors of writing ``path`` inside the block into Adducir's own.
+
+    Errors that concern files elsewhere pass through as they are, except that a full disk is always
+    reported as such.
+    """
+    try:
+        yield
+    except (AdducirError, BrokenPipeError):
+        raise
+    except OSError as error:
+        nameless = error.filename is None and machine_error(error) is not None
+        if is_disk_full(error) or nameless or _concerns(error, path):
+            raise _writing_error(error, path) from error
+        raise
+    except Exception as error:
+        if is_disk_full(error):
+            raise _disk_full(path) from error
+        if (own := machine_error(error, path)) is not None:
+            raise own from error
+        raise
+
+
+def _concerns(error: OSError, path: Path) -> bool:
+    """Whether ``error`` says that ``path`` cannot be written.
+
+    It does if it names ``path``, a hidden sibling (``.NAME.…``) or something in one of the two, or
+    if a folder above cannot be made. A missing file was to be read.
+    """
+    if not isinstance(error.filename, str | bytes) or isinstance(error, FileNotFoundError):
+        return False
+    culprit = Path(os.fsdecode(error.filename))
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return culprit in path.parents
+    inside = any(
+        part.parent == path.parent
+        and (part.name == path.name or part.name.startswith(f".{path.name}."))
+        for part in (culprit, *culprit.parents)
+    )
+    return inside or culprit in path.parents

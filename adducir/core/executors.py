@@ -2,21 +2,23 @@
 
 import logging
 import os
+import pickle
 import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Self
 
-from adducir.core.cores import cores, share_cores, sharing, start_within
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.folders import cache_folder
+from adducir.core.paths import cache_folder
+from adducir.core.processes import cores, share_cores, sharing, start_within
 
 _SECONDS = 10.0
 """How long a cluster may take to answer."""
@@ -25,17 +27,11 @@ _POLL = 0.5
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker stands among those that work side by side on one machine.
+    """Where a worker stands among those that work side by side on one machine."""
 
-    Attributes:
-        number: From 0 on: which of several GPUs it takes.
-        count: How many there are; cores are divided among them.
-        is_alone: Whether it has its process to itself, and may settle how that computes.
-    """
-
-    number: int = 0
-    count: int = 1
-    is_alone: bool = False
+    number: int = 0  # which of several GPUs it takes
+    count: int = 1  # cores are divided among so many
+    is_alone: bool = False  # it has its process to itself, and may settle how that computes
 
     @classmethod
     def here(cls) -> "Place":
@@ -46,33 +42,30 @@ class Place:
 _place = Place()
 
 
-class Executor(Protocol):
-    """Makes chunks somewhere."""
+class Executor(ABC):
+    """Makes chunks somewhere; all that it started ends with its ``with`` block."""
 
-    @property
-    def capacity(self) -> int:
-        """How many calls are worth submitting before one is done."""
+    capacity = 0
+    """How many calls are worth submitting before one is done."""
 
+    @abstractmethod
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """Call a function there."""
+        """Call a function there; BrokenExecutor stands for a worker that died."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:  # noqa: B027
+        pass
 
 
 @dataclass(frozen=True)
 class Execution:
-    """Who makes chunks: nothing of it determines a byte of them.
+    """Who makes chunks: nothing of it determines a byte of them."""
 
-    Attributes:
-        workers: Processes on this machine; 1: this process itself.
-        ray: The address of a Ray cluster: ``auto``, or ``HOST:PORT``.
-        slurm: Settings of Slurm jobs, as submitit takes them: ``partition=gpu,timeout_min=60``.
-
-    Raises:
-        UsageError: There are no workers, or two kinds of executors.
-    """
-
-    workers: int = 1
-    ray: str | None = None
-    slurm: str | None = None
+    workers: int = 1  # processes on this machine; 1: this process itself
+    ray: str | None = None  # the address of a Ray cluster: "auto", or HOST:PORT
+    slurm: str | None = None  # settings of submitit: "partition=gpu,timeout_min=60"
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -92,33 +85,21 @@ class Execution:
         """Whether all of it happens on this machine."""
         return self.ray is None and self.slurm is None
 
-    @contextmanager
-    def executor(self) -> Iterator[Executor]:
-        """What makes chunks; all that it started ends with the block.
-
-        Raises:
-            MachineError: A package is not installed, or there is no such cluster.
-        """
+    def executor(self) -> Executor:
+        """What makes chunks; a MachineError where a package or the cluster is missing."""
         if self.ray is not None:
-            yield RayTasks(self.ray)
-        elif self.slurm is not None:
-            with SlurmJobs(self.slurm, self.workers) as jobs:
-                yield jobs
-        elif self.workers == 1:
-            yield Here()
-        else:
-            with Processes(self.workers) as processes:
-                yield processes
+            return RayTasks(self.ray)
+        if self.slurm is not None:
+            return SlurmJobs(self.slurm, self.workers)
+        return Here() if self.workers == 1 else Processes(self.workers)
 
 
 HERE = Execution()
 """In this process."""
 
 
-class Here:
+class Here(Executor):
     """Calls in this process, one after the other."""
-
-    capacity = 0
 
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
         future: Future[Any] = Future()
@@ -129,7 +110,7 @@ class Here:
         return future
 
 
-class Processes:
+class Processes(Executor):
     """Spawned processes of this machine: one per core, or one per GPU.
 
     They share nothing with this process (threads, a GPU's context, a JVM), and end when it does.
@@ -150,16 +131,12 @@ class Processes:
         )
 
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """See :class:`Executor`; a pool that lost a process is replaced."""
         try:
-            return self._pool.submit(function, *args)
-        except BrokenExecutor:
+            return self._pool.submit(_in_process, function, *args)
+        except BrokenExecutor:  # it lost a process, and is replaced
             self._pool.shutdown(wait=False)
             self._pool = self._started()
-            return self._pool.submit(function, *args)
-
-    def __enter__(self) -> "Processes":
-        return self
+            return self._pool.submit(_in_process, function, *args)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         running = list((self._pool._processes or {}).values()) if kind is not None else []
@@ -168,23 +145,37 @@ class Processes:
             process.terminate()
 
 
+def _in_process(function: Callable[..., Any], *args: Any) -> Any:
+    # What cannot be read back from its pickle would be taken for a process that died.
+    try:
+        found = function(*args)
+        pickle.loads(pickle.dumps(found))  # noqa: S301 (ours)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301 (ours)
+        except Exception:  # noqa: BLE001
+            raise RuntimeError(f"{type(error).__name__}: {error}") from None
+        raise
+    return found
+
+
 def _start_process(started: Any, count: int, others: int, folder: str) -> None:
     """In a new process: take a number, and end with the parent."""
     with started.get_lock():
         number = started.value
         started.value += 1
     start_within(others)
-    _settle(Place(number % count, count, is_alone=True))
-    with suppress(OSError):
-        os.chdir(folder)
+    _settle(Place(number % count, count, is_alone=True), folder)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _settle(place: Place) -> None:
+def _settle(place: Place, folder: str) -> None:
     global _place
     if _place != place:
         _place = place
         share_cores(place.count)
+    with suppress(OSError):  # another machine may not have it: paths may be absolute
+        os.chdir(folder)
 
 
 def _end_with_parent() -> None:
@@ -195,12 +186,14 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-class RayTasks:
-    """Tasks of a Ray cluster whose nodes share this machine's file system.
+def _on_node(is_ray: bool, folder: str, function: Callable[..., Any], *args: Any) -> Any:
+    # Ray gives a task one core of its node; Slurm limits the cores that a job sees.
+    _settle(Place(count=cores() if is_ray else 1, is_alone=True), folder)
+    return function(*args)
 
-    Args:
-        address: Of the cluster: ``auto``, ``HOST:PORT`` or ``ray://HOST:PORT``.
-    """
+
+class RayTasks(Executor):
+    """Tasks of a Ray cluster (``auto``, ``HOST:PORT``) whose nodes share this file system."""
 
     def __init__(self, address: str) -> None:
         self._ray = _connected(address)
@@ -228,14 +221,6 @@ class RayTasks:
             done.set_exception(error)
 
 
-def _on_node(is_ray: bool, folder: str, function: Callable[..., Any], *args: Any) -> Any:
-    # Ray gives a task one core of its node; Slurm limits the cores that a job sees.
-    _settle(Place(count=cores() if is_ray else 1, is_alone=True))
-    with suppress(OSError):  # another machine may not have it: paths may be absolute
-        os.chdir(folder)
-    return function(*args)
-
-
 def _connected(address: str) -> Any:
     try:
         import ray
@@ -258,16 +243,13 @@ def _connected(address: str) -> Any:
     return ray
 
 
-class SlurmJobs:
-    """Slurm jobs, submitted by submitit; each makes one chunk.
+class SlurmJobs(Executor):
+    """Slurm jobs, submitted by submitit; each makes one chunk, so many are queued at a time.
 
-    submitit hands calls and results over in pickles, which can run code. They lie in a folder that
-    only this user can write to: by default in the user's cache, which the nodes must see.
-
-    Args:
-        settings: ``KEY=VALUE,…`` as submitit's ``update_parameters`` takes them;
-            ``cluster=local`` runs jobs on this machine, ``folder=PATH`` says where pickles lie.
-        at_once: Jobs that are queued at a time; 1 means 64.
+    ``settings`` are ``KEY=VALUE,…`` as submitit's ``update_parameters`` takes them;
+    ``cluster=local`` runs jobs on this machine, ``folder=PATH`` says where calls and results lie:
+    they are pickles, which can run code, and so the folder is one that only this user can write
+    to, by default in the user's cache, which the nodes must see.
     """
 
     def __init__(self, settings: str, at_once: int) -> None:
@@ -293,16 +275,14 @@ class SlurmJobs:
                 f"Slurm jobs cannot be submitted: {error}.",
                 hint="Run this where sbatch is, or give settings that submitit knows.",
             ) from error
-        self.capacity = at_once if at_once > 1 else 64
+        self.capacity = at_once if at_once > 1 else 64  # 1 is the default of --workers
         self._jobs: dict[Any, Future[Any]] = {}
         self._ended = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        future: Future[Any] = Future()
-        self._jobs[self._executor.submit(_on_node, False, str(Path.cwd()), function, *args)] = (
-            future
-        )
+        job = self._executor.submit(_on_node, False, str(Path.cwd()), function, *args)
+        future = self._jobs[job] = Future()
         return future
 
     def _watch(self) -> None:
@@ -315,10 +295,6 @@ class SlurmJobs:
                     future.set_exception(error)
                 except Exception as error:  # noqa: BLE001  (a lost job, or its own error as text)
                     future.set_exception(BrokenExecutor(str(error)))
-
-    def __enter__(self) -> "SlurmJobs":
-        self._watcher.start()
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()

@@ -19,14 +19,17 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, explaining_writes, reading_error
+from adducir.core.paths import (
+    is_standard_output,
+    keep_rights,
+    refuse_unwritable,
+    sync,
+    to_standard_output,
+)
 from adducir.core.processes import here, is_alive
-from adducir.core.standard_output import is_standard_output, to_standard_output
 from adducir.core.streams import BrokenStream, blocks, inputs, open_input
-from adducir.core.syncing import sync
-from adducir.core.system_errors import explaining_writes, reading_error
 from adducir.core.together import wait
-from adducir.core.writable import keep_rights, refuse_unwritable
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
@@ -37,14 +40,12 @@ MOST_SETTINGS = 16 << 20
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Read a text file, plain or compressed, line by line, in constant memory.
 
-    The lines before an error are yielded before it is raised.
-
     Yields:
         The 1-based line number, and the line without its line break.
 
     Raises:
-        InputError: The file is missing, a folder, forbidden, compressed in
-            another way, truncated, corrupt, or not UTF-8; with the line.
+        InputError: The file is missing, a folder, forbidden, compressed in another way, truncated,
+            corrupt, or not UTF-8; with the line. The lines before it were yielded.
     """
     done = 0
     rest: list[str] = []
@@ -66,13 +67,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_pieces(path: Path) -> Iterator[str]:
-    """Read a text file piece by piece, in constant memory however long its lines are.
+    """Read a text file in pieces, in constant memory however long its lines are.
 
-    The pieces before an error are yielded before it is raised; line breaks are kept as they are.
-
-    Raises:
-        BrokenStream: The file breaks off, or is not UTF-8; the reader knows the line.
-        InputError: As :func:`read_lines`.
+    Line breaks are kept. Raises BrokenStream where the caller has to find the line.
     """
     decode = codecs.getincrementaldecoder("utf-8-sig")().decode
     for block in chain(blocks(path), [b""]):
@@ -97,16 +94,9 @@ def _not_utf8(path: Path, error: UnicodeDecodeError) -> BrokenStream:
 
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:
-    """Read a whole UTF-8 text file, plain or compressed, as bytes, for bulk parsers.
+    """Read a whole UTF-8 text file, of at most so many bytes, as bytes, for bulk parsers.
 
     Line breaks are kept as they are; a byte-order mark is taken off.
-
-    Args:
-        path: The file.
-        most: The bytes it may have, decompressed; by default any number.
-
-    Raises:
-        InputError: As :func:`read_lines`, or the file is longer than ``most``.
     """
     parts: list[bytes] = []
     size = 0
@@ -134,11 +124,7 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
 
 
 def read_text(path: Path, most: int | None = None) -> str:
-    r"""Read a whole UTF-8 text file, plain or compressed, with ``\n`` as its line breaks.
-
-    Raises:
-        InputError: As :func:`read_bytes`.
-    """
+    r"""Read a whole UTF-8 text file, plain or compressed, with ``\n`` as its line breaks."""
     return read_bytes(path, most).decode().replace("\r\n", "\n")
 
 
@@ -146,16 +132,10 @@ def read_text(path: Path, most: int | None = None) -> str:
 def publishing(path: Path) -> Iterator[Path]:
     """Give a file its content at once, and only when that is whole.
 
-    The block writes the hidden sibling path it is given. When it ends, the
-    sibling is forced to the disk and renamed to ``path``; when it fails, the
-    sibling is removed and ``path`` stays what it was. Missing folders above
-    ``path`` are made. A link is followed, what is no ordinary file (a pipe) is
-    written in place, and ``-`` is standard output. A file that is replaced
-    leaves its mode and, where that is permitted, its owner to the new one.
-
-    Raises:
-        InputError: ``path`` is a folder, or a file of several names.
-        MachineError: The disk is full, or the place cannot be written.
+    The block writes the hidden sibling that it is given, which then takes the place of ``path``, or
+    is removed where the block fails. Missing folders above ``path`` are made. A link is followed,
+    what is not an ordinary file (a pipe) is written in place, and ``-`` is standard output. A file
+    that is replaced leaves its mode and, where that is permitted, its owner to the new one.
     """
     if is_standard_output(path):
         with to_standard_output() as hidden:
@@ -196,10 +176,7 @@ def publishing(path: Path) -> Iterator[Path]:
 
 
 def _remove_left_behind(target: Path) -> None:
-    """Remove the hidden siblings of processes that were killed while writing, whatever they wrote.
-
-    Files whose names are never written again, such as those of kept scores, would stay.
-    """
+    """Remove the hidden siblings of processes that were killed while writing."""
     for sibling in target.parent.iterdir():
         _, mark, rest = sibling.name.rpartition(f".{here()}-")
         if mark and sibling.name.startswith(".") and rest.endswith(".tmp"):
@@ -212,11 +189,7 @@ def _remove_left_behind(target: Path) -> None:
 def writing_bytes(path: Path) -> Iterator[BinaryIO]:
     """Open a file for bytes, gzip where its name ends in ``.gz``; see :func:`publishing`.
 
-    The gzip header holds neither time nor name, so equal content gives equal
-    bytes with the same zlib.
-
-    Raises:
-        InputError, MachineError: As :func:`publishing`.
+    The gzip header holds neither time nor name, so equal content gives equal bytes.
     """
     with publishing(path) as hidden, hidden.open("wb") as raw:
         if path.suffix != ".gz":
@@ -229,13 +202,7 @@ def writing_bytes(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing_text(path: Path) -> Iterator[TextIO]:
-    r"""Open a file for UTF-8 text with ``\n`` as line break, gzip where its name ends in ``.gz``.
-
-    Raises:
-        InputError: As :func:`publishing`, or a text cannot be UTF-8 (half of a
-            surrogate pair, as broken JSON escapes make).
-        MachineError: As :func:`publishing`.
-    """
+    r"""Open a file for UTF-8 text with ``\n`` as line break; as :func:`writing_bytes`."""
     try:
         with (
             writing_bytes(path) as handle,
@@ -251,11 +218,7 @@ def writing_text(path: Path) -> Iterator[TextIO]:
 
 
 def require(path: Path) -> None:
-    """Raise what reading a file would, where the file is not there.
-
-    Raises:
-        InputError: It is not there, or cannot be looked up.
-    """
+    """Raise what reading a file would, where the file is not there."""
     try:
         path.stat()
     except OSError as error:
@@ -263,11 +226,7 @@ def require(path: Path) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes as they are now, in hexadecimal.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """The SHA-256 of a file's bytes as they are now, in hexadecimal."""
     try:
         with open_input(path) as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()
@@ -276,11 +235,7 @@ def file_digest(path: Path) -> str:
 
 
 def digest_as_read(path: Path) -> str:
-    """The SHA-256 of the bytes that this command read; where it read none, as they are now.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """The SHA-256 of the bytes that this command read; where it read none, as they are now."""
     taken = inputs.get()
     return (taken.digests.get(path) if taken else None) or file_digest(path)
 

@@ -8,12 +8,7 @@ from typing import Any
 def offering(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a package.
-
-    Args:
-        package: Its ``__name__``.
-        modules: The modules that it offers names of, and for each the names, between blanks.
-    """
+    """``__getattr__`` and ``__dir__`` of a package; each module's names stand between blanks."""
     homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def find(name: str) -> Any:

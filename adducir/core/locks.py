@@ -8,9 +8,9 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from adducir.core.errors import explaining_writes
 from adducir.core.processes import describe_self
 from adducir.core.progress import SILENT, Progress
-from adducir.core.system_errors import explaining_writes
 
 _POLL_SECONDS = 0.1
 _held_here: ContextVar[frozenset[str]] = ContextVar("locks held here", default=frozenset())
@@ -24,14 +24,8 @@ def locked(path: Path, progress: Progress = SILENT) -> Iterator[None]:
     The lock is the hidden sibling ``.NAME.lock``, which stays: removing it
     would let two processes hold locks on two files of one name. The operating
     system frees it when its holder ends, however that ends. Who holds it
-    stands in ``.NAME.lock.holder``. Blocks of one path can stand inside one another.
-
-    Args:
-        path: The file or folder that is locked; its folder is made if missing.
-        progress: Notified, once, whom this process waits for.
-
-    Raises:
-        MachineError: The lock cannot be made: no space, no permission.
+    stands in ``.NAME.lock.holder``; ``progress`` is told, once, whom this process waits for.
+    Blocks of one path can stand inside one another.
     """
     lock = _lock(path)
     if lock.lock_file in _held_here.get():
@@ -42,7 +36,10 @@ def locked(path: Path, progress: Progress = SILENT) -> Iterator[None]:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            holder = _read(holder_of(path))
+            try:
+                holder = holder_of(path).read_text(encoding="utf-8") or "another process"
+            except (OSError, UnicodeDecodeError):
+                holder = "another process"
             progress.note(f"{path}: waiting for {holder}, which is at work on it.")
             lock.acquire(poll_interval=_POLL_SECONDS)
         with _held(lock, path):
@@ -51,11 +48,7 @@ def locked(path: Path, progress: Progress = SILENT) -> Iterator[None]:
 
 @contextmanager
 def locked_if_free(path: Path) -> Iterator[bool]:
-    """Hold the lock of ``path`` inside the block if nobody does and it can be had.
-
-    Yields:
-        Whether it is held.
-    """
+    """Hold the lock of ``path`` inside the block if nobody does; yields whether it is held."""
     lock = _lock(path)
     try:
         lock.acquire(timeout=0)
@@ -90,11 +83,3 @@ def _held(lock: BaseFileLock, path: Path) -> Iterator[None]:
 def holder_of(path: Path) -> Path:
     """The file that names who holds the lock of ``path``; a killed holder leaves it."""
     return path.with_name(f".{path.name}.lock.holder")
-
-
-def _read(holder: Path) -> str:
-    """Who holds a lock, as far as is known."""
-    try:
-        return holder.read_text(encoding="utf-8") or "another process"
-    except (OSError, UnicodeDecodeError):
-        return "another process"

@@ -1,13 +1,20 @@
-"""Names by the million: which came before, which number each has, at some bytes a name."""
+"""Names and texts by the million: some bytes of memory each."""
 
+import os
+import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from adducir.core.errors import explaining_writes
+
+T = TypeVar("T")
 
 _FEW = 1 << 15
 
@@ -84,10 +91,7 @@ class NameTable:
     """Finds the numbers of names by binary search, at sixteen bytes a name.
 
     The names themselves are not kept: whoever asks compares with the name at a number, since two
-    may have one digest.
-
-    Args:
-        table: (2, n) uint64: digests, ascending, and the number of each; in memory or a file.
+    may have one digest. ``table`` is (2, n) uint64: digests, ascending, and the number of each.
     """
 
     def __init__(self, table: NDArray[Any]) -> None:
@@ -114,3 +118,75 @@ class NameTable:
             end += 1
         found: list[int] = self._numbers[first:end].tolist()
         return found
+
+
+def nameless_file(folder: Path) -> BinaryIO:
+    """An open file that no name leads to: it is gone when it is closed, or nothing refers to it."""
+    with explaining_writes(folder):
+        return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
+
+
+class Made(Sequence[T]):
+    """What is made anew whenever it is asked for, such as passages of a text."""
+
+    def __init__(self, count: int, make: Callable[[range], Sequence[T]]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        if isinstance(place, slice):
+            return self._some(range(*place.indices(len(self))))
+        number = range(len(self))[place]  # an IndexError where there is none
+        return self._some(range(number, number + 1))[0]
+
+    def _some(self, numbers: range) -> Sequence[T]:
+        return self._make(numbers)
+
+
+class TextFile(Made[str]):
+    """Texts that are added one by one; eight bytes of memory each.
+
+    The file has no name, so that nothing is left of it, whatever happens; by default it is where
+    the system has temporary files.
+    """
+
+    def __init__(self, folder: Path | None = None, texts: Iterable[str] = ()) -> None:
+        self._folder = folder or Path(tempfile.gettempdir())
+        self._file = nameless_file(self._folder)
+        self._starts, self._readable = array("q", [0]), 0
+        for text in texts:
+            self.append(text)
+
+    def append(self, text: str) -> None:
+        """Add a text."""
+        data = text.encode("utf-8", "surrogatepass")
+        with explaining_writes(self._folder):
+            self._file.write(data)
+        self._starts.append(self._starts[-1] + len(data))
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def _some(self, numbers: range) -> list[str]:
+        if self._readable < len(self):
+            with explaining_writes(self._folder):
+                self._file.flush()
+            self._readable = len(self)
+        file, starts = self._file.fileno(), self._starts
+        found = (os.pread(file, starts[n + 1] - starts[n], starts[n]) for n in numbers)
+        return [data.decode("utf-8", "surrogatepass") for data in found]
+
+
+def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:
+    """What is made of each text: at once, or of texts in a file whenever it is asked for."""
+    if not isinstance(texts, TextFile):
+        return read(list(texts))
+    return Made(len(texts), lambda numbers: read([texts[n] for n in numbers]))

@@ -1,9 +1,7 @@
 """How long work reports its progress to the command line, without printing."""
 
-from typing import Protocol
 
-
-class Progress(Protocol):
+class Progress:
     """Receives the advance of one piece of work after another."""
 
     def start(self, what: str, total: int | None, unit: str) -> None:
@@ -25,26 +23,8 @@ class Progress(Protocol):
         """Show the user one line."""
 
 
-class Silent:
-    """A :class:`Progress` that reports to nobody."""
-
-    def start(self, what: str, total: int | None, unit: str) -> None:
-        """Ignore."""
-
-    def advance(self, count: int) -> None:
-        """Ignore."""
-
-    def resume(self, count: int) -> None:
-        """Ignore."""
-
-    def detail(self, text: str) -> None:
-        """Ignore."""
-
-    def finish(self) -> None:
-        """Ignore."""
-
-    def note(self, message: str) -> None:
-        """Ignore."""
+class Silent(Progress):
+    """Reports to nobody."""
 
 
 SILENT = Silent()

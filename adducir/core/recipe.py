@@ -36,12 +36,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ErrorDetail:
-    """One error of a recipe.
-
-    Attributes:
-        path: Where it is in the data; empty for the whole.
-        what: What is wrong there, without the place.
-    """
+    """What is wrong at a place of a recipe; an empty path is the whole."""
 
     path: KeyPath
     what: str
@@ -134,8 +129,8 @@ def errors_of(
 ) -> list[ErrorDetail]:
     """One error for each place where something is wrong.
 
-    Pydantic's own places hold, beside keys and indexes, names of a union's branches: what the data
-    do not hold is taken for one. Of a union's errors those of the branch count that led deepest.
+    Pydantic's own places hold names of a union's branches as well: what the data do not hold is
+    taken for one. Of a union's errors those of the branch count that led deepest.
     """
     found = [
         (_path(detail, data), _described(detail, model), detail)
@@ -144,7 +139,7 @@ def errors_of(
     merged: dict[KeyPath, list[str]] = {}
     for path, what, detail in found:
         is_branch = len(path) < len(detail["loc"])
-        led_on = any(len(p) > len(path) == len(_shared(p, path)) for p, *_ in found)
+        led_on = any(len(p) > len(path) and p[: len(path)] == path for p, *_ in found)
         if not (is_branch and led_on) and what not in merged.setdefault(path, []):
             merged[path].append(what)
     return [ErrorDetail(path, _either(whats)) for path, whats in merged.items() if whats]
@@ -164,11 +159,6 @@ def _path(detail: Mapping[str, Any], data: Any) -> KeyPath:
                 continue
         path.append(part)
     return tuple(path)
-
-
-def _shared(one: KeyPath, other: KeyPath) -> KeyPath:
-    length = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
-    return one[:length] if length is not None else min(one, other, key=len)
 
 
 def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
@@ -256,10 +246,7 @@ def _leaves(hint: Any) -> Iterator[Any]:
 def _slips(
     value: Any, types: Collection[Any], path: KeyPath = ()
 ) -> Iterator[tuple[KeyPath, bool]]:
-    """Each ``true`` or ``false`` where a number is needed, with its path.
-
-    Pydantic takes them for 1 and 0, which in a recipe is a slip of the pen.
-    """
+    """Each ``true`` or ``false``, with its path, that pydantic would take for the number 1 or 0."""
     if not {int, float} & set(types) or {bool, Any, object} & set(types):
         return
     if isinstance(value, bool):
@@ -274,8 +261,5 @@ def _slips(
 
 def dotted(path: KeyPath) -> str:
     """A key path as a user writes it."""
-    return ".".join(_quoted(str(part)) for part in path)
-
-
-def _quoted(part: str) -> str:
-    return f'"{part}"' if "." in part or "=" in part or not part else part
+    parts = map(str, path)
+    return ".".join(f'"{one}"' if "." in one or "=" in one or not one else one for one in parts)

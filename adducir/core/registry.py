@@ -12,7 +12,7 @@ Names are known without importing any kind; a kind is imported when it is first 
 """
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property
 from importlib import import_module
@@ -30,14 +30,10 @@ R = TypeVar("R", bound=Recipe)
 
 
 class Family(Generic[K]):
-    """The kinds of one family.
+    """The kinds of one family, each of which extends ``base``.
 
-    Args:
-        name: What the group of entry points is called, behind ``adducir.``.
-        base: The class that every kind of it extends.
-        own: The home of each kind that comes with Adducir, as ``module:class``, in the order in
-            which they are listed.
-        what: What a kind is, for messages: "fusion method".
+    ``name`` is that of the group of entry points behind ``adducir.``; ``own`` has the homes of
+    those that come with Adducir, as ``module:class``; ``what`` calls a kind in messages.
     """
 
     def __init__(self, name: str, base: type[K], own: Mapping[str, str], *, what: str) -> None:
@@ -54,11 +50,7 @@ class Family(Generic[K]):
 
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
-        """The kinds of other packages, by name.
-
-        Raises:
-            MachineError: Two packages, or a package and Adducir, have kinds of one name.
-        """
+        """The kinds of other packages, by name."""
         found: dict[str, EntryPoint] = {}
         points = _points(tuple(sys.path)).select(group=f"adducir.{self.name}")
         for point in sorted(points, key=lambda one: one.name):
@@ -74,7 +66,7 @@ class Family(Generic[K]):
 
     @property
     def named(self) -> AfterValidator:
-        """What makes ``Annotated[str, FAMILY.named]`` in a recipe the name of one of the kinds."""
+        """Makes ``Annotated[str, FAMILY.named]`` in a recipe the name of one of the kinds."""
 
         def check(name: str) -> str:
             if name not in self:
@@ -84,7 +76,7 @@ class Family(Generic[K]):
         return AfterValidator(check)
 
     def kind(self, name: str) -> type[K]:
-        """The class of a name.
+        """The class of a name, imported now.
 
         Raises:
             UsageError: There is no such kind.
@@ -92,8 +84,7 @@ class Family(Generic[K]):
         """
         if name in self._own:
             module, _, attribute = self._own[name].partition(":")
-            own: type[K] = getattr(import_module(module), attribute)
-            return own
+            return cast("type[K]", getattr(import_module(module), attribute))
         if name not in self._installed:
             raise UsageError(
                 f"there is no {self.what} {name!r}{nearest(name, self) or '.'}",
@@ -109,16 +100,13 @@ class Family(Generic[K]):
             ) from error
         if not (isinstance(found, type) and issubclass(found, self.base)):
             raise MachineError(
-                f"{point.value} of {_package(point)} is no {self.what}.",
+                f"{point.value} of {_package(point)} is not a kind of {self.what}.",
                 hint=f"It must extend {self.base.__module__}.{self.base.__qualname__}.",
             )
         return found
 
     def kinds(self) -> dict[str, type[K]]:
-        """Every kind by its name, without those of packages that cannot be imported.
-
-        A broken package is an error of the user who names its kind, and of no other.
-        """
+        """Every kind by its name, without those of broken packages, whose users get the error."""
         found: dict[str, type[K]] = {}
         for name in self:
             with suppress(MachineError):
@@ -129,29 +117,19 @@ class Family(Generic[K]):
         """A kind with hyperparameters; those not given have their defaults.
 
         Raises:
-            UsageError: There is no such kind, it has no such hyperparameter, or a value is not
-                allowed.
+            UsageError: There is no such kind or hyperparameter, or a value is not allowed.
             MachineError: As :meth:`kind`.
         """
         kind, given = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
-        unknown = [key for key in given if key not in kind.model_fields]
-        if unknown:
-            known = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
-            near = nearest(unknown[0], kind.model_fields).removeprefix("; ")
-            raise UsageError(
-                f"`{unknown[0]}` is no hyperparameter of {name}, which has {known}.",
-                hint=near.capitalize() or None,
-            )
+        for key, what in _unknown(kind, name, given):
+            raise UsageError(f"`{key}` {what}." if what[-1] != "?" else f"`{key}` {what}")
         try:
             return cast("K", kind.model_validate(given))
         except ValidationError as error:
             raise UsageError(f"{name}: {told(error)}.") from error
 
     def origin(self, name: str) -> dict[str, str]:
-        """Which package and version a kind of another package comes from; empty for our own.
-
-        It belongs to the fingerprint of all that the kind makes.
-        """
+        """Which package and version a kind comes from, for fingerprints; empty for our own."""
         point = self._installed.get(name)
         if point is None or point.dist is None:
             return {}
@@ -169,23 +147,15 @@ class Family(Generic[K]):
         return next((name for name, one in homes.items() if one == home), home)
 
     def settings(self, made: K, key: str) -> dict[str, Any]:
-        """A kind's name under ``key``, its origin and hyperparameters, as plain values.
-
-        They decide what it makes: for fingerprints and metadata.
-        """
+        """A kind's name under ``key``, its origin and hyperparameters, for fingerprints."""
         name = self.name_of(type(made))
-        values = cast("Recipe", made).model_dump(mode="json")
-        return {key: name, **self.origin(name), **values}
+        return {key: name, **self.origin(name), **cast("Recipe", made).model_dump(mode="json")}
 
 
 def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
-    """A validator that takes an entry for the kind whose name is one of its keys.
+    """A validator: an entry is of the kind whose name is one of its keys, as ``{fuse: [A, B]}``.
 
-    ``{fuse: [A, B]}`` is a fusion.
-
-    Args:
-        family: The kinds.
-        refusal: What is wrong where none of their names, or more than one, is a key.
+    ``refusal`` says what is wrong where none of their names, or more than one, is a key.
     """
 
     def choose(value: Any) -> Any:
@@ -217,11 +187,7 @@ def keys_of(family: Family[Any], name: str) -> Collection[str]:
 
 
 def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
-    """An entry as a recipe of its kind.
-
-    Raises:
-        ValueError: The kind is not available, or something is wrong with the entry, at its places.
-    """
+    """An entry as a recipe of its kind; a ValueError where it is not one, or has no such kind."""
     try:
         kind = family.kind(name)
     except AdducirError as error:
@@ -232,32 +198,28 @@ def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
 def hyperparameters(
     kind: type[R], name: str, given: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
-    """A kind whose hyperparameters stand among the other keys of an entry.
-
-    Args:
-        kind: The kind.
-        name: Its name.
-        given: The keys of the entry that are not the entry's own.
-        others: The entry's own keys, for guesses at what was meant.
+    """A kind from those keys of an entry that are not the entry's own, ``others``.
 
     Raises:
         ValueError: A key is not a hyperparameter of the kind, or a value is not allowed.
     """
+    if unknown := _unknown(kind, name, given, others):
+        raise errors_at(*(((key,), what) for key, what in unknown))
+    return kind.model_validate(dict(given))
+
+
+def _unknown(
+    kind: type[Recipe], name: str, given: Iterable[str], others: Collection[str] = ()
+) -> list[tuple[str, str]]:
     known = kind.model_fields
     listed = ", ".join(f"`{key}`" for key in known) or "none"
     what = f"is no hyperparameter of {name}, which has {listed}"
-    unknown = [
-        ((key,), what + nearest(key, [*known, *others])) for key in given if key not in known
-    ]
-    if unknown:
-        raise errors_at(*unknown)
-    return kind.model_validate(dict(given))
+    return [(key, what + nearest(key, [*known, *others])) for key in given if key not in known]
 
 
 @cache
 def _points(path: tuple[str, ...]) -> EntryPoints:
-    """All entry points of the packages below ``path``, which is Python's: reading them costs."""
-    del path
+    del path  # Python's: reading them takes long
     return cast("EntryPoints", entry_points())  # before Python 3.12 a class of its own
 
 

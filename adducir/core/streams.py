@@ -18,18 +18,15 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.core.errors import InputError
-from adducir.core.system_errors import reading_error
+from adducir.core.errors import InputError, reading_error
 from adducir.core.unread import refuse_large
 
 # Larger blocks fall out of the processor's cache: 1 MiB makes reading lines a fifth slower.
 BLOCK = 1 << 17
 # The bound keeps memory small where a block inflates a thousandfold.
 _MOST = 4 * BLOCK
-MOST_TIMES = 100
-"""A compressed file may unpack to so many times its size."""
-ALWAYS_READ = 1 << 26
-"""A compressed file may unpack to so many bytes, however small it is."""
+# A compressed file may unpack to so many times its size, and to so many bytes in any case.
+MOST_TIMES, ALWAYS_READ = 100, 1 << 26
 _AGAIN = "Copy or download it again."
 
 
@@ -50,14 +47,9 @@ COMPRESSED = tuple(_CODECS)
 
 
 class BrokenStream(InputError):  # noqa: N818
-    """The bytes are not available from here on: truncated, corrupt, of another form.
+    """The bytes are not available from here on: truncated, corrupt, of another form."""
 
-    Attributes:
-        open_line: Whether the fault is in the line that follows the whole ones read, and not
-            behind them.
-    """
-
-    open_line = False
+    open_line = False  # the fault is in the line that follows the whole ones read, not behind them
 
     def after(self, lines: int) -> InputError:
         """The error with the line, where so many whole ones were read."""
@@ -81,11 +73,7 @@ def _codec_of(head: bytes) -> _Codec | None:
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether a file is gzip or bzip2.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """Whether a file is gzip or bzip2."""
     try:
         with path.open("rb") as file:
             return _codec_of(file.read(8)) is not None
@@ -95,17 +83,11 @@ def is_compressed(path: Path) -> bool:
 
 @dataclass
 class Inputs:
-    """What a command has read.
+    """What a command has read."""
 
-    Attributes:
-        hashing: Whether the digests of files are taken while they are read.
-        digests: The SHA-256 of each file that was read to its end.
-        pipes: The bytes of what can be read only once: pipes and FIFOs.
-    """
-
-    hashing: bool
-    digests: dict[Path, str] = field(default_factory=dict)
-    pipes: dict[Path, bytes] = field(default_factory=dict)
+    hashing: bool  # whether the digests of files are taken while they are read
+    digests: dict[Path, str] = field(default_factory=dict)  # of each that was read to its end
+    pipes: dict[Path, bytes] = field(default_factory=dict)  # what can be read only once
 
 
 inputs: ContextVar[Inputs | None] = ContextVar("what this command has read", default=None)
@@ -142,15 +124,8 @@ def open_input(path: Path) -> BufferedReader | BytesIO:
 def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
     """Yield a file's bytes, decompressed where it is gzip or bzip2, block by block.
 
-    Args:
-        path: The file, or a pipe.
-        whole: Yield a file that is not compressed as one block, which need not be joined.
-
-    Raises:
-        InputError: The file cannot be opened or read.
-        NotRead: It is large, and this is a dry run.
-        BrokenStream: It is truncated, corrupt, or compressed in a way that is
-            not read here. Every byte before the error was yielded.
+    Of a BrokenStream (truncated, corrupt) every byte before the error was yielded. ``whole``: a
+    file that is not compressed is one block, which need not be joined.
     """
     refuse_large(path)
     taken = inputs.get()

@@ -1,14 +1,21 @@
-"""Texts from users' files: cut for a message, harmless for a terminal, found repeated or alike."""
+"""Texts and numbers from users' files, and as users read them: harmless, shortened, alike."""
 
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TypeVar
 
 Item = TypeVar("Item", str, int)
 
 _LONGEST = 60
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+LARGEST = 2**63 - 1
+"""The greatest whole number that arrays, and most programs, can hold."""
+_DIGITS = 19
+MOST_ROWS = 10
+"""Rows that a notebook is shown of what has more."""
 # C0 but tab and line feed, DEL, C1, Unicode's line separators, and what turns the direction of the
 # text that follows (UAX #9).
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -46,3 +53,40 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 def _folded(word: str) -> str:
     return word.casefold().replace("-", "_").replace(" ", "_")
+
+
+def whole_number(text: str, most: int = LARGEST) -> int | None:
+    """The whole number, from 0 to ``most``, that a text is; None where it is none.
+
+    Read are ASCII digits alone: other digits (``²``, ``٣``) pass ``str.isdigit`` and not ``int``,
+    and ``int`` takes no text of more than 4,300.
+    """
+    if not text.isascii() or not text.isdigit() or len(text.lstrip("0")) > _DIGITS:
+        return None
+    value = int(text.lstrip("0") or "0")
+    return value if value <= most else None
+
+
+def of_bytes(count: float) -> str:
+    """A number of bytes with two figures or three, in powers of 1,000: ``3.1 GB``."""
+    unit = 0
+    while count >= 999.5 and unit < len(_UNITS) - 1:
+        count, unit = count / 1000, unit + 1
+    digits = 1 if count < 9.95 and unit else 0
+    return f"{count:.{digits}f} {_UNITS[unit]}"
+
+
+def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table for a notebook; numbers with four digits after the point, None as nothing."""
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return (
+        f"<table><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"<td>{value:.4f}</td>"
+    return f"<td>{'' if value is None else escape(str(value))}</td>"

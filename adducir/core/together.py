@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from adducir.core.syncing import sync
-from adducir.core.system_errors import explaining_writes
+from adducir.core.errors import explaining_writes
+from adducir.core.paths import sync
 
 _waiting: ContextVar[dict[Path, Path | None]] = ContextVar("files to publish together")
 

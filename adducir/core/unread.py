@@ -12,8 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adducir.core.amounts import of_bytes
 from adducir.core.errors import InputError
+from adducir.core.texts import of_bytes
 
 LARGEST = 16 << 20
 """Bytes of a file, or of the files of one source together, that a dry run reads."""

@@ -24,12 +24,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import AdducirError, ArtifactError, InputError
+from adducir.core.errors import AdducirError, ArtifactError, InputError, reading_error
 from adducir.core.files import file_digest, writing_text
 from adducir.core.fingerprint import fingerprint, unread_digest
-from adducir.core.folders import cache_folder
 from adducir.core.json_lines import json_document
-from adducir.core.system_errors import reading_error
+from adducir.core.paths import cache_folder
 from adducir.core.unread import reads
 
 MANIFEST = "manifest.json"

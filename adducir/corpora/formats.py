@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from adducir.core.errors import InputError
-from adducir.core.json_objects import is_json
+from adducir.core.errors import InputError, reading_error
+from adducir.core.json_lines import is_json
 from adducir.core.streams import BrokenStream, blocks, suffix_of
-from adducir.core.system_errors import reading_error
 from adducir.corpora.readers import FORMATS, CorpusFormat
 
 _HEAD = 1 << 16

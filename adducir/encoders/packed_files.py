@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.system_errors import explaining_writes
+from adducir.core.errors import explaining_writes
 from adducir.encoders.maxsim import Floats, MultiVectors
 
 Integers = NDArray[np.int64]

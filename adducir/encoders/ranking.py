@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
+from adducir.core.names import Made, TextFile
 from adducir.core.progress import SILENT, Progress
-from adducir.core.text_file import Made, TextFile
 from adducir.datasets.quotations.pools import Pools
 from adducir.datasets.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.datasets.spans.record import MaskedSpan, two_texts

@@ -12,10 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from adducir.core.chunks import TEMPORARY, Chunking, Made
+from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
 from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import NOT_LOADED, Local
 from adducir.encoders.encoding import SHARD
 from adducir.encoders.items import Item, described
 from adducir.encoders.model import DualEncoder
@@ -57,7 +56,6 @@ class SpanWork:
     total: int | None = None
     doing: str = "encoding"
     unit: str = "texts"
-    name: str = "vectors-{:06d}.f32"
 
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: all that determines the vectors."""
@@ -69,7 +67,7 @@ class SpanWork:
             "model": self.source.identity(),
             "options": given,
             "precision": self.precision,
-            "file": self.name,
+            "file": "f32",
             "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }

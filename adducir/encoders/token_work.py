@@ -1,4 +1,4 @@
-"""Vectors of texts, one or one of each token, in shards made anywhere; see :mod:`.core.sharding`.
+"""Vectors of texts, one or one of each token, in shards made anywhere (:mod:`.core.chunks`).
 
 Texts come in blocks, and batches are cut inside a block. A shard is a block or, where there are few
 of them, some batches of one: no vector depends on that. Its file is one of :mod:`.packed_files`.
@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.chunks import TEMPORARY, Chunking, Made
+from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
 from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import NOT_LOADED, Local
 from adducir.encoders.maxsim import Floats, MultiVectors
 from adducir.encoders.packed_files import PackedFiles, PackedPart, write_packed
 from adducir.models.artifacts import model_versions
@@ -166,7 +165,6 @@ class VectorsWork:
     size: int = 1
     doing: str = "encoding"
     unit: str = "blocks"
-    name: str = "vectors-{:06d}.f32"
 
     @property
     def total(self) -> int:
@@ -179,7 +177,7 @@ class VectorsWork:
             "counts": self.counts,
             "block": self.block,
             "shards": self.shards,
-            "file": self.name,
+            "file": "f32",
             "batches": batch_rule(self.tokens),
             "versions": model_versions(),
         }

@@ -19,8 +19,7 @@ from ir_measures import Measure
 
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
-from adducir.core.numbers import LARGEST
-from adducir.core.texts import shortened
+from adducir.core.texts import LARGEST, shortened
 from adducir.evaluation.parameters import check_measure, nearest
 from adducir.evaluation.trec_names import TREC_INEXPRESSIBLE, TREC_NAMES, split_trec_name
 from adducir.evaluation.vectorised import known

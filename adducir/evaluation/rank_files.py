@@ -19,7 +19,7 @@ import numpy as np
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.numbers import whole_number
+from adducir.core.texts import whole_number
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.judgements import Floats
 from adducir.evaluation.records import records

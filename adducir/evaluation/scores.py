@@ -8,7 +8,7 @@ import polars as pl
 from ir_measures import Measure
 
 from adducir.core.errors import UsageError
-from adducir.core.notebook import html_table
+from adducir.core.texts import html_table
 from adducir.evaluation.judgements import Floats, NegativeGrades
 from adducir.evaluation.measures import parse_measure
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.text_file import TextFile
+from adducir.core.names import TextFile
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.record_files import read_questions
 from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
-from adducir.core.folders import cache_folder
+from adducir.core.paths import cache_folder
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from adducir.core.artifacts import publishing_results
 from adducir.core.checking import checked
 from adducir.core.config import load, read
 from adducir.core.errors import InputError, UsageError
-from adducir.core.folders import study_folder
+from adducir.core.paths import study_folder
 from adducir.core.progress import SILENT, Progress
 from adducir.core.unread import Unread, leaving_unread
 from adducir.experiments.context import Context

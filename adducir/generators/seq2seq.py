@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from adducir.core.errors import InputError
-from adducir.core.text_file import read_texts
+from adducir.core.names import read_texts
 from adducir.generators.generator import OPEN, Decoding, Generator, Numbers, Texts
 from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from adducir.core.work import Local
+from adducir.core.chunks import Local
 from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.token_work import (
     BLOCK,

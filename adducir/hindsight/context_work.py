@@ -44,7 +44,6 @@ class ContextWork:
     device: str = "auto"
     threads: int | None = None
     unit: str = "contexts"
-    name: str = "contexts-{:06d}"
 
     @classmethod
     def of(

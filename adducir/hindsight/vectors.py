@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.text_file import read_texts
+from adducir.core.names import read_texts
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.model import DualEncoder

@@ -17,8 +17,8 @@ import polars as pl
 
 from adducir.core.artifacts import MANIFEST, Manifest
 from adducir.core.checking import checked
-from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.processes import default_threads
 from adducir.core.verified import open_artifact
 from adducir.indexes import jvm
 from adducir.indexes.feedback import (

@@ -11,9 +11,9 @@ from typing import Any
 
 from adducir.core.artifacts import Manifest, build
 from adducir.core.checking import checked
-from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.processes import default_threads
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import identity_of

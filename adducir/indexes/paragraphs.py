@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from adducir.core.names import Numbered
-from adducir.core.text_file import TextFile
+from adducir.core.names import Numbered, TextFile
 
 
 class Paragraphs:

@@ -5,10 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder
-from adducir.core.chunks import build_in_chunks
-from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import ArtifactWork
 from adducir.models.machine import using_threads
 
 MakeByParts = Callable[[Path, Path], Mapping[str, Any]]
@@ -56,42 +53,6 @@ def build_by_parts(
         versions={**model_versions(), **(versions or {})},
         progress=progress,
     )
-
-
-def build_by_shards(
-    output: Path,
-    work: ArtifactWork,
-    *,
-    kind: str,
-    recipe: Mapping[str, Any],
-    inputs: Mapping[str, str],
-    builder_version: int,
-    threads: int | None = None,
-    versions: Mapping[str, str] | None = None,
-    rebuild: bool = False,
-    execution: Execution = HERE,
-    progress: Progress = SILENT,
-) -> Manifest:
-    """Build an artifact whose shards can be made anywhere; see :mod:`adducir.core.chunks`.
-
-    For the rest it is as :func:`build_by_parts`.
-
-    Raises:
-        IncompleteError: Some shards cannot be made.
-    """
-    with using_threads(threads):
-        return build_in_chunks(
-            output,
-            work,
-            kind=kind,
-            recipe=recipe,
-            inputs=inputs,
-            builder_version=builder_version,
-            versions={**model_versions(), **(versions or {})},
-            rebuild=rebuild,
-            execution=execution,
-            progress=progress,
-        )
 
 
 def model_versions() -> dict[str, str]:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.errors import MachineError
-from adducir.core.system_errors import is_out_of_memory
+from adducir.core.errors import MachineError, is_out_of_memory
 
 if TYPE_CHECKING:
     import torch

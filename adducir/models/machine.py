@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
 from adducir.core.executors import Place
+from adducir.core.processes import default_threads
 
 if TYPE_CHECKING:
     import torch

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from adducir.core.checking import checked
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import ArtifactError, InputError, UsageError
-from adducir.core.folders import study_folder
+from adducir.core.paths import study_folder
 from adducir.core.registry import Family
 from adducir.corpora.references import expanded
 from adducir.models.batches import tokens_for

@@ -64,7 +64,6 @@ class RerankingWork:
     threads: int | None = None
     doing: str = "reranking"
     unit: str = "topics"
-    name: str = "reranked-{:06d}.safetensors"
 
     @property
     def total(self) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from adducir.core.checking import checked
 from adducir.core.errors import UsageError
-from adducir.core.notebook import MOST, html_table
+from adducir.core.texts import MOST_ROWS, html_table
 from adducir.corpora.frames import SCORE, rows_of
 from adducir.runs.order import Integers, Ties, ordered, topic_numbers
 
@@ -154,7 +154,7 @@ class Run:
     def _repr_html_(self) -> str:
         """The first rows, for a notebook."""
         caption = f"{self.tag}: {len(self.qids):,} topics, {len(self):,} documents"
-        shown = self.top(MOST).to_polars().head(MOST)
+        shown = self.top(MOST_ROWS).to_polars().head(MOST_ROWS)
         return html_table(caption, shown.columns, shown.iter_rows())
 
     def to_pandas(self) -> "pd.DataFrame":

@@ -17,9 +17,7 @@ from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.files import publishing
 from adducir.core.locks import locked
-from adducir.core.standard_output import is_standard_output
-from adducir.core.syncing import sync
-from adducir.core.writable import keep_rights
+from adducir.core.paths import is_standard_output, keep_rights, sync
 from adducir.runs.metadata import metadata_for, metadata_text, now
 from adducir.runs.order import Floats, strictly_decreasing
 from adducir.runs.run import Run, regular_lines

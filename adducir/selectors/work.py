@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adducir.core.chunks import TEMPORARY, Chunking
+from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local
 from adducir.core.errors import InputError
 from adducir.core.executors import Place
 from adducir.core.names import Seen
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import NOT_LOADED, Local
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected, write_selected
 from adducir.models.artifacts import model_versions
@@ -54,7 +53,6 @@ class SelectionWork:
     total: int | None = None
     doing: str = "selecting"
     unit: str = "questions"
-    name: str = "selected-{:06d}.jsonl"
 
     def identity(self) -> Mapping[str, Any]:
         """See :class:`.Work`: all that determines the sets."""

@@ -19,11 +19,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.chunks import Made
+from adducir.core.chunks import ANY, Made
 from adducir.core.errors import ArtifactError
 from adducir.core.executors import Place
 from adducir.core.progress import Progress
-from adducir.core.work import ANY
 from adducir.models.shards import read_shard, write_shard
 from adducir.training.store import Array, StoreWriter
 
@@ -74,7 +73,6 @@ class ExampleWork(ABC, Generic[T]):
     unit: ClassVar[str]
     makes: ClassVar[str]
     counted: ClassVar[Mapping[str, str]] = {}
-    name: ClassVar[str] = ""
 
     @property
     def total(self) -> int | None:

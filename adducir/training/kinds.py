@@ -11,7 +11,7 @@ from typing import Any
 from adducir.core.checking import checked
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
-from adducir.core.folders import study_folder
+from adducir.core.paths import study_folder
 from adducir.core.progress import SILENT, Progress
 from adducir.core.registry import Family
 from adducir.training.plan import TrainingPlan

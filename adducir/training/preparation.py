@@ -63,7 +63,7 @@ class Preparation:
 
         Raises:
             IncompleteError, ArtifactError, MachineError: As
-                :func:`adducir.core.chunking.building.build_sharded`.
+                :func:`adducir.core.chunks.make_chunks`.
             InputError: The data cannot be read.
         """
         return build_in_chunks(

@@ -7,12 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adducir.core.chunks import build_in_chunks
-from adducir.core.cores import default_threads
 from adducir.core.errors import InputError, MachineError
 from adducir.core.executors import HERE
 from adducir.core.fingerprint import fingerprint
+from adducir.core.processes import default_threads
 
-TROUBLES = ("kill", "data", "surprise", "disk")
+TROUBLES = ("kill", "data", "surprise", "disk", "unreadable")
+
+
+class Unreadable(Exception):  # noqa: N818
+    """An error that no other process can read back from its pickle."""
+
+    def __init__(self, name, *, why):
+        super().__init__(f"{name}: {why}")
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,6 @@ class FakeWork:
     rule: int = 1
     doing: str = "counting"
     unit: str = "items"
-    name: str = "shard-{:03d}.txt"
 
     @property
     def total(self):
@@ -65,7 +71,7 @@ class FakeWork:
         return _Builder(self)
 
     def finish(self, folder, made, progress):
-        made.keep(folder)
+        made.keep(folder, "shard-{:03d}.txt")
         names = [name for names in made.names for name in names]
         assert names == [f"d{number}" for number in range(self.count)]
         return {"items": len(names)}
@@ -101,6 +107,8 @@ class _Builder:
             raise InputError(f"{name} cannot be done.")
         if kind == "disk":
             raise OSError(28, "No space left on device", str(self.work.folder))
+        if kind == "unreadable":
+            raise Unreadable(name, why="odd")
         raise ValueError(f"surprised by {name}")
 
 

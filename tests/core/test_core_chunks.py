@@ -13,9 +13,9 @@ import psutil
 import pytest
 from fake_work import CoresWork, FakeWork, build, digest
 
-from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, IncompleteError, MachineError, UsageError
 from adducir.core.executors import HERE, Execution
+from adducir.core.processes import default_threads
 
 TWO = Execution(workers=2)
 EVERYWHERE = pytest.mark.parametrize("execution", [HERE, TWO], ids=["here", "processes"])
@@ -62,11 +62,13 @@ def test_a_worker_that_is_killed_once_costs_nothing_but_time(tmp_path):
 
 
 def test_what_kills_every_worker_is_named_and_the_rest_is_made(tmp_path):
-    work = FakeWork(trouble={"d9": "kill", "d1": "surprise"}, folder=tmp_path)
+    trouble = {"d9": "kill", "d1": "surprise", "d13": "unreadable"}
+    work = FakeWork(trouble=trouble, folder=tmp_path)
     with pytest.raises(IncompleteError) as caught:
         build(tmp_path / "x", work, TWO)
     assert "chunk 2 (d8, d9, d10, d11): its worker died" in str(caught.value)
     assert "chunk 0 (d0, d1, d2, d3): ValueError: surprised by d1" in str(caught.value)
+    assert "chunk 3 (d12, d13, d14, d15): RuntimeError: Unreadable: d13: odd" in str(caught.value)
 
 
 def test_many_failures_in_a_row_end_the_work(tmp_path):

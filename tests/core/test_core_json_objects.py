@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core import json_objects
+from adducir.core import json_lines
 from adducir.core.errors import InputError
-from adducir.core.json_objects import is_json, read_columns, read_objects
+from adducir.core.json_lines import is_json, read_columns, read_objects
 
 values = st.recursive(
     st.none() | st.integers() | st.text(max_size=9),
@@ -34,7 +34,7 @@ def test_what_was_written_comes_back(tmp_path_factory, records, indent, array, s
     path.write_text(text, encoding="utf-8")
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_objects, "read_pieces", lambda _: iter(pieces))
+        patch.setattr(json_lines, "read_pieces", lambda _: iter(pieces))
         found = list(read_objects(path))
     assert [value for _, value in found] == records
     if indent is None and not array:
@@ -48,7 +48,7 @@ def test_columns_are_read_wherever_they_are_cut(tmp_path_factory, table) -> None
         text = json.dumps(table, indent=1)
         pieces = [text[at : at + size] for at in range(0, len(text), size)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(json_objects, "read_pieces", lambda _, found=pieces: iter(found))
+            patch.setattr(json_lines, "read_pieces", lambda _, found=pieces: iter(found))
             entries = [(one.column, one.row, one.value) for one in read_columns(path)]
         wanted = [(name, row, value) for name, rows in table.items() for row, value in rows.items()]
         assert entries == wanted

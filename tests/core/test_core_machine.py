@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from adducir.core import streams
-from adducir.core.errors import InputError, MachineError
+from adducir.core.errors import InputError, MachineError, explaining_writes
 from adducir.core.files import read_bytes, read_lines, read_text, writing_text
-from adducir.core.system_errors import explaining_writes
 
 FAILURES = (errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENOMEM)
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from adducir.core.csv_files import CsvWriter, csv_rows, guarded, unguarded
 from adducir.core.errors import InputError
-from adducir.core.numbers import LARGEST, whole_number
-from adducir.core.texts import repeated, shortened, visible
+from adducir.core.texts import LARGEST, repeated, shortened, visible, whole_number
 
 FORMULAS = ("=1+1", "+A1", "-A1", "@SUM(A1)", "\tx", "\r=1", "=cmd|' /C calc'!A0", "-2+3", "+", "-")
 PLAIN = ("", "a=1", "-5", "+3.5", "-1e-3", ".5", "'tis", "’=1", " =1", "x\t", "1-2", "'5")
@@ -56,7 +55,7 @@ def test_cells_of_any_length_are_read(tmp_path):
 def test_an_open_quotation_mark_is_named_with_its_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('a,b\n"c,d\ne,f\n', encoding="utf-8")
-    with pytest.raises(InputError, match="no CSV") as caught:
+    with pytest.raises(InputError, match="not CSV") as caught:
         list(csv_rows(path))
     assert caught.value.line == 2
 

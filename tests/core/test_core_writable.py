@@ -10,7 +10,7 @@ from adducir.core import artifacts
 from adducir.core.artifacts import build, is_current
 from adducir.core.errors import InputError, MachineError
 from adducir.core.files import writing_text
-from adducir.core.writable import refuse_unwritable
+from adducir.core.paths import refuse_unwritable
 
 
 def write(path: Path, text: str) -> None:

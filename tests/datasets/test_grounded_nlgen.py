@@ -8,7 +8,7 @@ import pytest
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError
-from adducir.core.json_objects import is_columns, read_columns
+from adducir.core.json_lines import is_columns, read_columns
 from adducir.corpora.documents import Document
 from adducir.datasets.grounded.contexts import read_contexts
 from adducir.datasets.grounded.nlgen import read_nlgen, with_gold

@@ -5,7 +5,7 @@ import pytest
 from some_spans import some_spans
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.text_file import TextFile
+from adducir.core.names import TextFile
 from adducir.datasets.quotations.pools import Pools
 from adducir.datasets.quotations.relic import RelicBook, RelicQuote
 from adducir.datasets.spans.record import MaskedSpan

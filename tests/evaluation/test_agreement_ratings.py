@@ -72,7 +72,7 @@ def test_the_columns_may_stand_in_any_order_with_others_between(tmp_path, file):
         ("item,rater,system,rating\ni,r,s,1\ni,r,t,1\ni,r,s,2\n", 4, "twice, first in line 2"),
         ("item,rater,system,rating\ni,r,s,\n", None, "no rating and no rank"),
         ("item,rater,system,rating\n", None, "no rating and no rank"),
-        ('item,rater,system,rating\ni,r,"s,1\n', 2, "no CSV"),
+        ('item,rater,system,rating\ni,r,"s,1\n', 2, "not CSV"),
     ],
 )
 def test_a_broken_file_is_named_with_its_line(tmp_path, text, line, message):

@@ -25,7 +25,7 @@ from tiny import tiny_bert
 from adducir.core import verified
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint, is_known, unread_file
-from adducir.core.folders import cache_folder
+from adducir.core.paths import cache_folder
 from adducir.core.unread import LARGEST, Unread, leaving_unread
 from adducir.core.verified import source_digest
 from adducir.datasets.evidence_sets.record_files import write_questions

@@ -172,7 +172,7 @@ def test_names_meet_neither_seeds_nor_folders(place, capsys, monkeypatch):
         ("{recipe: {A:", "{selector: bm25, recipe: {A:", "one of `recipe` and `selector`"),
         ("seeds:", "  BM25: {selector: bm25, set: []}\nseeds:", "`set` has no effect beside"),
         ("seeds:", "  BM25: {selector: bm52}\nseeds:", "did you mean `bm25`"),
-        ("seeds:", "  BM25: {selector: bm25, sise: 2}\nseeds:", "Did you mean `size`"),
+        ("seeds:", "  BM25: {selector: bm25, sise: 2}\nseeds:", "did you mean `size`"),
         ("seeds:", "  BM25: {selector: bm25, size: 0}\nseeds:", "size"),
         ("seeds:", "  BM25: {selector: drn}\nseeds:", "is trained: give its `recipe`"),
     ],

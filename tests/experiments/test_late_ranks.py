@@ -12,8 +12,7 @@ sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encod
 from some_spans import some_spans
 from tiny import tiny_bert
 
-from adducir.core.chunks import Chunking
-from adducir.core.work import Local
+from adducir.core.chunks import Chunking, Local
 from adducir.datasets.spans.record import context
 from adducir.encoders.ranking import collection_task
 from adducir.encoders.token_work import Making

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from adducir.core.work import Local
+from adducir.core.chunks import Local
 from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.token_work import Loader, Making
 from adducir.generators.generator import Texts

@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 
 from tiny import tiny_bert
 
-from adducir.core.text_file import TextFile
+from adducir.core.names import TextFile
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.encoders.token_work import Making
 from adducir.hindsight import candidates

@@ -86,7 +86,7 @@ from pathlib import Path
 sys.path[:0] = sys.argv[3].split(":")
 from file_damage import damage
 import test_index_integrity as tests
-from adducir.core import manifest
+from adducir.core import verified
 from adducir.core.errors import AdducirError
 import adducir.indexes.memory.index as index
 # As if a disk had changed what was verified before: nothing but the checks of shapes is left.

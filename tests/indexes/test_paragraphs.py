@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from adducir.core.text_file import TextFile
+from adducir.core.names import TextFile
 from adducir.indexes.paragraphs import Paragraphs
 
 

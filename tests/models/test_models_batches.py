@@ -8,8 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core.errors import MachineError
-from adducir.core.system_errors import machine_error
+from adducir.core.errors import MachineError, machine_error
 from adducir.models.batches import CPU_TOKENS, DEVICE_TOKENS, computed, token_batches
 
 

@@ -71,7 +71,7 @@ def test_two_kinds_of_one_name_are_refused(site):
 
 def test_what_is_no_kind_of_the_family_is_refused(site):
     install(site, "borda_fusion", BORDA, {"adducir.fusion": {"x": "Stranger", "y": "Nobody"}})
-    for name, what in (("x", "is no fusion method"), ("y", "cannot be imported")):
+    for name, what in (("x", "is not a kind of fusion method"), ("y", "cannot be imported")):
         with pytest.raises(MachineError, match=what):
             family().make(name)
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adducir.core.errors import InputError
-from adducir.core.numbers import whole_number
+from adducir.core.texts import whole_number
 from adducir.corpora.documents import Document
 from adducir.corpora.readers.format import CorpusFormat
 from adducir.corpora.readers.jsonl import read_jsonl

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_pieces
-from adducir.core.json_lines import json_objects
-from adducir.core.json_objects import read_objects
+from adducir.core.json_lines import json_objects, read_objects
 from adducir.corpora.documents import SHORT_DOCNO, Document, check_docno
 from adducir.corpora.readers.format import CorpusFormat
 from adducir.corpora.values import fields_of

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.json_objects import read_objects
+from adducir.core.json_lines import read_objects
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
 from adducir.datasets.records import read_records
 

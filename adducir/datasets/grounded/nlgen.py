@@ -1,6 +1,6 @@
 """MS MARCO NLGen: questions with well-formed answers, from the question answering files v2.1.
 
-The official file is one table in columns (:mod:`adducir.core.json_objects`); the same rows as an
+The official file is one table in columns (:mod:`adducir.core.json_lines`); the same rows as an
 array or one per line are read, too. Columns that count: ``query_id``, ``query``,
 ``wellFormedAnswers`` (``"[]"`` or ``[]`` where there is none) and ``passages``, ten a query::
 
@@ -25,7 +25,7 @@ import orjson
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.json_objects import is_columns, read_columns, read_objects
+from adducir.core.json_lines import is_columns, read_columns, read_objects
 from adducir.corpora.documents import Document
 from adducir.datasets.grounded.contexts import GroundedContext
 

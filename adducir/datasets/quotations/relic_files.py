@@ -23,7 +23,7 @@ import orjson
 from adducir.core.errors import InputError
 from adducir.core.files import read_text, writing_bytes
 from adducir.core.json_lines import json_value
-from adducir.core.numbers import whole_number
+from adducir.core.texts import whole_number
 from adducir.datasets.quotations.relic import LENGTHS, RelicBook, RelicQuote, candidate_starts
 from adducir.datasets.records import are_texts
 

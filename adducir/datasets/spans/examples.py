@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from adducir.core.names import Numbered, Seen
-from adducir.core.text_file import TextFile
+from adducir.core.names import Numbered, Seen, TextFile
 from adducir.datasets.spans.masking import CONTEXT_WORDS, masked
 from adducir.datasets.spans.record import MaskedSpan
 from adducir.datasets.spans.sentences import Sentences

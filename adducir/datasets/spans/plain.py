@@ -5,7 +5,7 @@ from pathlib import Path
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_text
-from adducir.core.json_objects import is_json
+from adducir.core.json_lines import is_json
 from adducir.core.streams import COMPRESSED, plain_name
 
 TEXT_ENDINGS = tuple(f".txt{packed}" for packed in ("", *COMPRESSED))

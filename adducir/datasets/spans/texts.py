@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_pieces
-from adducir.core.json_lines import WHOLE, json_objects
-from adducir.core.json_objects import is_json, read_objects
+from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
 from adducir.core.progress import SILENT, Progress
 from adducir.core.streams import COMPRESSED
 from adducir.corpora.formats import files_below, skipped_note

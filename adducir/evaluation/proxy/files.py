@@ -15,7 +15,7 @@ from typing import TextIO
 from adducir.core.csv_files import CsvWriter
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.numbers import whole_number
+from adducir.core.texts import whole_number
 from adducir.evaluation.proxy.tasks import Task
 from adducir.evaluation.records import records
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
+from adducir.core.chunks import Local
 from adducir.core.fingerprint import fingerprint
 from adducir.core.verified import source_digests
-from adducir.core.work import Local
 from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.set_files import GoldSets, checked

@@ -91,7 +91,7 @@ class AnswerStep(ClosedStep):
         counts = super().fill_by_parts(folder, parts, context)
         if self.study.recipe.decode is None:
             return counts
-        from adducir.core.work import Local
+        from adducir.core.chunks import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.decoding import write_answers
 
@@ -127,7 +127,7 @@ class LikelihoodStep(PartsStep):
         return {**super().identities(), "answers": self.answer.fingerprint}
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        from adducir.core.work import Local
+        from adducir.core.chunks import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.posterior import likelihoods
         from adducir.models.shards import write_shard

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adducir.core.artifacts import read_manifest
+from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.errors import InputError
-from adducir.core.work import NOT_LOADED, Local
 from adducir.experiments.grounded_generation.data import GroundedData
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.work import Local
+from adducir.core.chunks import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.loading import (
     CANDIDATES,

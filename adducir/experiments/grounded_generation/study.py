@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from adducir.core.work import Local
+from adducir.core.chunks import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.answers import AnswerStep, LikelihoodStep
 from adducir.experiments.grounded_generation.data import GroundedData

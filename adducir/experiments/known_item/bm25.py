@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from adducir.core.chunks import Local
 from adducir.core.recipe import Recipe
-from adducir.core.work import Local
 from adducir.datasets.spans.record import context
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks

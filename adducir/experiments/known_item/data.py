@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, unread_digest
-from adducir.core.text_file import TextFile
+from adducir.core.names import TextFile
 from adducir.core.unread import may_read
 from adducir.core.verified import source_digest
 from adducir.corpora.references import file_path

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.fingerprint import fingerprint
-from adducir.core.work import NOT_LOADED, Local
 from adducir.corpora.references import expanded
 from adducir.datasets.spans.record import context
 from adducir.encoders.filed_ranks import PART as BLOCK

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from adducir.core.chunks import Chunking
+from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import NOT_LOADED, Local
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rouge import RougeL
@@ -71,7 +70,6 @@ class RankingWork:
     block: int = BLOCK
     doing: str = "ranking"
     unit: str = "blocks"
-    name: str = "ranks-{:06d}.safetensors"
 
     @property
     def total(self) -> int:

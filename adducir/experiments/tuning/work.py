@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from adducir.core.chunks import Chunking
+from adducir.core.chunks import ANY, Chunking
 from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
-from adducir.core.work import ANY
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
@@ -58,7 +57,6 @@ class TuningWork:
     negative: NegativeGrades = "zero"
     doing: str = "tuning"
     unit: str = "settings"
-    name: str = "values-{:06d}.safetensors"
 
     @property
     def size(self) -> int:

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from adducir.core.checking import checked
-from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
+from adducir.core.processes import default_threads
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.collection import Collection

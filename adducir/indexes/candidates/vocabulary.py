@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
+from adducir.core.processes import default_threads
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array

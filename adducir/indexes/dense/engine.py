@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.processes import default_threads
 from adducir.indexes.dense.settings import DenseSettings
 
 Floats = NDArray[np.float32]

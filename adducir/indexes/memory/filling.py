@@ -15,7 +15,7 @@ from threading import local
 
 import numpy as np
 
-from adducir.core.cores import default_threads
+from adducir.core.processes import default_threads
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Document
 from adducir.indexes import jvm

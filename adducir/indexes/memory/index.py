@@ -10,8 +10,8 @@ import polars as pl
 
 from adducir.core.artifacts import Manifest
 from adducir.core.checking import checked
-from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
+from adducir.core.processes import default_threads
 from adducir.core.verified import open_artifact
 from adducir.indexes.feedback import FeedbackMethod, check_weights
 from adducir.indexes.field_weights import FieldWeights

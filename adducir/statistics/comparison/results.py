@@ -4,8 +4,8 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from adducir.core.notebook import html_table
 from adducir.core.recipe import Recipe
+from adducir.core.texts import html_table
 from adducir.statistics.anova import Anova
 from adducir.statistics.choices import (
     BestName,

@@ -13,7 +13,7 @@ from adducir.cli.parameters import argument, option
 from adducir.cli.shards import ShardOptions
 from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
-from adducir.core.standard_output import is_standard_output
+from adducir.core.paths import is_standard_output
 from adducir.selectors.selector import SELECTORS
 from adducir.studies.options import Lines, LinesInParts, Shares, counts_of
 
@@ -232,8 +232,7 @@ def select(
         adducir complementary-evidence select -m rerankers/drn -q test.jsonl --size 2 -o drn.jsonl
     """
     from adducir.cli.console import note, open_progress
-    from adducir.core.chunks import Chunking
-    from adducir.core.work import Local
+    from adducir.core.chunks import Chunking, Local
     from adducir.datasets.evidence_sets.record_files import questions_in
     from adducir.datasets.evidence_sets.selected import write_selected
     from adducir.models.machine import choose_device, using_threads

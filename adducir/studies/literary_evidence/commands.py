@@ -251,7 +251,7 @@ def _tasks(
     spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
 ) -> "Iterator[SpanTask]":
     """The tasks, read anew; in other processes, too."""
-    from adducir.core.text_file import TextFile
+    from adducir.core.names import TextFile
     from adducir.datasets.spans.record import read_spans
     from adducir.encoders.ranking import book_tasks, task_among
 
