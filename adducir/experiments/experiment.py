@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from adducir.core.artifacts import publishing_results
-from adducir.core.checking import checked
 from adducir.core.config import load, read
 from adducir.core.errors import InputError, UsageError
 from adducir.core.folders import study_folder
@@ -28,7 +27,6 @@ from adducir.experiments.shown import with_steps
 from adducir.experiments.tasks import task_of
 
 
-@checked
 def plan_experiment(
     path: Path,
     overrides: tuple[str, ...] = (),
@@ -74,7 +72,6 @@ def plan_experiment(
     return Plan(path, folder, recipe, overrides, study, needs, goals, rebuild, unread)
 
 
-@checked
 def run_experiment(
     plan: Plan,
     *,

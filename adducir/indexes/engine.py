@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from adducir.core.artifacts import MANIFEST, read_manifest
-from adducir.core.checking import checked
 from adducir.indexes.index import Index
 from adducir.indexes.lucene import LuceneIndex
 
@@ -15,7 +14,6 @@ def remark_on(index: Index) -> str | None:
     return SLOWER if getattr(index, "backend", "") == "numpy" else None
 
 
-@checked
 def open_index(path: Path | str, *, device: str = "auto", tokens: int | None = None) -> Index:
     """Open an index of any engine.
 

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from adducir.core.artifacts import MANIFEST, Manifest
-from adducir.core.checking import checked
 from adducir.core.cores import default_threads
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.texts import refuse_text
 from adducir.core.verified import open_artifact
 from adducir.indexes import jvm
 from adducir.indexes.feedback.lucene import Found
@@ -48,7 +48,6 @@ class LuceneIndex(Index):
 
     default_model = "bm25"
 
-    @checked
     def __init__(self, path: Path | str) -> None:
         self._settle(Path(path), _manifest(Path(path)))
         self._bridge = jvm.java_class("adducir.BulkSearcher")
@@ -69,7 +68,6 @@ class LuceneIndex(Index):
             joined = jvm.bytes_of(self._java.docnos()).decode()
         return pl.Series("docno", joined.split("\n")[:-1], dtype=pl.String)
 
-    @checked
     def search(
         self,
         queries: Sequence[Query],
@@ -81,6 +79,7 @@ class LuceneIndex(Index):
         threads: int | None = None,
     ) -> Hits:
         check_depth(depth)
+        refuse_text(queries, "queries")
         if fields is not None:
             self._by_fields(fields, model, feedback)
         if feedback is not None and not isinstance(feedback, RM3):
@@ -89,7 +88,6 @@ class LuceneIndex(Index):
         packed = self._searched(queries, model, feedback, depth, threads, fields)
         return self._unpacked(packed, len(queries))
 
-    @checked
     def expand(
         self,
         queries: Sequence[str],
@@ -98,6 +96,7 @@ class LuceneIndex(Index):
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
+        refuse_text(queries, "queries")
         self._refuse_feedback_without_vectors()
         if not isinstance(feedback, RM3):
             return list(self._expanded(queries, model, feedback, threads))

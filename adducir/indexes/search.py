@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from adducir.core.checking import checked
 from adducir.corpora.topics import Topics
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
@@ -34,7 +33,6 @@ class Search:
     settings: dict[str, Any]
 
 
-@checked
 def search_topics(
     index: Index,
     topics: Topics,

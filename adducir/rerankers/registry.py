@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.checking import checked
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.folders import study_folder
@@ -161,7 +160,6 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
     }
 
 
-@checked
 def open_reranker(
     name: str | Path, folder: Path | None = None, *, device: str = "auto"
 ) -> Reranker:

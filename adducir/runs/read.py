@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from adducir.core.checking import checked
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_bytes
 from adducir.runs.order import ordered, topic_numbers
@@ -26,7 +25,6 @@ _TIES: dict[str, Literal["ascending", "descending"]] = {
 }
 
 
-@checked
 def read_run(
     path: Path | str,
     *,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.notebook import MOST, html_table
 from adducir.corpora.frames import SCORE, rows_of
@@ -24,7 +23,6 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
-@checked
 @dataclass(frozen=True, eq=False)
 class Run:
     """Ranked documents by topic.
@@ -58,7 +56,6 @@ class Run:
             raise UsageError("a run's scores must be finite numbers.")
 
     @classmethod
-    @checked
     def ranked(
         cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
     ) -> "Run":
@@ -88,7 +85,6 @@ class Run:
         return run
 
     @classmethod
-    @checked
     def of(
         cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]", tag: str
     ) -> "Run":

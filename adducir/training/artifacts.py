@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import Manifest, build, read_manifest
-from adducir.core.checking import checked
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
@@ -35,7 +34,6 @@ _DIGITS = 16
 _TRAIN, _DONE, _FAILED = "train", "done", "failed"
 
 
-@checked
 def train_model(
     plan: TrainingPlan[Any],
     output: Path,

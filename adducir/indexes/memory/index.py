@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from adducir.core.artifacts import Manifest
-from adducir.core.checking import checked
 from adducir.core.cores import default_threads
 from adducir.core.errors import UsageError
+from adducir.core.texts import refuse_text
 from adducir.core.verified import open_artifact
 from adducir.indexes.feedback.method import FeedbackMethod
 from adducir.indexes.feedback.weights import check_weights
@@ -48,7 +48,6 @@ class MemoryIndex(Index):
 
     manifest: Manifest
 
-    @checked
     def __init__(self, path: Path | str, *, backend: str | None = None) -> None:
         self._settle(Path(path), open_artifact(Path(path), KIND))
         self.backend = backend or engine_backend()
@@ -67,7 +66,6 @@ class MemoryIndex(Index):
         """Every docno, in ascending order."""
         return self._totals.docnos
 
-    @checked
     def search(
         self,
         queries: Sequence[Query],
@@ -80,6 +78,7 @@ class MemoryIndex(Index):
     ) -> Hits:
         """See :class:`Index`; scores are double precision unless the model is Lucene's."""
         check_depth(depth)
+        refuse_text(queries, "queries")
         threads = threads or default_threads()
         if fields is not None:
             bm25, requested = self._by_fields(fields, model, feedback), self._weights(queries)
@@ -101,7 +100,6 @@ class MemoryIndex(Index):
         docnos = self.docnos.gather(ranked.docs)
         return Hits(ranked.counts.astype(np.int32), docnos, ranked.scores)
 
-    @checked
     def expand(
         self,
         queries: Sequence[str],
@@ -111,7 +109,7 @@ class MemoryIndex(Index):
         threads: int | None = None,
     ) -> list[dict[str, float]]:
         threads = threads or default_threads()
-        counts, found = self._first(queries, model, feedback, threads)
+        counts, found = self._first(texts_alone(queries), model, feedback, threads)
         return self._feedback.weights(counts, found, feedback, threads)
 
     def expand_from(
