@@ -2,7 +2,7 @@
 
 A document's text fields are each cut into passages; the words of all passages get weights from the
 model. A word that stands in two passages, because they overlap, has the greater of its weights and
-belongs to the first. Shards (:mod:`adducir.models.shards`) hold:
+belongs to the first. Shards (:mod:`adducir.models.arrays`) hold:
 
 ``values``    float32, a weight for each word, in the order of documents, fields, words
 ``passages``  int32, how many words each passage owns
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
-from adducir.core.chunks import Made
+from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import ArtifactError
 from adducir.core.executors import HERE, Execution, Place
 from adducir.core.fingerprint import fingerprint
@@ -30,10 +30,16 @@ from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import CountPieces, passages, remembering
 from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word, match_key, words
-from adducir.models.artifacts import build_by_shards, model_versions
+from adducir.models.arrays import read_shard, write_shard
+from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
-from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
-from adducir.models.shards import read_shard, write_shard
+from adducir.models.machine import (
+    Precision,
+    device_kind,
+    device_of_worker,
+    settle_threads,
+    using_threads,
+)
 from adducir.models.sources import ModelSource
 
 KIND = "term-weights"
@@ -164,20 +170,21 @@ def predict_corpus_weights(
     Raises:
         InputError: The model or a document cannot be read.
         ArtifactError: ``output`` holds something that is not ours to replace.
-        IncompleteError: See :func:`adducir.models.artifacts.build_by_shards`.
+        IncompleteError: See :func:`adducir.core.chunks.build_in_chunks`.
     """
-    return build_by_shards(
-        output,
-        WeightingWork(model, corpus, precision, shard, device, threads, tokens),
-        kind=KIND,
-        recipe={"precision": precision},
-        inputs=weights_inputs(corpus, ModelSource(str(model), model).identity()),
-        builder_version=_BUILDER_VERSION,
-        threads=threads,
-        rebuild=rebuild,
-        execution=execution,
-        progress=progress,
-    )
+    with using_threads(threads):
+        return build_in_chunks(
+            output,
+            WeightingWork(model, corpus, precision, shard, device, threads, tokens),
+            kind=KIND,
+            recipe={"precision": precision},
+            inputs=weights_inputs(corpus, ModelSource(str(model), model).identity()),
+            builder_version=_BUILDER_VERSION,
+            versions=model_versions(),
+            rebuild=rebuild,
+            execution=execution,
+            progress=progress,
+        )
 
 
 @dataclass(frozen=True)

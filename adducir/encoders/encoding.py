@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest
-from adducir.core.chunks import Made
+from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import InputError
 from adducir.core.executors import HERE, Execution, Place
 from adducir.core.progress import SILENT, Progress
@@ -24,13 +24,14 @@ from adducir.encoders.vectors import (
     write_docnos,
     write_shard,
 )
-from adducir.models.artifacts import build_by_shards, model_versions
+from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
 from adducir.models.machine import (
     Precision,
     device_kind,
     device_of_worker,
     settle_threads,
+    using_threads,
 )
 
 SHARD = 2000
@@ -177,23 +178,24 @@ def encode(
     Raises:
         InputError: The model or a text cannot be read.
         ArtifactError: ``output`` holds something that is not ours to replace.
-        IncompleteError: See :func:`adducir.models.artifacts.build_by_shards`.
+        IncompleteError: See :func:`adducir.core.chunks.build_in_chunks`.
     """
     settings = encoder.settings if encoder is not None else source.settings
-    return build_by_shards(
-        output,
-        EncodingWork(source, items, precision, shard, device, threads, tokens, encoder),
-        kind=KIND,
-        recipe={
-            **items.what,
-            "precision": precision,
-            "shard": shard,
-            "settings": settings and settings.model_dump(mode="json"),
-        },
-        inputs={"items": items.identity, "model": source.identity()},
-        builder_version=_BUILDER_VERSION,
-        threads=threads,
-        rebuild=rebuild,
-        execution=execution,
-        progress=progress,
-    )
+    with using_threads(threads):
+        return build_in_chunks(
+            output,
+            EncodingWork(source, items, precision, shard, device, threads, tokens, encoder),
+            kind=KIND,
+            recipe={
+                **items.what,
+                "precision": precision,
+                "shard": shard,
+                "settings": settings and settings.model_dump(mode="json"),
+            },
+            inputs={"items": items.identity, "model": source.identity()},
+            builder_version=_BUILDER_VERSION,
+            versions=model_versions(),
+            rebuild=rebuild,
+            execution=execution,
+            progress=progress,
+        )

@@ -14,9 +14,9 @@ from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.folders import study_folder
 from adducir.core.registry import Family
 from adducir.corpora.references import expanded
+from adducir.models.artifacts import as_settings, read_settings
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
-from adducir.models.settings import as_settings, read_settings
 from adducir.models.sources import RECIPES, ModelSource, model_source
 from adducir.rerankers.checkpoints import refuse_other_classes
 from adducir.rerankers.passages import parts_of, united

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
-from adducir.core.chunks import Made
+from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import InputError
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
@@ -31,8 +31,8 @@ from adducir.indexes.dense import engine
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.documents import DocumentWriter
-from adducir.models.artifacts import build_by_shards
-from adducir.models.machine import Precision
+from adducir.models.artifacts import model_versions
+from adducir.models.machine import Precision, using_threads
 
 KIND = "dense-index"
 INDEX = "index.faiss"
@@ -95,19 +95,19 @@ def build_dense_index(
     encoding = EncodingWork(
         source, items, precision, running.shard, running.device, running.threads, running.tokens
     )
-    return build_by_shards(
-        path,
-        _DenseWork(**vars(encoding), corpus=corpus, index=path, settings=settings),
-        kind=KIND,
-        recipe=_recipe(items, source, settings, precision),
-        inputs={"corpus": items.identity, "model": source.identity()},
-        builder_version=_BUILDER_VERSION,
-        threads=running.threads,
-        versions={"faiss": engine.version()},
-        rebuild=rebuild,
-        execution=running.execution,
-        progress=progress,
-    )
+    with using_threads(running.threads):
+        return build_in_chunks(
+            path,
+            _DenseWork(**vars(encoding), corpus=corpus, index=path, settings=settings),
+            kind=KIND,
+            recipe=_recipe(items, source, settings, precision),
+            inputs={"corpus": items.identity, "model": source.identity()},
+            builder_version=_BUILDER_VERSION,
+            versions={**model_versions(), "faiss": engine.version()},
+            rebuild=rebuild,
+            execution=running.execution,
+            progress=progress,
+        )
 
 
 def dense_identity(
