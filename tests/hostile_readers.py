@@ -38,7 +38,7 @@ from adducir.evaluation.proxy.choices import read_choices
 from adducir.evaluation.proxy.files import read_key
 from adducir.evaluation.rank_files import read_ranks
 from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
-from adducir.models.settings import read_settings
+from adducir.models.artifacts import read_settings
 from adducir.runs.check import check_file
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run

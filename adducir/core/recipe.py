@@ -14,7 +14,6 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from adducir.core.checking import fits, wrong_type
 from adducir.core.errors import UsageError
 from adducir.core.texts import nearest
 
@@ -89,10 +88,6 @@ class _Called(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass ha
     """Makes an object that Python code asks for; what pydantic validates is not made by a call."""
 
     def __call__(cls, **values: Any) -> Any:
-        for name, value in values.items():
-            field = cls.model_fields.get(name)
-            if field is not None and not fits(value, field.annotation):
-                raise wrong_type(cls.__name__, name, field.annotation, value)
         try:
             return super().__call__(**values)
         except ValidationError as error:
@@ -107,7 +102,7 @@ class Kind(Recipe, metaclass=_METACLASS):  # type: ignore[metaclass]
 
     Raises:
         UsageError: When it is made: an argument is of another type than its field, or out of
-            bounds. (Texts are converted by :meth:`adducir.core.registry.Family.make` alone.)
+            bounds.
     """
 
 

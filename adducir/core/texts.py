@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TypeVar
 
+from adducir.core.errors import UsageError
+
 Item = TypeVar("Item", str, int)
 
 _LONGEST = 60
@@ -29,6 +31,15 @@ def visible(text: str) -> str:
     needs (joiners, direction marks).
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def refuse_text(values: object, what: str) -> None:
+    """Refuse one text where several are wanted: its letters would be taken for them."""
+    if isinstance(values, str):
+        raise UsageError(
+            f"{what} must be a list, not one text ({shortened(values)!r}).",
+            hint="Put a single one into a list: [...].",
+        )
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:

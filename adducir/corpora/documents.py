@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from adducir.core.checking import checked
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError
 from adducir.core.names import Seen
+from adducir.core.texts import refuse_text
 
 LONGEST_DOCNO = 1024
 """Bytes of a docno, at most. Lucene's dictionary takes two milliseconds for one of 10,000."""
@@ -67,11 +67,7 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
     Raises:
         UsageError: ``fields`` is one text.
     """
-    if isinstance(fields, str):  # this is called for every document: no more is checked
-        raise UsageError(
-            f"text_of: fields must be a sequence of str, not str ({fields!r}).",
-            hint="Put a single one into a list: [...].",
-        )
+    refuse_text(fields, "fields")
     texts = (document.fields.get(name, "") for name in fields)
     return "\n".join(text for text in texts if text)
 
@@ -105,7 +101,6 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
     )
 
 
-@checked
 def refuse_duplicates(
     corpus: Corpus, documents: Iterable[Document] | None = None
 ) -> Iterator[Document]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from adducir.core.absent import gathering
-from adducir.core.checking import checked
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
+from adducir.core.texts import refuse_text
 from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
 from adducir.corpora.frames import GRADE, rows_of
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 
-@checked
 @dataclass(frozen=True, eq=False)
 class Qrels:
     """Judgements, each pair of qid and docno once.
@@ -42,7 +41,6 @@ class Qrels:
     source: str
 
     @classmethod
-    @checked
     def of(
         cls,
         data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]",
@@ -79,9 +77,9 @@ class Qrels:
         """The topics in the order in which they first appear."""
         return self.frame["qid"].unique(maintain_order=True).to_list()
 
-    @checked
     def restricted(self, qids: Iterable[str]) -> "Qrels":
         """The judgements of these topics only, in the same order; unknown qids are ignored."""
+        refuse_text(qids, "qids")
         wanted = pl.Series("qid", list(qids), dtype=pl.String)
         return Qrels(self.frame.filter(pl.col("qid").is_in(wanted.implode())), self.source)
 
@@ -102,7 +100,6 @@ class Qrels:
         )
 
 
-@checked
 def load_qrels(source: str | Path | Sequence[str | Path], *, progress: Progress = SILENT) -> Qrels:
     """Read judgements; several sources are taken together.
 

@@ -11,7 +11,6 @@ A corpus is named by a source, in this order:
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adducir.core.checking import checked
 from adducir.core.errors import InputError
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.bundled import PREFIX, bundled
@@ -67,7 +66,6 @@ def _reads_like_a_path(text: str) -> bool:
     return text.startswith(("/", ".", "~")) or text.endswith("/") or suffix in _DATA_SUFFIXES
 
 
-@checked
 def open_corpus(
     source: str | Path,
     *,

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adducir.core.checking import checked
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 _DEFAULTS = ("title", "query", "text")
 
 
-@checked
 @dataclass(frozen=True)
 class Topics:
     """Queries in the order of their source.
@@ -59,7 +57,6 @@ class Topics:
     vectors: list[Mapping[str, float]] | None = None
 
     @classmethod
-    @checked
     def of(
         cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, str]", source: str = "topics"
     ) -> "Topics":
@@ -130,7 +127,6 @@ class Topics:
         return details | {"vectors": fingerprint([sorted(one.items()) for one in self.vectors])}
 
 
-@checked
 def load_topics(
     source: str | Path, *, field: str | None = None, progress: Progress = SILENT
 ) -> Topics:

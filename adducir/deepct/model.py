@@ -16,8 +16,7 @@ from adducir.deepct.reading import Encoded, Reader
 from adducir.deepct.settings import Settings
 from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer, longest_input
-from adducir.models.machine import Precision, seed_of
-from adducir.models.precision import computing_in, halved
+from adducir.models.machine import Precision, computing_in, halved, seed_of
 from adducir.models.sources import ModelSource
 
 if TYPE_CHECKING:

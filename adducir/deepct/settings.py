@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from adducir.core.recipe import Recipe
 from adducir.deepct.passages import Unit
 from adducir.deepct.targets import Keys
-from adducir.models.settings import ModelSettings
+from adducir.models.artifacts import ModelSettings
 
 
 class PassageRecipe(Recipe):

@@ -2,7 +2,7 @@
 
 A document's text fields are each cut into passages; the words of all passages get weights from the
 model. A word that stands in two passages, because they overlap, has the greater of its weights and
-belongs to the first. Shards (:mod:`adducir.models.shards`) hold:
+belongs to the first. Shards (:mod:`adducir.models.arrays`) hold:
 
 ``values``    float32, a weight for each word, in the order of documents, fields, words
 ``passages``  int32, how many words each passage owns
@@ -30,6 +30,7 @@ from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import CountPieces, passages, remembering
 from adducir.deepct.settings import Settings
 from adducir.deepct.words import Word, match_key, words
+from adducir.models.arrays import read_shard, write_shard
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
 from adducir.models.machine import (
@@ -39,7 +40,6 @@ from adducir.models.machine import (
     settle_threads,
     using_threads,
 )
-from adducir.models.shards import read_shard, write_shard
 from adducir.models.sources import ModelSource
 
 KIND = "term-weights"

@@ -16,8 +16,7 @@ from adducir.core.errors import InputError
 from adducir.core.json_lines import json_document, json_object
 from adducir.encoders.network import Network, Pooling
 from adducir.encoders.settings import Similarity
-from adducir.models.explaining import explaining
-from adducir.models.layouts import weight_files, weights_in
+from adducir.models.loading import explaining, read_weights
 
 MODULES = "modules.json"
 _TYPES = "sentence_transformers.models."
@@ -140,8 +139,8 @@ def read_dense(folder: Path) -> torch.nn.Module:
         linear = torch.nn.Linear(
             config["in_features"], config["out_features"], bias=bool(config.get("bias", True))
         )
-        found = {name: read() for path in weight_files(folder) for name, read in weights_in(path)}
-        linear.load_state_dict({name.removeprefix("linear."): found[name] for name in found})
+        found = {name.removeprefix("linear."): one for name, one in read_weights(folder)}
+        linear.load_state_dict(found)
     return torch.nn.Sequential(linear, getattr(torch.nn, activation)())
 
 

@@ -34,8 +34,7 @@ from adducir.encoders.settings import (
 from adducir.encoders.sources import EncoderSource
 from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_config, load_model
-from adducir.models.machine import Precision, seed_of
-from adducir.models.precision import computing_in
+from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource
 
 SIDES: tuple[Side, ...] = get_args(Side)

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from adducir.core.recipe import Recipe
-from adducir.models.settings import ModelSettings
+from adducir.models.artifacts import ModelSettings
 
 QUERY_FOLDER, DOCUMENT_FOLDER = "query", "document"
 """The folders of the two towers."""

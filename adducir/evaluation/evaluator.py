@@ -43,7 +43,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation import providers, vectorised
@@ -67,7 +66,6 @@ class Evaluator:
         InputError: The qrels are empty.
     """
 
-    @checked
     def __init__(
         self,
         qrels: Qrels,
@@ -85,7 +83,6 @@ class Evaluator:
             providers.provider_of(measure)  # says now what would fail later
         self._judgements = Judgements.prepare(qrels, negative)
 
-    @checked
     def score(self, run: Run, *, system: str | None = None) -> Scores:
         """Evaluate one run.
 
@@ -123,7 +120,6 @@ class Evaluator:
         )
 
 
-@checked
 def evaluate(
     run: Run,
     qrels: Qrels,

@@ -17,7 +17,6 @@ from typing import Any
 
 from ir_measures import Measure
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.texts import LARGEST, shortened
 from adducir.evaluation.parameters import check_measure, nearest
@@ -33,7 +32,6 @@ _OPENING = "([{"
 _CLOSING = ")]}"
 
 
-@checked
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Read one text, or several texts or measures, as measures.
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adducir.core.artifacts import publishing_results
-from adducir.core.checking import checked
 from adducir.core.config import load, read
 from adducir.core.errors import InputError, UsageError
 from adducir.core.paths import study_folder
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from adducir.experiments.outcome import Outcome
 
 
-@checked
 def plan_experiment(
     path: Path,
     overrides: tuple[str, ...] = (),
@@ -73,7 +71,6 @@ def plan_experiment(
     return Plan(path, folder, recipe, overrides, study, needs, goals, rebuild, unread)
 
 
-@checked
 def run_experiment(
     plan: Plan,
     *,

@@ -17,8 +17,8 @@ from adducir.generators.generator import Generator, Texts
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
 from adducir.hindsight.vectors import Kept, Live, Network, readable
+from adducir.models.arrays import read_shard, write_shard
 from adducir.models.machine import seed_of
-from adducir.models.shards import read_shard, write_shard
 
 Numbers = NDArray[np.int64]
 VECTORS = ("inputs", "hindsight", "passages")

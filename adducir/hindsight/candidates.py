@@ -19,7 +19,7 @@ from adducir.hindsight.vectors import Network, readable
 from adducir.indexes.candidates.parts import Best, rank_parts
 from adducir.indexes.candidates.ranking import Ranking, rank
 from adducir.indexes.models import BM25
-from adducir.models.shards import Stored
+from adducir.models.arrays import Stored
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float32]

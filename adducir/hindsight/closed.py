@@ -21,9 +21,8 @@ from adducir.hindsight.samplers import Closed
 from adducir.hindsight.vectors import Live, Numbers, Padded, Vectors
 from adducir.indexes.candidates.parts import Best
 from adducir.indexes.candidates.ranking import Ranking, rank
-from adducir.models.machine import Precision
-from adducir.models.precision import computing_in
-from adducir.models.shards import Stored
+from adducir.models.arrays import Stored
+from adducir.models.machine import Precision, computing_in
 
 QUERIES = 64
 """Queries that are ranked at a time."""

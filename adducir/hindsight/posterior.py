@@ -15,8 +15,8 @@ from adducir.encoders.token_work import Loader, Making
 from adducir.hindsight.closed import ClosedSets
 from adducir.hindsight.context_work import Computing, ContextWork
 from adducir.hindsight.model import Data, Hindsight
+from adducir.models.arrays import read_shard, write_shard
 from adducir.models.batches import batch_rule
-from adducir.models.shards import read_shard, write_shard
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float32]

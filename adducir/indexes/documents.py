@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from adducir.core.checking import checked
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.names import NameTable, digest_of
+from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
 
@@ -96,7 +96,6 @@ class DocumentStore:
         ArtifactError: The folder holds no document store.
     """
 
-    @checked
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._texts = folder / TEXTS
@@ -169,8 +168,9 @@ class DocumentStore:
             )
         return found
 
-    @checked
     def texts(self, docnos: Iterable[str], fields: Sequence[str]) -> list[str]:
         """The named fields of each document, joined by line feeds."""
+        refuse_text(docnos, "docnos")
+        refuse_text(fields, "fields")
         found = (self.get(docno).fields for docno in docnos)
         return ["\n".join(each.get(field, "") for field in fields) for each in found]

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from adducir.core.artifacts import MANIFEST, read_manifest
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.indexes.index import Index
 from adducir.indexes.lucene import LuceneIndex
@@ -18,7 +17,6 @@ def remark_on(index: Index) -> str | None:
     return SLOWER
 
 
-@checked
 def open_index(
     path: Path | str,
     *,

@@ -11,6 +11,7 @@ import polars as pl
 
 from adducir.core.artifacts import Manifest
 from adducir.core.errors import UsageError
+from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights, checked_fields
@@ -203,8 +204,9 @@ def texts_alone(queries: Sequence[Query]) -> list[str]:
     """The queries, for feedback, which expands texts.
 
     Raises:
-        UsageError: One is of weighted terms.
+        UsageError: One is of weighted terms; or it is one text.
     """
+    refuse_text(queries, "queries")
     texts = [query for query in queries if isinstance(query, str)]
     if len(texts) < len(queries):
         raise UsageError("feedback expands a query's text, not weighted terms.")

@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 
 from adducir.core.artifacts import MANIFEST, Manifest
-from adducir.core.checking import checked
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
+from adducir.core.texts import refuse_text
 from adducir.core.verified import open_artifact
 from adducir.indexes import jvm
 from adducir.indexes.feedback import (
@@ -51,7 +51,6 @@ class LuceneIndex(Index):
 
     default_model = "bm25"
 
-    @checked
     def __init__(self, path: Path | str) -> None:
         self._settle(Path(path), _manifest(Path(path)))
         self._bridge = jvm.java_class("adducir.BulkSearcher")
@@ -72,7 +71,6 @@ class LuceneIndex(Index):
             joined = jvm.bytes_of(self._java.docnos()).decode()
         return pl.Series("docno", joined.split("\n")[:-1], dtype=pl.String)
 
-    @checked
     def search(
         self,
         queries: Sequence[Query],
@@ -84,6 +82,7 @@ class LuceneIndex(Index):
         threads: int | None = None,
     ) -> Hits:
         check_depth(depth)
+        refuse_text(queries, "queries")
         if fields is not None:
             self._by_fields(fields, model, feedback)
         if feedback is not None and not isinstance(feedback, RM3):
@@ -92,7 +91,6 @@ class LuceneIndex(Index):
         packed = self._searched(queries, model, feedback, depth, threads, fields)
         return self._unpacked(packed, len(queries))
 
-    @checked
     def expand(
         self,
         queries: Sequence[str],
@@ -101,6 +99,7 @@ class LuceneIndex(Index):
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
+        refuse_text(queries, "queries")
         self._refuse_feedback_without_vectors()
         if not isinstance(feedback, RM3):
             return list(self._expanded(queries, model, feedback, threads))

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest, build
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
 from adducir.core.progress import SILENT, Progress
+from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import identity_of
 from adducir.indexes import jvm
@@ -26,7 +26,6 @@ from adducir.indexes.jvm import INDEX_FOLDER, INDEX_KIND, translated
 BUILDER_VERSION = 1
 
 
-@checked
 @dataclass(frozen=True)
 class IndexSettings:
     """What determines the content of an index.
@@ -50,6 +49,9 @@ class IndexSettings:
     weights: Path | None = None
     separate_fields: bool = False
 
+    def __post_init__(self) -> None:
+        refuse_text(self.fields, "fields")
+
     def recipe(self) -> dict[str, Any]:
         """Plain values, for fingerprints and manifests.
 
@@ -68,7 +70,6 @@ class IndexSettings:
         return self.fields if self.separate_fields else ()
 
 
-@checked
 def build_index(
     corpus: Corpus,
     path: Path,

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 import pyterrier as pt
 
-from adducir.core.checking import checked
 from adducir.core.recipe import Kind
 from adducir.core.registry import Family
 from adducir.indexes.engine import open_index
@@ -68,7 +67,6 @@ class LexicalRetriever(_Adjustable):
         hyperparameters: Of the model; they are attributes afterwards.
     """
 
-    @checked
     def __init__(
         self,
         index: Index | Path | str,
@@ -116,7 +114,6 @@ class QueryExpansion(_Adjustable):
         hyperparameters: Of the method; they are attributes afterwards.
     """
 
-    @checked
     def __init__(
         self,
         index: Index | Path | str,

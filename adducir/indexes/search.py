@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adducir.core.checking import checked
 from adducir.corpora.topics import Topics
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
@@ -49,7 +48,6 @@ class Search:
                 yield f"{what}: {_listed(qids)}"
 
 
-@checked
 def search_topics(
     index: Index,
     topics: Topics,

@@ -1,58 +1,18 @@
-"""Artifacts that a model makes or is: work that takes long, and goes on where a kill cut it off."""
+"""What artifacts of models record: versions of libraries, and settings in JSON beside weights."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder
-from adducir.core.progress import SILENT, Progress
-from adducir.models.machine import using_threads
+from pydantic import ValidationError
 
-MakeByParts = Callable[[Path, Path], Mapping[str, Any]]
-"""Fills an artifact's empty folder, keeps finished parts in another, returns the counts."""
+from adducir.core.errors import InputError
+from adducir.core.json_lines import json_object
+from adducir.core.recipe import Recipe
+from adducir.core.verified import refuse_damaged
 
-
-def build_by_parts(
-    output: Path,
-    make: MakeByParts,
-    *,
-    kind: str,
-    recipe: Mapping[str, Any],
-    inputs: Mapping[str, str],
-    builder_version: int,
-    threads: int | None = None,
-    versions: Mapping[str, str] | None = None,
-    rebuild: bool = False,
-    progress: Progress = SILENT,
-) -> Manifest:
-    """Build an artifact whose finished parts survive a kill.
-
-    For the rest it is as :func:`adducir.core.artifacts.build`, which says what is raised.
-
-    Args:
-        make: Fills it, under torch's threads.
-        recipe: All that determines its content.
-        inputs: The fingerprints of what it is made from.
-        builder_version: Raised whenever the builder's output changes.
-        versions: Of engines that take part beside torch and transformers.
-    """
-    wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
-
-    def making(folder: Path) -> Mapping[str, Any]:
-        with using_threads(threads):
-            return make(folder, parts_folder(output, wanted))
-
-    return build(
-        output,
-        kind=kind,
-        recipe=recipe,
-        inputs=inputs,
-        builder_version=builder_version,
-        make=making,
-        rebuild=rebuild,
-        versions={**model_versions(), **(versions or {})},
-        progress=progress,
-    )
+Kind = TypeVar("Kind", bound=Recipe)
 
 
 def model_versions() -> dict[str, str]:
@@ -61,3 +21,54 @@ def model_versions() -> dict[str, str]:
     import transformers
 
     return {"torch": torch.__version__, "transformers": transformers.__version__}
+
+
+class ModelSettings(Recipe):
+    """Settings of a kind of model, which its use needs to know."""
+
+    file: ClassVar[str]
+    what: ClassVar[str]  # what a folder without the file is not: "no encoder", say
+
+    def save(self, folder: Path) -> None:
+        """Write the settings into a model's folder."""
+        write_settings(folder / self.file, self.model_dump(mode="json"))
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read the settings of a model that was trained here.
+
+        Raises:
+            ArtifactError: The folder is an artifact that is damaged.
+            InputError: There are none.
+        """
+        refuse_damaged(folder)
+        if not (folder / cls.file).is_file():
+            raise InputError(
+                f"this is {cls.what}: it holds no {cls.file}.",
+                path=folder,
+                hint="Name a folder that `adducir train` made of a recipe of that kind.",
+            )
+        return as_settings(folder / cls.file, read_settings(folder / cls.file), cls)
+
+
+def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
+    """Write settings (of a recipe its ``model_dump(mode="json")``)."""
+    text = json.dumps(settings, indent=2, sort_keys=True)
+    path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read what :func:`write_settings` wrote, of an artifact that is whole."""
+    refuse_damaged(path.parent)
+    return json_object(path)
+
+
+def as_settings(path: Path, found: Mapping[str, Any], kind: type[Kind]) -> Kind:
+    """Plain values of a file as the object that they were."""
+    try:
+        return kind.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "it"
+        what = f"{where}: {first['msg']}"[:300].rstrip(".")
+        raise InputError(f"this is not what Adducir wrote: {what}.", path=path) from error

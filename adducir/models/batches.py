@@ -25,19 +25,11 @@ def token_batches(
     budget: int | None = None,
     device: "torch.device | None" = None,
 ) -> list[NDArray[np.int64]]:
-    """Cut items into batches of like length, longest first.
+    """The numbers of items in batches of like length, longest first.
 
-    A batch of n items whose longest has m tokens takes n * m <= ``budget`` tokens; an item that
-    is longer than the budget is a batch of its own. The longest come first, so that memory that
-    does not suffice shows at once.
-
-    Args:
-        lengths: Tokens of each item.
-        budget: Padded tokens that a batch may take; by default what suits the device.
-        device: Where the batches are computed; by default the CPU.
-
-    Returns:
-        The numbers of the items of each batch; every item is in exactly one.
+    A batch of n items whose longest has m tokens takes n * m <= ``budget`` tokens (by default what
+    suits the device); a longer item is a batch of its own. With the longest first, memory that does
+    not suffice shows at once.
     """
     budget = budget or tokens_for(device)
     sizes = np.asarray(lengths, dtype=np.int64)
@@ -60,13 +52,8 @@ def shuffled_batches(
 ) -> list[NDArray[np.int64]]:
     """Cut items into batches of ``size`` in random order, items of like length together.
 
-    The items are shuffled, each run of ``pool`` batches is sorted by length and cut, and the
-    batches are shuffled. So less is spent on padding, and any two items can still meet.
-
-    Args:
-        lengths: Tokens of each item.
-        size: Items in a batch; the last one of a run of batches may have fewer.
-        pool: How many batches are sorted by length among themselves; 1 for none.
+    The items are shuffled, each run of ``pool`` batches is sorted by length and cut (its last batch
+    may be smaller), and the batches are shuffled. So any two items can still meet.
     """
     draw = np.random.default_rng(seed)
     sizes = np.asarray(lengths, dtype=np.int64)
@@ -82,11 +69,7 @@ def shuffled_batches(
 def padded(
     batch: Sequence[NDArray[np.int64]], filler: int, device: "torch.device"
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Ids in one array, with ``filler`` behind the shorter ones, and the mask of what is none.
-
-    Returns:
-        Ids and mask, each (inputs, longest), of whole numbers.
-    """
+    """Ids with ``filler`` behind the shorter ones, and their mask: int64, (inputs, longest)."""
     import torch
 
     longest = max((len(one) for one in batch), default=0)
@@ -102,9 +85,6 @@ def computed(
     batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], Result]
 ) -> Iterator[tuple[NDArray[np.int64], Result]]:
     """Compute batch by batch, as they were cut: figures depend on batches in their last digits.
-
-    Yields:
-        The items' numbers and what ``compute`` made of them.
 
     Raises:
         MachineError: A batch does not fit in memory.

@@ -1,24 +1,47 @@
-"""Loads what a model's folder holds: tokenizer and weights.
+"""Loads what a model's folder holds: tokenizer and weights, whichever program wrote them.
 
 Nothing is made up. transformers draws weights at random where a checkpoint lacks them, and makes an
 empty vocabulary where there is no tokenizer: both are refused here, for all models alike. What may
-be missing is the head that a training adds.
+be missing is the head that a training adds. Pickled weights are read with ``weights_only``, which
+makes tensors and runs nothing.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import is_zipfile
 
-from adducir.core.errors import InputError
+from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.texts import shortened
-from adducir.models.explaining import explaining
-from adducir.models.layouts import plain_weights, weight_files, weights_in
-from adducir.models.sources import TOKENIZERS, ModelSource
+from adducir.models.sources import TOKENIZERS, ModelSource, weight_files
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedConfig, PreTrainedModel
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
+_NAME_A_TOKENIZER = (
+    "Name the model whose tokenizer it takes, with `tokenizer: bert-large-uncased`, say, in a "
+    "recipe, or put the files of that tokenizer into the folder."
+)
+_SHIFTED = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
+"""Models whose positions begin behind their padding index."""
+_LAYOUTS = (
+    # Wrappers: DistributedDataParallel, Lightning, torch.compile.
+    (re.compile(r"^(?:(?:module|model|_orig_mod)\.)+"), ""),
+    # Fusion-in-Decoder (facebookresearch/FiD) wraps T5's encoder and each of its blocks.
+    (re.compile(r"^encoder\.encoder\."), "encoder."),
+    (re.compile(r"^(encoder\.block\.\d+\.)module\."), r"\1"),
+)
+"""What other programs put into the names of weights, in the order in which it is taken away."""
+_SIZES = ("heads", "layers", "hidden_size", "intermediate_size", "d_model", "d_kv", "d_ff")
+_SWITCHES = ("output_hidden_states", "output_attentions", "use_cache", "return_dict")
+_LARGEST_SIZE = 1 << 20
+_MOST_LAYERS = 1000
+_GLOBAL = re.compile(r"GLOBAL (\S+)")
 
 
 def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
@@ -51,19 +74,8 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
     return tokenizer
 
 
-_NAME_A_TOKENIZER = (
-    "Name the model whose tokenizer it takes, with `tokenizer: bert-large-uncased`, say, in a "
-    "recipe, or put the files of that tokenizer into the folder."
-)
-
-
 def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) -> None:
-    """Refuse a tokenizer that cannot be the one that a model was trained with.
-
-    Raises:
-        InputError: It has less than half of the entries that the model has vectors for, or makes
-            ids for which the model has none.
-    """
+    """Refuse a tokenizer that cannot be the one that a model was trained with."""
     rows = getattr(config.get_text_config(), "vocab_size", None)
     if not isinstance(rows, int):
         return
@@ -89,15 +101,7 @@ def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) 
 
 
 def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
-    """A model's configuration.
-
-    Args:
-        options: What is to be otherwise, such as ``num_labels``.
-
-    Raises:
-        InputError: It cannot be read.
-        MachineError: The model cannot be fetched.
-    """
+    """A model's configuration, with ``options`` (such as ``num_labels``) in place of its own."""
     from transformers import AutoConfig
 
     folder = source.local()
@@ -118,9 +122,8 @@ def load_model(
 ) -> "PreTrainedModel":
     """The model in single precision, in evaluation mode, on the CPU, with all of its weights.
 
-    Names of weights as other programs write them are understood (:mod:`adducir.models.layouts`). A
-    pooler that the checkpoint lacks and nobody reads is left out of the model, so that it is not
-    saved either.
+    Names of weights as wrappers and Fusion-in-Decoder write them are understood. A pooler that the
+    checkpoint lacks and nobody reads is left out of the model, so that it is not saved either.
 
     Args:
         kind: The class in transformers that is wanted, such as ``AutoModel``,
@@ -140,12 +143,14 @@ def load_model(
     config = load_config(source, **options)
     load = getattr(transformers, kind).from_pretrained
     with explaining("model", folder):
-        files = weight_files(folder)
-        _refuse_impossible(config, folder, sum(1 for path in files for _ in weights_in(path)))
-        is_safe = files[0].suffix == ".safetensors"
+        _refuse_impossible(config, folder)
+        is_safe = weight_files(folder)[0].suffix == ".safetensors"
+        if not is_safe:
+            for path in weight_files(folder):
+                _unpickled(path)  # says what else it holds
         model, info = _made(load, folder, config, use_safetensors=is_safe, trust_remote_code=False)
         missing = _missing(model, info, new_head=new_head, pooler=pooler)
-        if missing and (renamed := plain_weights(folder)):
+        if missing and (renamed := _plain_weights(folder)):
             # The class itself: an AutoModel takes no weights from memory.
             other, details = _made(type(model).from_pretrained, None, config, state_dict=renamed)
             if not (still := _missing(other, details, new_head=new_head, pooler=pooler)):
@@ -163,31 +168,21 @@ def load_model(
     return found
 
 
-_SIZES = ("heads", "layers", "hidden_size", "intermediate_size", "d_model", "d_kv", "d_ff")
-_SWITCHES = ("output_hidden_states", "output_attentions", "use_cache", "return_dict")
-
-
-def _refuse_impossible(config: "PreTrainedConfig", folder: Path, weights: int) -> None:
-    """Refuse a configuration that transformers would build, or fail with when it computes.
-
-    Raises:
-        InputError: It has more layers than there are weights, a size below 1, or a switch that is
-            none.
-    """
+def _refuse_impossible(config: "PreTrainedConfig", folder: Path) -> None:
+    """Refuse a configuration that transformers would build, or fail with when it computes."""
     # The switches are not always in the plain form of a configuration.
     switches = {key: getattr(config, key, None) for key in _SWITCHES}
     for key, value in (config.to_dict() | switches).items():
-        wrong = None
-        if type(value) is int and any(size in key for size in _SIZES):
-            if value < (0 if "layers" in key else 1):
-                wrong = "which is no size"
-            elif "layers" in key and value > weights > 0:
-                wrong = f"but there are {weights:,} weights"
+        is_size = type(value) is int and any(size in key for size in _SIZES)
+        least, most = (0, _MOST_LAYERS) if "layers" in key else (1, _LARGEST_SIZE)
+        if is_size and not least <= value <= most:
+            wrong = "which is not a size"
         elif key in _SWITCHES and not isinstance(value, bool | None):
             wrong = "which is neither true nor false"
-        if wrong:
-            details = f"{value:,}" if type(value) is int else shortened(repr(value))
-            raise InputError(f"its configuration has `{key}` {details}, {wrong}.", path=folder)
+        else:
+            continue
+        what = f"its configuration has `{key}` {shortened(repr(value))}, {wrong}."
+        raise InputError(what, path=folder)
 
 
 def _made(
@@ -215,8 +210,7 @@ def _missing(model: Any, info: Any, *, new_head: bool, pooler: bool) -> set[str]
         model.pooler = None
         missing -= poolers
     if new_head:
-        is_whole = model.base_model is model
-        inside = "" if is_whole else f"{model.base_model_prefix}."
+        inside = "" if model.base_model is model else f"{model.base_model_prefix}."
         behind = f"{inside}pooler."
         missing = {
             name for name in missing if name.startswith(inside) and not name.startswith(behind)
@@ -238,6 +232,70 @@ def _incomplete(model: Any, missing: set[str], info: Any, folder: Path) -> Input
     )
 
 
+def read_weights(
+    folder: Path, wanted: Callable[[str], bool] = lambda name: True
+) -> "Iterator[tuple[str, torch.Tensor]]":
+    """A checkpoint's weights whose plain names are wanted, by the names that they have there."""
+    from safetensors import safe_open
+
+    for path in weight_files(folder):
+        if path.suffix == ".bin":
+            every = _unpickled(path).items()
+            yield from ((name, one) for name, one in every if wanted(plain_name(name)))
+            continue
+        with safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118 - it is not a mapping
+                if wanted(plain_name(name)):
+                    yield name, file.get_tensor(name)
+
+
+def plain_name(name: str) -> str:
+    """A weight's name without what wrappers put into it."""
+    for pattern, plain in _LAYOUTS:
+        name = pattern.sub(plain, name)
+    return name
+
+
+def _plain_weights(folder: Path) -> "dict[str, torch.Tensor] | None":
+    """A checkpoint's weights by their plain names; None if these are its names, or not unique."""
+    found: dict[str, torch.Tensor] = {}
+    names: set[str] = set()
+    for name, weight in read_weights(folder):
+        if name not in names and plain_name(name) in found:
+            return None
+        names.add(name)
+        found[plain_name(name)] = weight
+    return None if names == set(found) else found
+
+
+def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
+    import torch
+
+    try:
+        # torch before 1.6 wrote no zip, and only a zip can be mapped.
+        found = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zipfile(path))
+    except (MemoryError, OSError):
+        raise
+    except Exception as error:  # UnpicklingError, EOFError, RuntimeError, ...
+        named = _GLOBAL.search(str(error))
+        what = (
+            f"it holds more than weights ({named[1]}), and may run code when it is loaded"
+            if named
+            else f"it cannot be read as pickled weights ({type(error).__name__})"
+        )
+        raise InputError(
+            f"{what}.",
+            path=path,
+            hint="Nothing in it was run. Take the model from where it was first published.",
+        ) from error
+    if not isinstance(found, dict) or not found:
+        raise InputError(f"it holds no weights by name, but a {type(found).__name__}.", path=path)
+    for name, value in found.items():
+        if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+            raise InputError(f"{str(name)[:100]!r} in it is not a plain tensor.", path=path)
+    return found
+
+
 def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int:
     """The tokens that an input may have, special ones included.
 
@@ -251,9 +309,49 @@ def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int
         return wanted or min(512, tokenizer.model_max_length)
     if config.model_type in _SHIFTED:
         positions -= config.pad_token_id + 1
-    known = (positions, wanted or positions, tokenizer.model_max_length)
-    return int(min(known))
+    return int(min(positions, wanted or positions, tokenizer.model_max_length))
 
 
-_SHIFTED = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
-"""Models whose positions begin behind their padding index."""
+@contextmanager
+def explaining(what: str, folder: Path) -> Iterator[None]:
+    """Make one error of whatever a library says of a damaged file, and nothing else of its talk.
+
+    Args:
+        what: What is read: ``tokenizer``, ``model``, ...
+        folder: The model's.
+
+    Raises:
+        InputError: It cannot be read.
+        MachineError: It needs a package that is not installed.
+    """
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    logging.set_verbosity(40)  # errors alone: no report of missing heads
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    except (AdducirError, MemoryError):
+        raise
+    except ImportError as error:
+        raise MachineError(f"its {what} needs a package: {_first(error)}.", path=folder) from error
+    except BaseException as error:
+        # pydantic's, safetensors', huggingface_hub's, KeyErrors, RecursionErrors ...: no list of
+        # what four libraries raise for damaged files would stay whole. The panic of tokenizers'
+        # Rust cannot be imported, and is not an Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise InputError(
+            f"its {what} cannot be loaded: {_first(error)}.",
+            path=folder,
+            hint="A file is damaged, or made for something else: fetch or build it again.",
+        ) from error
+    finally:
+        logging.set_verbosity(level)
+
+
+def _first(error: BaseException) -> str:
+    """The first line of what an error says."""
+    lines = str(error).strip().splitlines()
+    first = lines[0].rstrip(".:")[:300] if lines else type(error).__name__
+    return f"there is no {first}" if isinstance(error, KeyError) else first

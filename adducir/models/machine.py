@@ -1,11 +1,20 @@
-"""The device and the threads that a model runs with, and random numbers that can be repeated."""
+"""The device, threads and precision that a model runs with, and seeds that can be repeated.
 
+Half precision is for a transformer's layers and for nothing else. They hold nearly all of a
+network's work, and their states bear rounding to the 8 bits of bfloat16. What is made of the last
+hidden states does not: pooling, projection, normalisation, inner products, a classifier's logits
+and their losses lose ranks when they are rounded (the scores of a late interaction come in steps of
+1/16). So autocast begins and ends with the stack of layers, whose output is single precision again.
+"""
+
+import copy
 import hashlib
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import UsageError
 from adducir.core.executors import Place
@@ -31,7 +40,8 @@ def choose_device(name: str = "auto") -> "torch.device":
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     kind = name.partition(":")[0]
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": _has_mps()}
+    has_mps = bool(torch.backends.mps.is_available())
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": has_mps}
     if not there.get(kind, False):
         raise UsageError(
             f"there is no device {name!r} here.",
@@ -52,17 +62,8 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _has_mps() -> bool:
-    import torch
-
-    return bool(torch.backends.mps.is_available())
-
-
 def device_kind(device: "torch.device") -> str:
-    """What kind of device it is, as far as the last digits of figures depend on it.
-
-    Of a GPU its model; of a CPU the instructions that torch's kernels use there.
-    """
+    """A GPU's model, or the instructions of a CPU: the last digits of figures depend on it."""
     import torch
 
     if device.type == "cuda":
@@ -73,11 +74,7 @@ def device_kind(device: "torch.device") -> str:
 
 
 def device_of_worker(name: str, place: Place) -> "torch.device":
-    """The device of one of several workers: each takes the next GPU where there are some.
-
-    Raises:
-        UsageError: This machine has no such device.
-    """
+    """The device of one of several workers: each takes the next GPU where there are some."""
     import torch
 
     device = choose_device(name)
@@ -87,11 +84,7 @@ def device_of_worker(name: str, place: Place) -> "torch.device":
 
 
 def settle_threads(count: int | None, place: Place) -> None:
-    """Let torch use a worker's share of the threads, for as long as its process lives.
-
-    Args:
-        count: Threads of each worker; None: the cores divided among them.
-    """
+    """Let torch use a worker's threads (None: its share of the cores) while its process lives."""
     import torch
 
     if place.is_alone:
@@ -105,11 +98,7 @@ def device_of(model: "torch.nn.Module") -> "torch.device":
 
 @contextmanager
 def using_threads(count: int | None) -> Iterator[None]:
-    """Let torch use ``count`` threads inside the block.
-
-    Args:
-        count: None: as many as it would, up to this process's share of the cores.
-    """
+    """Let torch use ``count`` threads inside the block; None: up to this process's share."""
     import torch
 
     before = torch.get_num_threads()
@@ -124,3 +113,88 @@ def seed_of(*parts: int | str) -> int:
     """A seed of 63 bits that depends on every part, the same on every machine."""
     digest = hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1
+
+
+@contextmanager
+def computing_in(precision: Precision, network: "torch.nn.Module") -> Iterator[None]:
+    """Let a network's layers compute in a precision inside the block; weights stay float32.
+
+    A backward pass that computes pieces once more belongs inside the block, too. A network that
+    holds no model of transformers computes in that precision as a whole.
+    """
+    if precision == "float32":
+        yield
+        return
+    stacks = stacks_of(network)
+    kind = device_of(network).type
+    before = [stack.__dict__.get("forward") for stack in stacks]
+    for stack in stacks:
+        stack.forward = _in_half(stack.forward, kind)
+    try:
+        yield
+    finally:
+        for stack, forward in zip(stacks, before, strict=True):
+            if forward is None:
+                del stack.forward
+            else:
+                stack.forward = forward
+
+
+def halved(network: "torch.nn.Module") -> "torch.nn.Module":
+    """A copy whose layers hold bfloat16 weights: the same figures, without casts for each batch."""
+    import torch
+
+    half = copy.deepcopy(network).eval()
+    for stack in stacks_of(half):
+        for module in stack.modules():
+            if isinstance(module, torch.nn.Linear):
+                module.weight.data = module.weight.data.to(torch.bfloat16)
+    return half
+
+
+def stacks_of(network: "torch.nn.Module") -> "list[torch.nn.Module]":
+    """The outermost modules of a network's transformers that hold a list of layers."""
+    from transformers import PreTrainedModel
+
+    found: dict[int, torch.nn.Module] = {}
+    for model in network.modules():
+        if isinstance(model, PreTrainedModel):
+            found |= {id(stack): stack for stack in _outermost(model)}
+    return list(found.values()) or [network]
+
+
+def _outermost(module: "torch.nn.Module") -> "Iterator[torch.nn.Module]":
+    import torch
+
+    if any(isinstance(one, torch.nn.ModuleList) and len(one) for one in module.children()):
+        yield module
+        return
+    for child in module.children():
+        yield from _outermost(child)
+
+
+def _in_half(forward: Callable[..., Any], kind: str) -> Callable[..., Any]:
+    """A stack's forward pass under autocast, with its output in single precision."""
+    import torch
+
+    @wraps(forward)
+    def run(*args: Any, **options: Any) -> Any:
+        with torch.autocast(kind, dtype=torch.bfloat16):
+            found = forward(*args, **options)
+        return _single(found)
+
+    return run
+
+
+def _single(found: Any) -> Any:
+    """A stack's output with its hidden states in single precision."""
+    import torch
+
+    if isinstance(found, torch.Tensor):
+        return found.float() if found.is_floating_point() else found
+    if hasattr(found, "last_hidden_state"):
+        found.last_hidden_state = found.last_hidden_state.float()
+        return found
+    if isinstance(found, tuple):
+        return tuple(_single(one) for one in found)
+    return found

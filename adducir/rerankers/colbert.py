@@ -25,10 +25,15 @@ from numpy.typing import NDArray
 from adducir.core.errors import InputError
 from adducir.encoders.maxsim import maxsim
 from adducir.models.batches import computed, padded, token_batches
-from adducir.models.explaining import explaining
-from adducir.models.layouts import plain_name, weight_files, weights_in
-from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
-from adducir.models.precision import computing_in
+from adducir.models.loading import (
+    explaining,
+    load_config,
+    load_model,
+    load_tokenizer,
+    longest_input,
+    read_weights,
+)
+from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import config_of, has_architecture
 from adducir.rerankers.inputs import Ids, token_ids
@@ -368,11 +373,10 @@ def _projection(source: ModelSource) -> "torch.Tensor":
     """The projection's weights: ColBERT's own layout, or that of PyLate."""
     folder = source.local()
     with explaining("projection", folder):
-        dense = weight_files(folder / _DENSE) if (folder / _DENSE).is_dir() else []
-        for path in (*weight_files(folder), *dense):
-            for name, read in weights_in(path):
-                if plain_name(name) in _PROJECTIONS:
-                    return read().float()
+        for one in (folder, folder / _DENSE):
+            if one.is_dir():
+                for _, weights in read_weights(one, lambda name: name in _PROJECTIONS):
+                    return weights.float()
     raise InputError(
         f"{source.name} has no projection (linear.weight), so that it is no ColBERT.",
         path=folder,

@@ -22,7 +22,7 @@ from pydantic import model_validator
 from adducir.core.errors import InputError
 from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model, load_tokenizer
-from adducir.models.precision import computing_in
+from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import (

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import Recipe
+from adducir.models.artifacts import write_settings
 from adducir.models.machine import Precision
-from adducir.models.settings import write_settings
 from adducir.training.recipe import Several
 
 if TYPE_CHECKING:

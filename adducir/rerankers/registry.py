@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.checking import checked
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.paths import study_folder
 from adducir.core.registry import Family
 from adducir.corpora.references import expanded
+from adducir.models.artifacts import as_settings, read_settings
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
-from adducir.models.settings import as_settings, read_settings
 from adducir.models.sources import RECIPES, ModelSource, model_source
 from adducir.rerankers.checkpoints import refuse_other_classes
 from adducir.rerankers.passages import parts_of, united
@@ -161,7 +160,6 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
     }
 
 
-@checked
 def open_reranker(
     name: str | Path, folder: Path | None = None, *, device: str = "auto"
 ) -> Reranker:

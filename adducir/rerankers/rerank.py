@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.checking import checked
 from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import SILENT, Progress
@@ -48,7 +47,6 @@ class Reranked:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-@checked
 def rerank(
     run: Run,
     topics: Topics,

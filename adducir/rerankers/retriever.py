@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from adducir.core.checking import checked
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.engine import open_index
 from adducir.indexes.index import Index
@@ -32,7 +31,6 @@ class RerankingTransformer(pt.Transformer):
         device: See :func:`adducir.models.machine.choose_device`.
     """
 
-    @checked
     def __init__(
         self,
         reranker: Reranker | Path | str,

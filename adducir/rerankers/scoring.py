@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.models.batches import computed, token_batches
-from adducir.models.machine import Precision
-from adducir.models.precision import computing_in
+from adducir.models.machine import Precision, computing_in
 from adducir.rerankers.inputs import encoded
 
 if TYPE_CHECKING:

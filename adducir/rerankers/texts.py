@@ -7,10 +7,10 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from adducir.core.checking import checked
 from adducir.core.errors import InputError
 from adducir.core.names import NameTable
 from adducir.core.progress import SILENT, Progress
+from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus, Document, text_of
 from adducir.indexes.documents import DocumentStore, DocumentWriter
 
@@ -91,7 +91,6 @@ class KnownTexts:
         return [self._texts[docno] for docno in docnos]
 
 
-@checked
 def texts_of(
     corpus: Corpus,
     docnos: Iterable[str],
@@ -110,6 +109,8 @@ def texts_of(
     Raises:
         InputError: The corpus cannot be read.
     """
+    refuse_text(docnos, "docnos")
+    refuse_text(fields, "fields")
     chosen = tuple(fields) or corpus.default_fields
     found = _found(corpus, pl.Series(list(docnos), dtype=pl.String).unique(), progress)
     if folder is None:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from adducir.core.chunks import TEMPORARY, Chunking, make_chunks
 from adducir.core.executors import Place
 from adducir.core.progress import SILENT, Progress
+from adducir.models.arrays import read_shard, write_shard
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
 from adducir.models.machine import device_kind, device_of_worker, settle_threads
-from adducir.models.shards import read_shard, write_shard
 from adducir.rerankers.asking import Ranked, asking
 from adducir.rerankers.cache import KnownScores, ScoreCache
 from adducir.rerankers.candidates import CandidateFile, Candidates, CandidateTable

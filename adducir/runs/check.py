@@ -51,7 +51,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.checking import checked
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest, read_bytes, read_lines
 from adducir.corpora.qrels import Qrels
@@ -119,7 +118,6 @@ def check(
     return _sorted(replace(finding, where=where) for finding in chain(*found))
 
 
-@checked
 def check_file(
     path: Path | str,
     qrels: Qrels | None = None,
@@ -160,7 +158,6 @@ def check_file(
     return _sorted(own + check(run, qrels, topics, docnos, measures))
 
 
-@checked
 def check_runs(runs: Sequence[Run]) -> list[Finding]:
     """Check runs that are to be compared with one another."""
     found = []

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.runs.fusion import FUSION
 from adducir.runs.run import Run
 
 
-@checked
 def fuse(
     runs: Sequence[Run],
     method: str = "rrf",

@@ -19,7 +19,6 @@ from importlib import metadata as installed
 from pathlib import Path
 from typing import Any
 
-from adducir.core.checking import checked
 from adducir.core.config import as_yaml, parse
 from adducir.core.files import read_text
 from adducir.version import __version__
@@ -29,14 +28,12 @@ SUFFIX = ".ir-metadata.yml"
 _TOOLKITS = ("pyserini", "python-terrier")
 
 
-@checked
 def metadata_for(path: Path | str) -> Path:
     """Where the metadata of the run at ``path`` is."""
     path = Path(path)
     return path.with_name(path.name + SUFFIX)
 
 
-@checked
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """Read the metadata of the run at ``path``.
 

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 
 Floats = NDArray[np.float64]
@@ -116,7 +115,6 @@ def _tied(
     return places, group["row"].to_numpy()
 
 
-@checked
 def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Floats:
     """Break ties by the smallest change after which scores strictly decrease.
 

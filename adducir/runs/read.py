@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from adducir.core.checking import checked
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_bytes
 from adducir.runs.order import ordered, topic_numbers
@@ -24,7 +23,6 @@ _TIES: dict[str, Literal["ascending", "descending"]] = {
 }
 
 
-@checked
 def read_run(
     path: Path | str,
     *,

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.texts import MOST_ROWS, html_table
 from adducir.corpora.frames import SCORE, rows_of
@@ -26,7 +25,6 @@ _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _BLOCK = 1 << 19  # bytes looked at together, so that what is derived from them stays in cache
 
 
-@checked
 @dataclass(frozen=True, eq=False)
 class Run:
     """Ranked documents by topic.
@@ -60,7 +58,6 @@ class Run:
             raise UsageError("a run's scores must be finite numbers.")
 
     @classmethod
-    @checked
     def ranked(
         cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
     ) -> "Run":
@@ -90,7 +87,6 @@ class Run:
         return run
 
     @classmethod
-    @checked
     def of(
         cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]", tag: str
     ) -> "Run":

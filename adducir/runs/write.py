@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.files import publishing
 from adducir.core.locks import locked
@@ -31,7 +30,6 @@ _PIECE = 1 << 20
 _UNWRITABLE = r"[ \t\n\r\x0b\x0c\x00]|^$"
 
 
-@checked
 def write_run(
     run: Run,
     path: Path | str,

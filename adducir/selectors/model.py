@@ -19,8 +19,7 @@ from adducir.core.errors import InputError
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet
 from adducir.models.loading import load_tokenizer, longest_input
-from adducir.models.machine import Precision, seed_of
-from adducir.models.precision import computing_in
+from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource
 from adducir.selectors.beam import select_sets
 from adducir.selectors.network import Vectoriser

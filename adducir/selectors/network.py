@@ -13,8 +13,7 @@ from torch.utils.checkpoint import checkpoint
 from adducir.core.errors import InputError
 from adducir.models.batches import computed, padded, token_batches
 from adducir.models.loading import load_model
-from adducir.models.machine import Precision
-from adducir.models.precision import computing_in
+from adducir.models.machine import Precision, computing_in
 from adducir.models.sources import ModelSource
 from adducir.selectors.reading import Input
 

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.models.settings import ModelSettings
+from adducir.models.artifacts import ModelSettings
 from adducir.selectors.beam import BeamSettings
 from adducir.selectors.scoring import Weights
 from adducir.selectors.selector import Selector

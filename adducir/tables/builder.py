@@ -9,7 +9,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison.results import Comparison
@@ -20,7 +19,6 @@ from adducir.tables.style import Style
 from adducir.tables.table import Column, ResultTable, Row
 
 
-@checked
 @dataclass(frozen=True)
 class Layout:
     """How a table is arranged and named.
@@ -60,7 +58,6 @@ class _Source:
     scores: Mapping[str, "Scores"]
 
 
-@checked
 def build_table(
     comparison: "Comparison | Mapping[str, Comparison]",
     scores: "Sequence[Scores] | Mapping[str, Sequence[Scores]]" = (),

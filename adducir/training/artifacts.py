@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adducir.core.artifacts import Manifest, build, read_manifest
-from adducir.core.checking import checked
+from adducir.core.artifacts import (
+    Manifest,
+    artifact_fingerprint,
+    build,
+    parts_folder,
+    read_manifest,
+)
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.executors import HERE, Execution
 from adducir.core.progress import SILENT, Progress
-from adducir.models.artifacts import build_by_parts
+from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, using_threads
 from adducir.training.card import model_card
 from adducir.training.loop import train
@@ -35,7 +40,6 @@ _DIGITS = 16
 _TRAIN, _DONE, _FAILED = "train", "done", "failed"
 
 
-@checked
 def train_model(
     plan: TrainingPlan[Any],
     output: Path,
@@ -95,9 +99,11 @@ def _lead(
 ) -> Manifest:
     """Train as the first process, or the only one."""
     training = False
+    key = artifact_fingerprint(plan.artifact, plan.canonical, plan.inputs, plan.version)
 
-    def make(folder: Path, parts: Path) -> dict[str, Any]:
+    def make(folder: Path) -> dict[str, Any]:
         nonlocal training
+        parts = parts_folder(output, key)
         task = _task(plan, device, progress)
         place, counts = places.written(task, parts)
         training = True
@@ -107,17 +113,18 @@ def _lead(
         return _make(plan, task, counts, folder, parts, output.name, progress)
 
     try:
-        manifest = build_by_parts(
-            output,
-            make,
-            kind=plan.artifact,
-            recipe=plan.canonical,
-            inputs=plan.inputs,
-            builder_version=plan.version,
-            threads=plan.recipe.training.threads,
-            rebuild=rebuild,
-            progress=progress,
-        )
+        with using_threads(plan.recipe.training.threads):
+            manifest = build(
+                output,
+                kind=plan.artifact,
+                recipe=plan.canonical,
+                inputs=plan.inputs,
+                builder_version=plan.version,
+                make=make,
+                rebuild=rebuild,
+                versions=model_versions(),
+                progress=progress,
+            )
     except BaseException as error:
         # Once they train, they notice by themselves; a message would meet another exchange.
         if not training:

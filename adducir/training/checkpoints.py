@@ -1,7 +1,7 @@
 """Snapshots of a training: weights, the optimiser's moments and the state, in one safetensors file.
 
 Nothing is pickled. A snapshot is written whole or not at all, so that a kill at any moment leaves
-the last one; a damaged one is refused (:mod:`adducir.models.shards`).
+the last one; a damaged one is refused (:mod:`adducir.models.arrays`).
 """
 
 import json
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adducir.models.shards import read_tensors, write_tensors
+from adducir.models.arrays import read_tensors, write_tensors
 
 if TYPE_CHECKING:
     import torch

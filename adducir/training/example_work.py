@@ -23,7 +23,7 @@ from adducir.core.chunks import ANY, Made
 from adducir.core.errors import ArtifactError
 from adducir.core.executors import Place
 from adducir.core.progress import Progress
-from adducir.models.shards import read_shard, write_shard
+from adducir.models.arrays import read_shard, write_shard
 from adducir.training.store import Array, StoreWriter
 
 T = TypeVar("T")

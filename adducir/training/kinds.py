@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from adducir.core.checking import checked
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
 from adducir.core.paths import study_folder
@@ -31,7 +30,6 @@ KINDS: Family[TrainingPlan[Any]] = Family(
 )
 
 
-@checked
 def open_training(
     recipe: Path | Document,
     changes: Sequence[str] = (),

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import SILENT, Progress
-from adducir.models.machine import device_kind, device_of, seed_of, using_threads
-from adducir.models.precision import computing_in
+from adducir.models.machine import computing_in, device_kind, device_of, seed_of, using_threads
 from adducir.training.checkpoints import (
     load_snapshot,
     load_weights,

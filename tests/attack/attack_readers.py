@@ -216,7 +216,7 @@ def _manifest(path: Path) -> Any:
 
 
 def _settings(path: Path) -> Any:
-    from adducir.models.settings import read_settings
+    from adducir.models.artifacts import read_settings
 
     return read_settings(path)
 

@@ -11,7 +11,7 @@ from adducir.core.artifacts import build
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, ArtifactError, InputError
 from adducir.core.verified import MANIFEST, read_manifest
-from adducir.models.settings import read_settings
+from adducir.models.artifacts import read_settings
 
 
 def bomb(path: Path, megabytes: int) -> None:

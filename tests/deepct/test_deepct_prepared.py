@@ -18,7 +18,7 @@ from adducir.deepct.examples import Counts, Example
 from adducir.deepct.prepared import Prepared
 from adducir.deepct.training import DeepCTPlan
 from adducir.deepct.words import words
-from adducir.models.shards import read_shard
+from adducir.models.arrays import read_shard
 from adducir.training.artifacts import train_model
 from adducir.training.kinds import open_training
 from adducir.training.store import Store

@@ -24,8 +24,7 @@ from adducir.encoders.recipe import EncoderRecipe
 from adducir.encoders.sampling import filled_batches, grouped_batches, random_batches
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.training import EncoderPlan
-from adducir.models.machine import using_threads
-from adducir.models.precision import computing_in
+from adducir.models.machine import computing_in, using_threads
 from adducir.training import loop
 from adducir.training.artifacts import train_model
 from adducir.training.division import DataPart

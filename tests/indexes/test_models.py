@@ -125,7 +125,6 @@ def test_exact_lengths_are_for_bm25(make_index: Callable[..., LuceneIndex]) -> N
 
 def test_arguments_are_checked_where_they_are_given() -> None:
     for wrong in (
-        lambda: BM25(k1="0.9"),
         lambda: BM25(b=2),
         lambda: BM25(k2=1),
         lambda: BM25Plus(everywhere=1),

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
 from tiny import tiny_bert
 from tiny_t5 import tiny_t5
 
-from adducir.models.precision import computing_in, halved, stacks_of
+from adducir.models.machine import computing_in, halved, stacks_of
 
 HEADS = {
     "BertModel": "pooler.dense",

@@ -130,7 +130,7 @@ class LikelihoodStep(PartsStep):
         from adducir.core.chunks import Local
         from adducir.encoders.token_work import Loader
         from adducir.hindsight.posterior import likelihoods
-        from adducir.models.shards import write_shard
+        from adducir.models.arrays import write_shard
 
         given = self.loading, self.answer.path, context.batch_tokens
         targets = targets_with(*given, *self.loaded(context))
@@ -143,7 +143,7 @@ class LikelihoodStep(PartsStep):
 
     def read(self) -> tuple[Any, Any]:
         """Rows of the answers' lists whose contexts have a target, and (n, r) log P(y|x,z)."""
-        from adducir.models.shards import read_shard
+        from adducir.models.arrays import read_shard
 
         arrays = read_shard(self.path / LIKELIHOODS)
         return arrays["rows"], arrays["values"]

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from adducir.core.artifacts import artifact_fingerprint, parts_folder
 from adducir.core.chunks import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.loading import (
@@ -23,8 +24,8 @@ from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.generators.kinds import GENERATORS
 from adducir.hindsight.recipe import PhaseRecipe
-from adducir.models.artifacts import build_by_parts, model_versions
-from adducir.models.machine import choose_device
+from adducir.models.artifacts import model_versions
+from adducir.models.machine import choose_device, using_threads
 from adducir.models.sources import MINILM
 
 if TYPE_CHECKING:
@@ -81,21 +82,11 @@ class PartsStep(ArtifactStep):
         return model_versions()
 
     def make(self, context: "Context") -> None:
-        build_by_parts(
-            self.path,
-            lambda folder, parts: self.fill_by_parts(folder, parts, context),
-            kind=self.kind,
-            recipe=self.recipe(),
-            inputs=self.identities(),
-            builder_version=self.version,
-            threads=context.threads,
-            rebuild=context.rebuild,
-            progress=context.progress,
-        )
+        with using_threads(context.threads):
+            super().make(context)
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        """Never called: parts survive a kill."""
-        raise NotImplementedError
+        return self.fill_by_parts(folder, parts_folder(self.path, self._key), context)
 
     @abstractmethod
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
@@ -123,6 +114,10 @@ class PartsStep(ArtifactStep):
             context.batch_tokens,
             context.progress,
         )
+
+    @property
+    def _key(self) -> str:
+        return artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
 
 
 class VectorsStep(PartsStep):

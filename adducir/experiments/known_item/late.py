@@ -31,8 +31,7 @@ from adducir.experiments.known_item.ranking import BLOCK as SCORES
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
 from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision, choose_device, device_kind
-from adducir.models.precision import computing_in
+from adducir.models.machine import Precision, choose_device, computing_in, device_kind
 from adducir.models.sources import ModelSource, model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading, Tokens
 

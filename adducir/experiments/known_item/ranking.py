@@ -19,8 +19,8 @@ from adducir.core.progress import SILENT, Progress
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rouge import RougeL
+from adducir.models.arrays import read_shard, write_shard
 from adducir.models.machine import settle_threads
-from adducir.models.shards import read_shard, write_shard
 
 BLOCK = 1 << 22
 """Scores that are held at a time: 16 MB."""

@@ -23,7 +23,7 @@ from adducir.evaluation.vectorised import is_vectorised
 from adducir.experiments.tuning.folds import Folds, Pool
 from adducir.experiments.tuning.grid import Grid, plain
 from adducir.experiments.tuning.systems import Tunable
-from adducir.models.shards import read_shard, write_shard
+from adducir.models.arrays import read_shard, write_shard
 from adducir.runs.run import Run
 
 SHARD = 8

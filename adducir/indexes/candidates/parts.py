@@ -11,10 +11,11 @@ import numpy as np
 
 from adducir.core.errors import UsageError
 from adducir.core.progress import SILENT, Progress
+from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates.collection import Collection
 from adducir.indexes.candidates.postings import Spans, invert
-from adducir.indexes.candidates.queries import Query, number_queries, refuse_text
+from adducir.indexes.candidates.queries import Query, number_queries
 from adducir.indexes.candidates.ranking import Ranking, order
 from adducir.indexes.candidates.sets import CandidateSet
 from adducir.indexes.candidates.vocabulary import Cut, Vocabulary, vocabularies

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from adducir.core.errors import UsageError
+from adducir.core.texts import refuse_text
 from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.vocabulary import Numbers, Vocabulary
 
@@ -30,16 +31,6 @@ def number_queries(vocabulary: Vocabulary, queries: Sequence[Query]) -> tuple[Nu
     np.cumsum([len(weights) for _, weights in numbered], out=starts[1:])
     values = np.concatenate([numbers.values for numbers, _ in numbered])
     return Numbers(starts, values), np.concatenate([weights for _, weights in numbered])
-
-
-def refuse_text(texts: Sequence[object], what: str) -> None:
-    """Refuse a text where a sequence of texts is meant: its letters would be taken for texts.
-
-    Raises:
-        UsageError: It is one text.
-    """
-    if isinstance(texts, str):
-        raise UsageError(f"{what} must be a list, not one text.", hint=f"Give [{what[:-1]}].")
 
 
 def _even(numbers: Numbers) -> tuple[Numbers, Array]:

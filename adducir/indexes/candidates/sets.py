@@ -6,15 +6,15 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.processes import default_threads
+from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.candidates.collection import Collection
 from adducir.indexes.candidates.impacts import Impacts, apply
 from adducir.indexes.candidates.postings import Spans, invert
-from adducir.indexes.candidates.queries import Query, number_queries, refuse_text
+from adducir.indexes.candidates.queries import Query, number_queries
 from adducir.indexes.candidates.ranking import Matrix, Ranking, order
 from adducir.indexes.candidates.scoring import Queries, count, score
 from adducir.indexes.candidates.vocabulary import Cut, Numbers, Vocabulary, vocabularies
@@ -65,7 +65,6 @@ class CandidateSet:
         return cls(Spans.of(vocabulary.of_texts(texts, grow=True)), vocabulary, threads)
 
     @classmethod
-    @checked
     def of_texts(
         cls,
         texts: Sequence[str],
@@ -87,7 +86,6 @@ class CandidateSet:
         return cls.over(texts, vocabularies(analysis or Analysis())(), threads)
 
     @classmethod
-    @checked
     def of_tokens(
         cls,
         lists: Sequence[Sequence[str]],
@@ -128,7 +126,6 @@ class CandidateSet:
             raise UsageError("windows can be made of sentences, not of windows.")
         return CandidateSet(self._spans.windows(n), self._vocabulary, self._threads)
 
-    @checked
     def scores(self, queries: Sequence[Query], model: Model) -> Matrix:
         """Every candidate's score for every query.
 
@@ -147,7 +144,6 @@ class CandidateSet:
         self._in_threads(work, len(queries))
         return out
 
-    @checked
     def rank(self, queries: Sequence[Query], model: Model, depth: int | None = None) -> Ranking:
         """The best candidates for every query; equal scores in order of the candidates' numbers.
 
@@ -179,7 +175,6 @@ class CandidateSet:
         self._in_threads(work, queries)
         return ranking
 
-    @checked
     def gold_ranks(
         self,
         queries: Sequence[Query],

@@ -12,6 +12,7 @@ from adducir.core.artifacts import Manifest
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
+from adducir.core.texts import refuse_text
 from adducir.core.verified import open_artifact
 from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, load_encoder
@@ -128,6 +129,7 @@ class DenseIndex(Index):
         Raises:
             UsageError: ``depth`` below 1, feedback, or a query of weighted terms.
         """
+        refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
         if feedback is not None or len(texts) < len(queries):
             raise _no_words()

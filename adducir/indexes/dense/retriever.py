@@ -5,7 +5,6 @@ from pathlib import Path
 import pandas as pd
 import pyterrier as pt
 
-from adducir.core.checking import checked
 from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.frames import ranked
 
@@ -22,7 +21,6 @@ class DenseRetriever(pt.Transformer):
         device: Where the encoder of queries runs, where ``index`` is a folder.
     """
 
-    @checked
     def __init__(
         self,
         index: DenseIndex | Path | str,

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.artifacts import Manifest, build
-from adducir.core.checking import checked
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
@@ -17,7 +16,6 @@ from adducir.indexes.memory.filling import fill, fill_of_weights
 from adducir.indexes.memory.weights import Weighted, by_term, read_weights
 
 
-@checked
 def build_memory_index(
     corpus: Corpus,
     path: Path,

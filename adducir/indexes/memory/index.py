@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from adducir.core.artifacts import Manifest
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
 from adducir.core.processes import default_threads
+from adducir.core.texts import refuse_text
 from adducir.core.verified import open_artifact
 from adducir.indexes.feedback import FeedbackMethod, check_weights
 from adducir.indexes.field_weights import FieldWeights
@@ -45,7 +45,6 @@ class MemoryIndex(Index):
 
     manifest: Manifest
 
-    @checked
     def __init__(self, path: Path | str, *, backend: str | None = None) -> None:
         self._settle(Path(path), open_artifact(Path(path), KIND))
         self.backend = backend or engine_backend()
@@ -64,7 +63,6 @@ class MemoryIndex(Index):
         """Every docno, in ascending order."""
         return self._totals.docnos
 
-    @checked
     def search(
         self,
         queries: Sequence[Query],
@@ -77,6 +75,7 @@ class MemoryIndex(Index):
     ) -> Hits:
         """See :class:`Index`; scores are double precision unless the model is Lucene's."""
         check_depth(depth)
+        refuse_text(queries, "queries")
         threads = threads or default_threads()
         if fields is not None:
             bm25, requested = self._by_fields(fields, model, feedback), self._weights(queries)
@@ -98,7 +97,6 @@ class MemoryIndex(Index):
         docnos = self.docnos.gather(ranked.docs)
         return Hits(ranked.counts.astype(np.int32), docnos, ranked.scores)
 
-    @checked
     def expand(
         self,
         queries: Sequence[str],
@@ -108,7 +106,7 @@ class MemoryIndex(Index):
         threads: int | None = None,
     ) -> list[dict[str, float]]:
         threads = threads or default_threads()
-        counts, found = self._first(queries, model, feedback, threads)
+        counts, found = self._first(texts_alone(queries), model, feedback, threads)
         return self._feedback.weights(counts, found, feedback, threads)
 
     def expand_from(

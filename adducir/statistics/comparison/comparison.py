@@ -23,8 +23,8 @@ parameter was tuned on.
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
-from adducir.core.checking import checked
 from adducir.core.errors import UsageError
+from adducir.core.texts import refuse_text
 from adducir.families import family
 from adducir.statistics.choices import (
     BESTS,
@@ -54,7 +54,6 @@ from adducir.statistics.tests import TESTS
 Choice = TypeVar("Choice", bound=str)
 
 
-@checked
 def compare(
     scores: Sequence[SystemScores],
     *,
@@ -191,6 +190,7 @@ def _kind(measure: Measure) -> object:
 
 def _among(measures: Iterable[Measure], chosen: Collection[Measure]) -> frozenset[Measure]:
     """Those of the measures that are chosen, as themselves or by name."""
+    refuse_text(chosen, "measures")
     names = {str(measure) for measure in chosen}
     return frozenset(measure for measure in measures if str(measure) in names)
 

@@ -7,7 +7,6 @@ formats of their own by the entry-point group ``adducir.tables``.
 
 from typing import TYPE_CHECKING
 
-from adducir.core.checking import checked, wrong_type
 from adducir.core.registry import Family
 from adducir.tables.formats.format import TableFormat
 
@@ -31,7 +30,6 @@ TABLES = Family(
 )
 
 
-@checked
 def render(table: "ResultTable", format_name: str, **options: object) -> str:
     """The table as text in one format.
 
@@ -43,8 +41,4 @@ def render(table: "ResultTable", format_name: str, **options: object) -> str:
     Raises:
         UsageError: There is no such format, or it has no such option.
     """
-    from adducir.tables.table import ResultTable
-
-    if not isinstance(table, ResultTable):
-        raise wrong_type("render", "table", ResultTable, table)
     return TABLES.make(format_name, options).render(table)

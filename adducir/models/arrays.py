@@ -1,0 +1,117 @@
+"""Arrays in a safetensors file that knows its own content: what is read is what was written.
+
+The file's metadata hold the SHA-256 of its other metadata and of the names, types, shapes and
+values of its arrays, so that a file which no artifact's manifest lists (kept scores, the parts of
+work under way) is never taken for what it was not.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from numpy.typing import NDArray
+
+from adducir.core.errors import ArtifactError
+from adducir.core.files import publishing
+
+if TYPE_CHECKING:
+    import torch
+
+DIGEST = "sha256"
+
+
+def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays, whole or not at all.
+
+    Raises:
+        MachineError: The disk is full, or the place cannot be written.
+    """
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    # safetensors writes the memory as it lies there, which is not that of a transposed array.
+    whole = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
+    with publishing(path) as hidden:
+        save_file(whole, hidden, metadata={DIGEST: _digest(whole, {})})
+
+
+def read_shard(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file of :func:`write_shard`.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ArtifactError: It is damaged, or was not written by :func:`write_shard`.
+    """
+    return _read(path, "np")[0]
+
+
+class Stored:
+    """Base of data classes whose fields are arrays, kept together in one file."""
+
+    def save(self, path: Path) -> None:
+        """Write them by :func:`write_shard`."""
+        write_shard(path, dict(vars(self)))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read them by :func:`read_shard`."""
+        return cls(**read_shard(path))
+
+
+def write_tensors(
+    path: Path, tensors: "Mapping[str, torch.Tensor]", metadata: Mapping[str, str] | None = None
+) -> None:
+    """As :func:`write_shard`, of contiguous tensors on the CPU and texts."""
+    from safetensors.torch import save_file
+
+    metadata = metadata or {}
+    with publishing(path) as hidden:
+        save_file(dict(tensors), hidden, metadata={**metadata, DIGEST: _digest(tensors, metadata)})
+
+
+def read_tensors(path: Path) -> "tuple[dict[str, torch.Tensor], dict[str, str]]":
+    """The tensors and texts of a file of :func:`write_tensors`; errors as of :func:`read_shard`."""
+    return _read(path, "pt")
+
+
+def _read(path: Path, framework: Literal["np", "pt"]) -> tuple[dict[str, Any], dict[str, str]]:
+    from safetensors import SafetensorError, safe_open
+
+    damaged = ArtifactError(
+        "this file is damaged: it is not what was written.",
+        path=path,
+        hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
+    )
+    try:
+        with safe_open(path, framework) as file:
+            metadata = dict(file.metadata() or {})
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise
+    except (OSError, SafetensorError, ValueError, TypeError, RuntimeError) as error:
+        raise damaged from error
+    if metadata.pop(DIGEST, None) != _digest(arrays, metadata):
+        raise damaged
+    return arrays, metadata
+
+
+def _digest(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> str:
+    """Of names, types, shapes and values, whose memory is contiguous, in the order of names."""
+    digest = hashlib.sha256()
+    for name, one in sorted(arrays.items()):
+        digest.update(f"{name} {one.dtype} {list(one.shape)}\n".encode())
+        digest.update(_bytes_of(one))
+    for item in sorted(metadata.items()):
+        digest.update(f"{item!r}\n".encode())
+    return digest.hexdigest()
+
+
+def _bytes_of(array: Any) -> Any:
+    import numpy as np
+
+    if not isinstance(array, np.ndarray):
+        import torch
+
+        array = array.reshape(-1).view(torch.uint8).numpy()
+    return array.data.cast("B") if array.size else b""
