@@ -75,10 +75,8 @@ def run(arguments: list[str]) -> int:
         print(f"{PROGRAM} {adducir.__version__}")
         return 0
     from adducir.cli.group import build_group
-    from adducir.cli.study_groups import add_studies
 
     group = build_group()
-    add_studies(group)
     if completing:
         group.main(arguments, prog_name=PROGRAM, complete_var=_COMPLETION_VARIABLE)
     with group.make_context(PROGRAM, arguments) as context:

@@ -82,8 +82,3 @@ EXAMPLES = {
     "doctor": ("adducir doctor", "adducir doctor --json"),
 }
 """By command, as a user types them."""
-
-
-def epilog(command: str) -> str:
-    """The examples as paragraphs that end the command's help; empty for an unknown command."""
-    return "\n\n".join(["Examples:", *EXAMPLES[command]]) if command in EXAMPLES else ""

@@ -2,11 +2,12 @@
 
 A command is a module of this package with a function of the same name; the function's parameters
 are the command's arguments and options, the first line of its docstring is repeated here. A command
-of two words, such as ``deepct show``, is one of a group; its module is ``deepct_show``.
+of two words, such as ``deepct show``, is one of a group. A study's package lists its functions as
+``COMMANDS`` in its module ``commands``; their docstrings end with examples.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
@@ -20,13 +21,15 @@ import adducir
 CORE = "From a corpus to a table"
 MODELS = "Models that are trained"
 HELP = "Setting up"
+STUDIES = "The studies"
 
 
 class Entry(NamedTuple):
-    """One command in the list: what it does, and the panel of the help that shows it."""
+    """One command in the list: what it does, the panel that shows it, its module if another."""
 
     help: str
     panel: str
+    module: str = ""
 
 
 COMMANDS = {
@@ -51,24 +54,37 @@ COMMANDS = {
     "deepct evaluate": Entry(
         "Measure how well a term weighter recovers the reference terms of passages held out.",
         MODELS,
+        "deepct",
     ),
     "deepct expand": Entry(
         "Predict every word's weight in a corpus and write its words repeated by them.",
         MODELS,
+        "deepct",
     ),
     "deepct show": Entry(
-        "Print a text with the weight of each word, coloured in the terminal.", MODELS
+        "Print a text with the weight of each word, coloured in the terminal.", MODELS, "deepct"
     ),
-    "new": Entry("Create the folders of a new study.", HELP),
-    "demo": Entry("Run the bundled experiment, from corpus to table.", HELP),
+    "new": Entry("Create the folders of a new study.", HELP, "study"),
+    "demo": Entry("Run the bundled experiment, from corpus to table.", HELP, "study"),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
     "doctor": Entry("Check the installation, and say how to fix what is missing.", HELP),
 }
 
 GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
+    "exemplification": Entry(
+        "Examples in context: their data, ROUGE-L, agreement of raters.", STUDIES
+    ),
+    "literary-evidence": Entry(
+        "Passages that critics quote: data, retrieval, ranks, human choices.", STUDIES
+    ),
+    "complementary-evidence": Entry("Sets of passages that together answer a question.", STUDIES),
+    "grounded-generation": Entry(
+        "Texts generated from passages: their data and evaluation.", STUDIES
+    ),
 }
-"""The groups of commands, by their first word."""
+"""The groups of commands, by their first word; a study's commands are in its own package."""
+_HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
@@ -78,25 +94,39 @@ _EPILOG = (
 )
 
 
-class Command(TyperCommand):
-    """A command whose help shows no type beside ``--help``."""
+class _PlainHelp:
+    """Help that shows no type beside a flag."""
 
     def get_params(self, ctx: Any) -> Any:
         """As typer's own."""
-        found = super().get_params(ctx)
+        found = super().get_params(ctx)  # type: ignore[misc]
         for one in found:
-            if one.name == "help" and one.metavar is None:
+            if getattr(one, "is_flag", False) and one.metavar is None:
                 one.metavar = ""
         return found
 
 
-class LazyGroup(TyperGroup):
+class Command(_PlainHelp, TyperCommand):
+    """A command."""
+
+
+class LazyGroup(_PlainHelp, TyperGroup):
     """A group whose commands are names and help lines until one of them is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in their order; a study's are in its package."""
+        return list(self.commands) or list(_functions(str(self.name)))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """As typer's own, or one of a study's commands."""
+        if self.commands or cmd_name not in _functions(str(self.name)):
+            return super().get_command(ctx, cmd_name)
+        return load_command(f"{self.name} {cmd_name}")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """As typer's own, with the command's module imported now."""
         known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-") and not _is_completing(ctx):
+        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
             near = get_close_matches(args[0], known, 1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
@@ -105,29 +135,44 @@ class LazyGroup(TyperGroup):
         return name, load_command(whole) if whole in COMMANDS else command, rest
 
 
-def _is_completing(ctx: Any) -> bool:
-    return bool(ctx.resilient_parsing)
+def _functions(study: str) -> dict[str, Callable[..., Any]]:
+    """The functions of a study's commands by name, such as ``proxy-make``."""
+    module = import_module(f"adducir.studies.{study.replace('-', '_')}.commands")
+    return {function.__name__.replace("_", "-"): function for function in module.COMMANDS}
+
+
+def all_commands() -> list[str]:
+    """The words of every command, the studies' too."""
+    studies = [name for name, entry in GROUPS.items() if entry.panel == STUDIES]
+    return [*COMMANDS, *(f"{study} {name}" for study in studies for name in _functions(study))]
 
 
 def load_command(name: str) -> TyperCommand:
     """Import a command's module and make the command of its function."""
-    from adducir.cli.examples import epilog
+    if name in COMMANDS:
+        from adducir.cli.examples import EXAMPLES
 
-    module = name.replace(" ", "_")
-    function = getattr(import_module(f"adducir.cli.{module}"), module)
-    return build_command(name.split()[-1], function, epilog(name))
+        place = name.replace(" ", "_")
+        module = import_module(f"adducir.cli.{COMMANDS[name].module or place}")
+        return build_command(name.split()[-1], getattr(module, place), EXAMPLES[name])
+    study, _, second = name.partition(" ")
+    return build_command(second, _functions(study)[second])
 
 
-def build_command(name: str, function: Callable[..., Any], epilog: str) -> TyperCommand:
-    """The command of a function; its docstring is the help, up to the examples."""
+def build_command(
+    name: str, function: Callable[..., Any], examples: Sequence[str] = ()
+) -> TyperCommand:
+    """The command of a function; its docstring is the help, a study's with examples at its end."""
     from adducir.cli.contracts import held
 
+    shown, _, own = (function.__doc__ or "").partition("Examples:\n")
+    lines = [*examples, *(line.strip() for line in own.splitlines() if line.strip())]
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    shown = _flowing((function.__doc__ or "").partition("Examples:\n")[0])
-    app.command(name, cls=Command, help=shown, epilog=epilog)(held(function))
+    epilog = "\n\n".join(["Examples:", *lines])
+    app.command(name, cls=Command, help=_flowing(shown), epilog=epilog)(held(function))
     command = get_command(app)
     if not isinstance(command, TyperCommand):
-        raise TypeError(f"{name} is no single command.")
+        raise TypeError(f"{name} is not a single command.")
     return command
 
 
@@ -140,41 +185,34 @@ def _flowing(text: str) -> str:
 def build_group() -> TyperGroup:
     """The program itself, with its commands as stubs."""
     app = typer.Typer(
-        cls=LazyGroup,
-        add_completion=True,
-        rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
+        cls=LazyGroup, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
     )
     app.callback(help=adducir.__doc__, epilog=_EPILOG)(_options)
     group = get_command(app)
     if not isinstance(group, LazyGroup):
         raise TypeError("typer did not make a group.")
+    groups = {
+        name: LazyGroup(
+            name=name,
+            help=entry.help,
+            no_args_is_help=True,
+            rich_help_panel=entry.panel,
+            rich_markup_mode="rich",
+            context_settings=_HELP_NAMES,
+        )
+        for name, entry in GROUPS.items()
+    }
     for name, entry in COMMANDS.items():
         first, _, second = name.partition(" ")
-        if second and first not in group.commands:
-            group.commands[first] = _subgroup(first, GROUPS[first])
-        holder = group.commands[first] if second else group
-        if not isinstance(holder, LazyGroup):
-            raise TypeError(f"{first} is no group of commands.")
+        holder = groups[first] if second else group
         holder.commands[second or name] = TyperCommand(
             name=second or name,
             help=entry.help,
             rich_help_panel=None if second else entry.panel,
             rich_markup_mode="rich",
         )
+    group.commands.update(groups)  # after the commands: the help shows panels in this order
     return group
-
-
-def _subgroup(name: str, entry: Entry) -> LazyGroup:
-    """A group without its commands."""
-    return LazyGroup(
-        name=name,
-        help=entry.help,
-        no_args_is_help=True,
-        rich_help_panel=entry.panel,
-        rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
 
 
 def _show_version(wanted: bool) -> None:

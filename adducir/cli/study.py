@@ -1,19 +1,71 @@
-"""The folders and first files of a study, made all at once or not at all."""
+"""``adducir new`` and ``adducir demo``: a study, made all at once or not at all."""
 
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
+from adducir.cli import options
+from adducir.cli.outputs import STUDY
+from adducir.cli.parameters import argument, option
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import here, is_alive
 
+DEMO = Path("adducir-demo")
+FILE = Path("experiments", "demo.yaml")
 FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
 STARTER = Path(__file__).parent / "starter"
 _HARMLESS = frozenset({".git"})
 _WHOLE = {*FOLDERS, ".gitignore", "README.md"}
 _STAGING = f".adducir-new-{here()}-"
+
+
+def new(
+    folder: Annotated[Path, argument("A new or empty folder.", "FOLDER", shown=True)],
+) -> None:
+    """Create the folders of a new study.
+
+    The study holds an experiment file that runs as it is, on the collection that comes with
+    Adducir.
+
+    Examples:
+        adducir new my-study
+        adducir new studies/touche
+    """
+    from adducir.cli.console import note
+
+    make_study(folder)
+    note(f"made the study {folder}; try: cd {folder} && adducir experiment {FILE}")
+
+
+def demo(
+    folder: Annotated[
+        Path | None,
+        option("The study to make or to use.", shown=f"this one, if it has {FILE}, or else {DEMO}"),
+        STUDY,
+    ] = None,
+    rebuild: options.Rebuild = False,
+) -> None:
+    """Run the bundled experiment, from corpus to table.
+
+    It indexes the collection that comes with Adducir, searches it with four systems, writes their
+    runs, evaluates them and prints the table. It needs no network and a few seconds.
+
+    Examples:
+        adducir demo
+        adducir demo --folder study
+    """
+    from adducir.cli.console import note
+    from adducir.cli.experiment import run
+
+    study = folder or (Path() if FILE.is_file() else DEMO)
+    if not (study / FILE).is_file():
+        make_study(study)
+        note(f"made the study {study}")
+    run(study / FILE, rebuild=rebuild)
+    note(f"the same again: adducir experiment {study / FILE}")
 
 
 def make_study(folder: Path) -> None:

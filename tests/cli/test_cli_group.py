@@ -14,8 +14,8 @@ from adducir.cli.group import COMMANDS
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_what_the_list_says(name):
-    module = name.replace(" ", "_")
-    function = getattr(import_module(f"adducir.cli.{module}"), module)
+    place = name.replace(" ", "_")
+    function = getattr(import_module(f"adducir.cli.{COMMANDS[name].module or place}"), place)
     first = inspect.cleandoc(function.__doc__).splitlines()[0]
     assert first == COMMANDS[name].help
     assert load_command(name).name == name.split()[-1]
@@ -36,6 +36,12 @@ def test_help_lists_every_command_with_its_line(capsys):
         assert f"│ {name} " in shown
     for name, entry in COMMANDS.items():
         assert " " in name or entry.help.split()[0] in shown
+
+
+@pytest.mark.parametrize("words", [[], *([group] for group in GROUPS)])
+def test_the_help_of_a_group_shows_no_type_of_python(words, capsys):
+    assert main([*words, "--help"]) == 0
+    assert "<" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("group", GROUPS)
