@@ -12,7 +12,7 @@ from adducir.core.errors import UsageError
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates.sets import CandidateSet
-from adducir.indexes.models import BM25, DPH, MODELS, QLD, BM25Plus, InL2, Model
+from adducir.indexes.models import BM25, DPH, MODELS, QLD, InL2, Model
 
 TEXTS = {
     f"d{n}": " ".join(np.random.default_rng(n).choice([*"abcdefgh"], n * 3 % 70 + 1))
@@ -127,7 +127,6 @@ def test_arguments_are_checked_where_they_are_given() -> None:
     for wrong in (
         lambda: BM25(b=2),
         lambda: BM25(k2=1),
-        lambda: BM25Plus(everywhere=1),
         lambda: QLD(mu=float("nan")),
         lambda: MODELS.make("bm25", {"k1": -1}),
         lambda: MODELS.make("bm25", {"mu": 1}),
