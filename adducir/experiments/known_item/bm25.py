@@ -68,15 +68,7 @@ class Lexical(RankingSystem):
 
 
 class LexicalRanker:
-    """BM25 with the statistics of each set of candidates by itself; see :class:`.Ranker`.
-
-    Args:
-        tasks: What is ranked.
-        part: The formula's parameters and the analysis.
-        read: What is read of contexts.
-        threads: Threads that score; by default one per core.
-        rouge: Whether ROUGE-L of what is ranked first is wanted, for which all is scored again.
-    """
+    """BM25 with the statistics of each set of candidates by itself; see :class:`.Ranker`."""
 
     device = "any"
 

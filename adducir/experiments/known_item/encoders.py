@@ -212,15 +212,7 @@ def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study:
 
 @dataclass(frozen=True)
 class _Training:
-    """One training of one system's chain, before it has a place.
-
-    Attributes:
-        document: The recipe's file.
-        changes: What is changed of it, but for its base.
-        key: What it makes: the fingerprint of its recipe and of all trainings before it.
-        place: Where it would be made.
-        system: The system whose it is.
-    """
+    """One training of one system's chain, before it has a place."""
 
     document: Document
     changes: tuple[str, ...]
@@ -307,15 +299,7 @@ def by_encoder(
     own: Chunking,
     progress: Progress = SILENT,
 ) -> GoldRanks:
-    """The ranks that a dual encoder gives.
-
-    Args:
-        work: The encoder and what it reads of contexts.
-        tasks: What is ranked.
-        kept: Who encodes candidates, and beside what their vectors are kept.
-        own: The same of contexts.
-        progress: Notified of each shard.
-    """
+    """The ranks that a dual encoder gives."""
     with ExitStack() as stack:
 
         def rows(sides: Sides, chunking: Chunking) -> Rows:

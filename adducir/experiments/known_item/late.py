@@ -160,16 +160,7 @@ class MaxSim(_Late):
 
 @dataclass(frozen=True)
 class Late:
-    """What late interaction computes with, in every process.
-
-    Attributes:
-        source: The model.
-        reading: How it reads texts.
-        precision: Of its layers.
-        tasks: Gives what is ranked, anew at each call and in the same order.
-        model: The model, in the process that has it.
-        known: What is ranked, in the process that has it.
-    """
+    """What late interaction computes with, in every process."""
 
     source: ModelSource
     reading: Reading
@@ -221,13 +212,7 @@ class Late:
 
 
 class LateRanker:
-    """Late interaction by vectors that lie in files; see :class:`.Ranker`.
-
-    Args:
-        late: What is ranked.
-        candidates: The vectors of the different candidates of each task.
-        contexts: The vectors of its contexts.
-    """
+    """Late interaction by vectors that lie in files; see :class:`.Ranker`."""
 
     def __init__(self, late: Late, candidates: VectorFiles, contexts: VectorFiles) -> None:
         import torch
@@ -258,14 +243,6 @@ def by_late_interaction(
     """The ranks that late interaction gives to all candidates; see :func:`by_encoder`.
 
     The vectors lie in files, and are scored as they are read, some candidates at a time.
-
-    Args:
-        late: The model, and what is ranked.
-        tasks: The same, in this process.
-        read: What is read of contexts.
-        kept: How the vectors of candidates are made, and where they are kept.
-        own: How those of contexts are, and the ranks.
-        block: Scores of a shard of contexts.
     """
     names, sizes = listed_sizes(tasks)
     of_contexts, of_candidates = (

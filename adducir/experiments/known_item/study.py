@@ -14,8 +14,12 @@ from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks
 from adducir.experiments.known_item.data import SpanData, open_data
-from adducir.experiments.known_item.recipe import KnownItem
-from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, folder_name
+from adducir.experiments.known_item.system import (
+    ContextRecipe,
+    KnownItem,
+    RankingSystem,
+    folder_name,
+)
 from adducir.experiments.known_item.tables import Sections, by_key, rank_tables, without_values
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.experiments.study import Finding, Study
@@ -132,12 +136,7 @@ class RankStep(ArtifactStep):
 
 
 class KnownItemStudy(Study):
-    """A study of known-item search, opened; see :class:`.Study` as well.
-
-    Attributes:
-        data: The data sets.
-        learnt: Notes for data sets of which gold items are among what a system learnt from.
-    """
+    """A study of known-item search, opened; see :class:`.Study` as well."""
 
     makes: ClassVar[str] = "rankings"
     written: KnownItem

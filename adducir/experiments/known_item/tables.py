@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adducir.experiments.known_item.recipe import KnownItem
+from adducir.experiments.known_item.system import KnownItem
 from adducir.tables.builder import Layout
 from adducir.tables.ranks import Runs, rank_table
 from adducir.tables.stacking import stacked
@@ -17,13 +17,7 @@ Sections = Mapping[str, Mapping[str, Runs]]
 
 
 def rank_tables(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable:
-    """One table of several sections; systems are tested within each.
-
-    Args:
-        sections: The ranks; all systems of a section have the same contexts and candidates.
-        study: Says cutoffs, ties, tests.
-        layout: Names and style.
-    """
+    """One table of several sections; systems are tested within each."""
     requested = study.comparison
     tables: dict[str, ResultTable] = {}
     for name, systems in sections.items():
