@@ -29,7 +29,7 @@ from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK as SCORES
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
-from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, choose_device, computing_in, device_kind
 from adducir.models.sources import ModelSource, model_source
@@ -37,6 +37,8 @@ from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimReci
 
 if TYPE_CHECKING:
     import torch
+
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
 
 LEAST = 1000
 """Texts of a shard, at least: starting a process takes as long as encoding some hundreds."""
@@ -67,13 +69,13 @@ class _Late(RankingSystem):
     def reading(self) -> Reading:
         """How texts are read."""
 
-    def _source(self, study: Opened) -> ModelSource:
+    def _source(self, study: "KnownItemStudy") -> ModelSource:
         return model_source(expanded(self.model), study.folder)
 
-    def open(self, name: str, study: Opened) -> None:
+    def open(self, name: str, study: "KnownItemStudy") -> None:
         self._source(study).identity()
 
-    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         return {
             "kind": self.kind,
             "lengths": self.lengths.model_dump(mode="json"),
@@ -84,12 +86,12 @@ class _Late(RankingSystem):
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
-    def identities(self, step: Ranking) -> Mapping[str, str]:
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
         """See :meth:`RankingSystem.identities`; larger sets are cut into blocks before batches."""
         model, blocks = self._source(step.study).identity(), step.data.blocks(BLOCK)
         return {"model": model, **({"blocks": blocks} if blocks else {})}
 
-    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         study, device = step.study, context.device
         late = Late(self._source(study), self.reading(), study.recipe.precision, step.data.tasks)
         late = replace(late, known=Local(tasks))

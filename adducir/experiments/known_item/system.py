@@ -1,25 +1,25 @@
 """The task ``known-item``: the experiment file, and what every system of it has."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from adducir.core.chunks import Chunking
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family, chosen_by_key
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import Some
 from adducir.evaluation.gold_ranks import CUTOFFS, GoldRanks, Ties
 from adducir.experiments.context import Context
-from adducir.experiments.known_item.data import DataRecipe, SpanData
+from adducir.experiments.known_item.data import DataRecipe
 from adducir.experiments.sections import Name, SystemEntry, file_name
 from adducir.experiments.step import Step
 from adducir.experiments.tasks import Task
 from adducir.models.machine import Precision
+
+if TYPE_CHECKING:
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
 
 T = TypeVar("T")
 
@@ -43,49 +43,6 @@ class ContextRecipe(Recipe):
     tokens: Some = None
 
 
-class Opened(Protocol):
-    """A study, as far as its systems know it."""
-
-    folder: Path
-    name: str
-    recipe: Any
-    data: dict[str, SpanData]
-    learnt: dict[str, list[str]]
-
-    def seed_of(self, section: str, name: str) -> int | None:
-        """The seed of the trainings of an entry; None for those of the recipes."""
-
-    def details(self, what: str, make: Callable[[], T]) -> T:
-        """What systems share, made when it is first asked for."""
-
-
-class Ranking(Protocol):
-    """A step that ranks, as far as its system knows it."""
-
-    path: Path
-    inputs: Sequence[Step]
-    system: str
-    data: SpanData
-
-    @property
-    def study(self) -> Opened:
-        """The study."""
-
-    @property
-    def reads_of_context(self) -> ContextRecipe:
-        """What is read of contexts."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Of all that determines the ranks."""
-
-    def keeping(self, context: Context) -> AbstractContextManager[Chunking]:
-        """Who makes the candidates' vectors, which the system's other contexts need as well.
-
-        When the block ends well, they are removed unless another context is to be ranked.
-        """
-
-
 class RankingSystem(SystemEntry):
     """A row of the tables: what ranks the candidates of contexts.
 
@@ -95,19 +52,19 @@ class RankingSystem(SystemEntry):
 
     contexts: tuple[ContextName, ...] = ()
 
-    def open(self, name: str, study: Opened) -> None:
+    def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open what it names; nothing is loaded or trained."""
 
-    def training(self, name: str, context: str, study: Opened) -> Sequence[Step]:
+    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
         """The steps that train it for a context, the last of them last."""
         del name, context, study
         return ()
 
     @abstractmethod
-    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         """All that determines the ranks beside context, data and model."""
 
-    def identities(self, step: Ranking) -> Mapping[str, str]:
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
         """The fingerprint of its model, which may still have to be trained."""
         del step
         return {}
@@ -117,7 +74,7 @@ class RankingSystem(SystemEntry):
         return {}
 
     @abstractmethod
-    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """The rank of each gold item."""
 
 
