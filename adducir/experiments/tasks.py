@@ -43,8 +43,8 @@ TASKS = Family(
     Task,
     {
         "retrieval": f"{_HERE}.retrieval.recipe:Retrieval",
-        "known-item": f"{_HERE}.known_item.recipe:KnownItem",
-        "evidence-sets": f"{_HERE}.evidence_sets.recipe:EvidenceSets",
+        "known-item": f"{_HERE}.known_item.system:KnownItem",
+        "evidence-sets": f"{_HERE}.evidence_sets.systems:EvidenceSets",
         "grounded-generation": f"{_HERE}.grounded_generation.recipe:GroundedGeneration",
     },
     what="task",

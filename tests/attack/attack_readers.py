@@ -232,8 +232,8 @@ def _recipe(path: Path) -> Any:
     from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
-    from adducir.experiments.evidence_sets.recipe import EvidenceSets
-    from adducir.experiments.known_item.recipe import KnownItem
+    from adducir.experiments.evidence_sets.systems import EvidenceSets
+    from adducir.experiments.known_item.system import KnownItem
     from adducir.experiments.retrieval.recipe import Retrieval
     from adducir.rerankers.registry import recipe_of
     from adducir.selectors.recipe import ComplementaryRecipe, DRNRecipe

@@ -18,8 +18,7 @@ from adducir.encoders.ranking import collection_task
 from adducir.encoders.token_work import Making
 from adducir.experiments.known_item import late
 from adducir.experiments.known_item.data import SpanData
-from adducir.experiments.known_item.recipe import DataRecipe
-from adducir.experiments.known_item.system import ContextRecipe
+from adducir.experiments.known_item.system import ContextRecipe, DataRecipe
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import Reading
 

@@ -32,8 +32,12 @@ from adducir.experiments.known_item.bm25 import LexicalPart, LexicalRanker
 from adducir.experiments.known_item.encoders import Trained
 from adducir.experiments.known_item.late import nearest
 from adducir.experiments.known_item.ranking import Contexts
-from adducir.experiments.known_item.recipe import DataRecipe, KnownItem
-from adducir.experiments.known_item.system import RANKING_SYSTEMS, ContextRecipe
+from adducir.experiments.known_item.system import (
+    RANKING_SYSTEMS,
+    ContextRecipe,
+    DataRecipe,
+    KnownItem,
+)
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.training.recipe import listed

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from adducir.core.chunks import Local
 from adducir.core.fingerprint import fingerprint
@@ -11,7 +11,7 @@ from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.set_files import GoldSets, checked
 from adducir.experiments.sections import file_name
-from adducir.experiments.step import ArtifactStep, ModelStep, Sharing
+from adducir.experiments.step import ArtifactStep, ModelStep
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.selectors.selecting import load_evidence_model, without_model
 from adducir.selectors.selector import SELECTORS, Selector
@@ -19,6 +19,7 @@ from adducir.selectors.work import SelectionWork, selected_by_shards
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
+    from adducir.experiments.evidence_sets.study import EvidenceStudy
 
 SELECTED_FILE = "chosen.jsonl"
 
@@ -41,23 +42,8 @@ class Trial(NamedTuple):
         return "-".join([file_name(self.data), str(self.round + 1), file_name(self.system), last])
 
 
-class Opened(Protocol):
-    """A study, as far as its systems know it."""
-
-    folder: Path
-    name: str
-    recipe: Any
-    tests: dict[tuple[str, int], tuple[Path, ...]]
-    sharing: Sharing
-
-
 class SelectionStep(ArtifactStep):
-    """The sets that are selected for the test questions of a round.
-
-    Args:
-        selection: The settings; a trained model has those that were chosen as it was trained.
-        training: The step that trains the model; none where the selector needs no model.
-    """
+    """The sets that are selected for the test questions of a round."""
 
     kind: ClassVar[str] = "chosen-sets"
     version: ClassVar[int] = 2
@@ -65,7 +51,11 @@ class SelectionStep(ArtifactStep):
     stage = 2
 
     def __init__(
-        self, study: Opened, trial: Trial, selection: Selector, training: Sequence[ModelStep] = ()
+        self,
+        study: "EvidenceStudy",
+        trial: Trial,
+        selection: Selector,
+        training: Sequence[ModelStep] = (),
     ) -> None:
         self.study, self.trial, self.selection = study, trial, selection
         self.training = self.inputs = training

@@ -16,8 +16,8 @@ from adducir.datasets.evidence_sets.record_files import QuestionFiles
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs, run_name
 from adducir.evaluation.set_files import GoldSets
-from adducir.experiments.evidence_sets.recipe import EvidenceSets, RoundRecipe
 from adducir.experiments.evidence_sets.steps import SelectionStep, Trial
+from adducir.experiments.evidence_sets.systems import EvidenceSets, RoundRecipe
 from adducir.experiments.sections import untestable
 from adducir.experiments.step import Sharing, Step
 from adducir.experiments.study import Finding, Study
@@ -30,16 +30,7 @@ if TYPE_CHECKING:
 
 
 class EvidenceStudy(Study):
-    """A study of evidence sets, opened.
-
-    Attributes:
-        recipe: What the file says.
-        folder: The study's folder.
-        name: The name of the folders that it gets.
-        tests: The test questions' files, by data set and round.
-        gold: The gold sets of the test questions, over all rounds of a data set.
-        sharing: What the trainings have in common.
-    """
+    """A study of evidence sets, opened."""
 
     makes: ClassVar[str] = "selections"
 
@@ -156,11 +147,7 @@ def _gold(data: str, every: Iterable[EvidenceQuestion], path: Path) -> GoldSets:
 
 
 def _separate(one: RoundRecipe, folder: Path) -> bool:
-    """Refuse a round whose test questions are in its other files.
-
-    Returns:
-        Whether they were read: a dry run may leave them.
-    """
+    """Refuse a round whose test questions are in its other files."""
     others = (*_paths(one.train, folder), *_paths(one.validation, folder))
     with gathering() as each:
         for path in (*_paths(one.test, folder), *others):

@@ -1,24 +1,29 @@
-"""The kinds of systems of evidence sets, by key."""
+"""The task ``evidence-sets``: its systems by key, and the experiment file that names them."""
 
 import json
 from abc import abstractmethod
 from collections.abc import Collection
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, SerializeAsAny, model_validator
 
 from adducir.core.config import load
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family, keys_of
+from adducir.core.registry import Family, chosen_by_key, keys_of
 from adducir.corpora.references import file_path
-from adducir.experiments.evidence_sets.steps import Opened, SelectionStep, Trial
-from adducir.experiments.sections import Name
+from adducir.experiments.evidence_sets.steps import SelectionStep, Trial
+from adducir.experiments.sections import Name, Seeds
 from adducir.experiments.step import ModelStep
+from adducir.experiments.tasks import Task
+from adducir.models.machine import Precision
 from adducir.selectors.selector import SELECTORS, Selector
 from adducir.selectors.training import EvidencePlan
 from adducir.training.kinds import open_training
-from adducir.training.recipe import listed
+from adducir.training.recipe import Several, listed
+
+if TYPE_CHECKING:
+    from adducir.experiments.evidence_sets.study import EvidenceStudy
 
 
 class EvidenceSystem(Recipe):
@@ -31,12 +36,8 @@ class EvidenceSystem(Recipe):
     is_trained: ClassVar[bool] = False
 
     @abstractmethod
-    def step(self, trial: Trial, study: Opened) -> SelectionStep:
-        """What selects the sets of a round's test questions; nothing is loaded or trained.
-
-        Raises:
-            AdducirError: Something that it names is wrong, or not at hand.
-        """
+    def step(self, trial: Trial, study: "EvidenceStudy") -> SelectionStep:
+        """What selects the sets of a round's test questions; nothing is loaded or trained."""
 
     def lacks(self, data: str) -> str:
         """What it lacks for a data set, in a few words; empty for nothing."""
@@ -63,7 +64,7 @@ class TrainedSystem(EvidenceSystem):
     def _recipe_for(self, data: str) -> str | None:
         return self.recipe if isinstance(self.recipe, str) else self.recipe.get(data)
 
-    def step(self, trial: Trial, study: Opened) -> SelectionStep:
+    def step(self, trial: Trial, study: "EvidenceStudy") -> SelectionStep:
         one = study.recipe.data[trial.data][trial.round]
         changes = (
             *self.set,
@@ -111,7 +112,7 @@ class UntrainedSystem(EvidenceSystem):
         given: dict[str, Any] = self.model_extra or {}
         return SELECTORS.make(self.selector, given)
 
-    def step(self, trial: Trial, study: Opened) -> SelectionStep:
+    def step(self, trial: Trial, study: "EvidenceStudy") -> SelectionStep:
         return SelectionStep(study, trial, self._selector)
 
 
@@ -124,3 +125,56 @@ EVIDENCE_SYSTEMS = Family(
     },
     what="kind of system",
 )
+
+
+AnySystem = Annotated[
+    SerializeAsAny[EvidenceSystem],
+    BeforeValidator(chosen_by_key(EVIDENCE_SYSTEMS, "one of `recipe` and `selector` is needed")),
+]
+
+
+class RoundRecipe(Recipe):
+    """Files of questions: to learn from, to choose settings with, to test on.
+
+    Attributes:
+        train: To learn from.
+        validation: For early stopping and the choice of the selection's settings; without it the
+            recipe's ``data.shares`` hold questions of ``train`` out.
+        test: What is measured; no question of it may be in the others.
+    """
+
+    train: Several
+    validation: Several = ()
+    test: Several
+
+
+class EvidenceSets(Task):
+    """Questions whose evidence is a set of passages; see docs/evidence-sets.md for its keys.
+
+    Attributes:
+        task: ``evidence-sets``.
+        data: Data sets, each with its rounds: with several, each question is tested in one of them.
+        systems: What is compared.
+        seeds: Of training: a run of each trained system for each. Figures are means over runs,
+            tested over questions and runs.
+        precision: What networks compute in when sets are selected.
+    """
+
+    opener: ClassVar[str] = "adducir.experiments.evidence_sets.study:open_study"
+    task: Literal["evidence-sets"]
+    data: Annotated[
+        dict[Name, Annotated[tuple[RoundRecipe, ...], Field(min_length=1)]], Field(min_length=1)
+    ]
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    seeds: Seeds = (0,)
+    precision: Precision = "float32"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "EvidenceSets":
+        for name, system in self.systems.items():
+            for data in self.data:
+                if system.lacks(data):
+                    raise ValueError(
+                        f"the system {name!r} has no {system.lacks(data)} for {data!r}"
+                    )
+        return self

@@ -12,12 +12,12 @@ from adducir.experiments.grounded_generation.loading import (
     writing_of,
     writing_with,
 )
-from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.grounded_generation.steps import ClosedStep, PartsStep, PhaseStep
 from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
+    from adducir.experiments.grounded_generation.study import GroundedStudy
     from adducir.hindsight.closed import ClosedSets
 
 TEXTS = "texts.jsonl"
@@ -41,7 +41,7 @@ class AnswerStep(ClosedStep):
 
     def __init__(
         self,
-        study: Opened,
+        study: "GroundedStudy",
         path: Path,
         place: tuple[str, ...],
         before: PhaseStep | None,
@@ -114,7 +114,7 @@ class LikelihoodStep(PartsStep):
     verb = "score"
     stage = 2
 
-    def __init__(self, study: Opened, path: Path, answer: AnswerStep) -> None:
+    def __init__(self, study: "GroundedStudy", path: Path, answer: AnswerStep) -> None:
         super().__init__(study, path, ("generator",), answer.before, answer.seed)
         self.answer = answer
         self.inputs = [*self.inputs, answer]

@@ -63,18 +63,7 @@ class DataRecipe(Recipe):
 
 
 class GroundedData:
-    """A data set, whose texts are read when they are needed.
-
-    Args:
-        recipe: What the file says of it.
-        folder: The study's folder.
-
-    Attributes:
-        identity: The fingerprint of all that it is read from.
-
-    Raises:
-        InputError: Files are missing.
-    """
+    """A data set, whose texts are read when they are needed."""
 
     def __init__(self, recipe: DataRecipe, folder: Path) -> None:
         self.recipe, self.folder = recipe, folder
@@ -104,12 +93,7 @@ class GroundedData:
             yield file_path(name, self.folder)
 
     def problem(self) -> Problem:
-        """Contexts and passages, read once.
-
-        Raises:
-            InputError: They are malformed, a context is in two parts, one of training or validation
-                has no target, or a gold passage is not in the corpus.
-        """
+        """Contexts and passages, read once."""
         if self._problem is None:
             self._problem = self._of_arguments() if self.recipe.arguments else self._of_files()
         return self._problem

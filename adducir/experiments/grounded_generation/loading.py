@@ -32,17 +32,7 @@ CLOSED = "closed.safetensors"
 
 @dataclass(frozen=True)
 class Loading:
-    """What a process needs to know; it can be pickled, and is small.
-
-    Attributes:
-        recipe: What the experiment file says.
-        folder: The study's folder.
-        identity: The fingerprint of the data.
-        data: The data, in the process that has them open.
-        vectors: The artifact of the vectors of a network that is not trained.
-        before: The artifact of the weights to begin with; None before any training.
-        seed: Of new weights.
-    """
+    """What a process needs to know; it can be pickled, and is small."""
 
     recipe: Any
     folder: Path
@@ -53,11 +43,7 @@ class Loading:
     seed: int = 0
 
     def problem(self) -> "Problem":
-        """Contexts and passages.
-
-        Raises:
-            InputError: They were changed meanwhile.
-        """
+        """Contexts and passages."""
         data = self.data.value or GroundedData(self.recipe.data, self.folder)
         if data.identity != self.identity:
             raise InputError(
@@ -69,11 +55,7 @@ class Loading:
     def parts(
         self, device: "torch.device", context: "Context | None" = None
     ) -> "tuple[Hindsight, Data]":
-        """The three parts and what they read.
-
-        Args:
-            context: Keeps what trainings in a row share.
-        """
+        """The three parts and what they read."""
         from adducir.hindsight.building import Frozen, assemble
         from adducir.training.checkpoints import load_weights
 
@@ -126,11 +108,7 @@ def texts_of_candidates(loading: Loading, device: "torch.device") -> "Mapping[st
 def request_of(
     loading: Loading, parts: tuple[str, ...], candidates: Path | None, device: "torch.device"
 ) -> "ClosedRequest":
-    """What the closed sets of the contexts of some parts are made of.
-
-    Args:
-        candidates: The artifact of what is scored for each context; None for all passages.
-    """
+    """What the closed sets of the contexts of some parts are made of."""
     return request_with(loading, parts, candidates, *loading.parts(device))
 
 
@@ -156,12 +134,7 @@ def request_with(
 def targets_of(
     loading: Loading, answers: Path, tokens: int | None, device: "torch.device"
 ) -> "Targets":
-    """The targets of the contexts that were answered, as far as they have one.
-
-    Args:
-        answers: The artifact of what was ranked for them.
-        tokens: Padded tokens in a batch.
-    """
+    """The targets of the contexts that were answered, as far as they have one."""
     return targets_with(loading, answers, tokens, *loading.parts(device))
 
 

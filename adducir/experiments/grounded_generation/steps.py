@@ -20,7 +20,6 @@ from adducir.experiments.grounded_generation.loading import (
     texts_of_candidates,
     texts_of_network,
 )
-from adducir.experiments.grounded_generation.opened import Opened
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.generators.kinds import GENERATORS
 from adducir.hindsight.recipe import PhaseRecipe
@@ -31,26 +30,19 @@ from adducir.models.sources import MINILM
 if TYPE_CHECKING:
     from adducir.encoders.token_work import Making
     from adducir.experiments.context import Context
+    from adducir.experiments.grounded_generation.study import GroundedStudy
     from adducir.hindsight.closed import ClosedSets
     from adducir.hindsight.model import Data, Hindsight
 
 
 class PartsStep(ArtifactStep):
-    """A step that takes long, and goes on where a kill cut it off.
-
-    Args:
-        study: The study.
-        path: Where its artifact is published.
-        place: The entry of the file that it is made for.
-        before: The training whose weights it begins with; None before any.
-        seed: Of new weights.
-    """
+    """A step that takes long, and goes on where a kill cut it off."""
 
     version: ClassVar[int] = 1
 
     def __init__(
         self,
-        study: Opened,
+        study: "GroundedStudy",
         path: Path,
         place: tuple[str, ...],
         before: "PhaseStep | None" = None,
@@ -190,7 +182,7 @@ class ClosedStep(PartsStep):
 
     def __init__(
         self,
-        study: Opened,
+        study: "GroundedStudy",
         path: Path,
         place: tuple[str, ...],
         before: "PhaseStep | None" = None,
@@ -258,7 +250,7 @@ class PhaseStep(PartsStep):
 
     def __init__(
         self,
-        study: Opened,
+        study: "GroundedStudy",
         path: Path,
         place: tuple[str, ...],
         before: "PhaseStep | None",

@@ -50,16 +50,7 @@ class Trial(NamedTuple):
 
 
 class GroundedStudy(Study):
-    """A study of grounded generation, opened.
-
-    Attributes:
-        recipe: What the file says.
-        folder: The study's folder.
-        name: The name of the folders that it gets.
-        data: Contexts and passages.
-        vector_steps: The step that makes the vectors of a network that is not trained.
-        candidates: The step that ranks what is scored for each context; None for all passages.
-    """
+    """A study of grounded generation, opened."""
 
     makes: ClassVar[str] = "answers"
     data: GroundedData

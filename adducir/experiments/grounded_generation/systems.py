@@ -27,15 +27,6 @@ class GroundedSystem(Recipe):
         """The passages that stand first, where the retriever does not rank.
 
         Called once with the inputs in place of the retriever, once with the guide's queries.
-
-        Args:
-            passages: The texts of all passages, in the order of the corpus.
-            queries: n texts.
-            depth: r, passages of each list; all, where there are fewer.
-            context: Threads, device and progress.
-
-        Returns:
-            (n, r) numbers of passages, the best first, and their scores.
         """
         raise NotImplementedError
 

@@ -14,9 +14,10 @@ from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
-from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
 
 if TYPE_CHECKING:
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
     from adducir.indexes.candidates.sets import CandidateSet
 
 LEXICAL_BLOCK = 1 << 28
@@ -49,10 +50,10 @@ class Lexical(RankingSystem):
 
     bm25: LexicalPart
 
-    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}
 
-    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         data, rouge = step.data, step.study.recipe.rouge
         ranker = LexicalRanker.load
         given = self.bm25, step.reads_of_context, context.threads, rouge
@@ -68,15 +69,7 @@ class Lexical(RankingSystem):
 
 
 class LexicalRanker:
-    """BM25 with the statistics of each set of candidates by itself; see :class:`.Ranker`.
-
-    Args:
-        tasks: What is ranked.
-        part: The formula's parameters and the analysis.
-        read: What is read of contexts.
-        threads: Threads that score; by default one per core.
-        rouge: Whether ROUGE-L of what is ranked first is wanted, for which all is scored again.
-    """
+    """BM25 with the statistics of each set of candidates by itself; see :class:`.Ranker`."""
 
     device = "any"
 

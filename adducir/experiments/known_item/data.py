@@ -63,15 +63,7 @@ class DataRecipe(GroupShares):
 
 @dataclass(frozen=True)
 class SpanData:
-    """A data set, opened.
-
-    Attributes:
-        recipe: What the study's file says of it.
-        folder: The study's folder.
-        spans: The contexts that are ranked.
-        identity: The fingerprint of its files and of the choice of contexts.
-        is_read: Whether the contexts are known: a dry run reads no large files.
-    """
+    """A data set, opened."""
 
     recipe: DataRecipe
     folder: Path
@@ -125,12 +117,7 @@ class SpanData:
 
 
 def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
-    """Read a data set's contexts, and choose those that are ranked.
-
-    Raises:
-        InputError: A file cannot be read or is malformed, an id comes twice, a group is not
-            there, or no context is left.
-    """
+    """Read a data set's contexts, and choose those that are ranked."""
     paths = _paths(recipe, folder)
     with gathering() as each:
         digests = [each(partial(source_digest, path)) for path in paths]

@@ -6,7 +6,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import model_validator
 
@@ -29,11 +29,14 @@ from adducir.encoders.training import EncoderPlan
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK, gold_ranks
-from adducir.experiments.known_item.system import Opened, Ranking, RankingSystem, folder_name
+from adducir.experiments.known_item.system import RankingSystem, folder_name
 from adducir.experiments.step import ModelStep, Sharing, Step
 from adducir.models.artifacts import model_versions
 from adducir.models.sources import RECIPES
 from adducir.training.recipe import Several, listed
+
+if TYPE_CHECKING:
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
 
 Pooling = Literal["first", "mean", "pooler"]
 
@@ -41,7 +44,7 @@ Pooling = Literal["first", "mean", "pooler"]
 class _Encoder(RankingSystem):
     """A dual encoder."""
 
-    def source(self, step: Ranking) -> EncoderSource:
+    def source(self, step: "RankStep") -> EncoderSource:
         """The encoder, which must be there."""
         raise NotImplementedError
 
@@ -49,11 +52,11 @@ class _Encoder(RankingSystem):
         """The tokens that are read, and how token vectors become one."""
         return LengthPart(), None
 
-    def base(self, study: Opened) -> str:
+    def base(self, study: "KnownItemStudy") -> str:
         """The model that it begins with."""
         raise NotImplementedError
 
-    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         lengths, pooling = self.read_as()
         return {
             "kind": "vectors",
@@ -62,13 +65,13 @@ class _Encoder(RankingSystem):
             "precision": study.recipe.precision,
         }
 
-    def identities(self, step: Ranking) -> Mapping[str, str]:
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
         return {"model": self.source(step).identity()}
 
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
-    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         from adducir.encoders.model import DualEncoder
 
         source, (lengths, pooling) = self.source(step), self.read_as()
@@ -107,13 +110,13 @@ class Pretrained(_Encoder):
     lengths: LengthPart = LengthPart()
     pooling: Pooling | None = None
 
-    def open(self, name: str, study: Opened) -> None:
+    def open(self, name: str, study: "KnownItemStudy") -> None:
         encoder_source(expanded(self.encoder), study.folder).identity()
 
-    def source(self, step: Ranking) -> EncoderSource:
+    def source(self, step: "RankStep") -> EncoderSource:
         return encoder_source(expanded(self.encoder), step.study.folder)
 
-    def base(self, study: Opened) -> str:
+    def base(self, study: "KnownItemStudy") -> str:
         return self.encoder
 
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
@@ -141,7 +144,7 @@ class Trained(_Encoder):
         del folder
         return True
 
-    def open(self, name: str, study: Opened) -> None:
+    def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open the recipes, and hold what they learn from to what is tested on."""
         folder = study.folder
         with gathering() as each:
@@ -160,22 +163,24 @@ class Trained(_Encoder):
                 if each(partial(recipe.data.identity, folder)) is not None:
                     _check_examples(name, document, recipe, study)
 
-    def training(self, name: str, context: str, study: Opened) -> Sequence[Step]:
+    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
         """See :meth:`RankingSystem.training`; what would be the same is trained once."""
         return study.details("chains", lambda: _chains(study))[name, context]
 
-    def source(self, step: Ranking) -> EncoderSource:
+    def source(self, step: "RankStep") -> EncoderSource:
         return encoder_source(str(step.inputs[-1].path))
 
-    def identities(self, step: Ranking) -> Mapping[str, str]:
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
         return {"model": step.inputs[-1].fingerprint}
 
-    def base(self, study: Opened) -> str:
+    def base(self, study: "KnownItemStudy") -> str:
         document = load(file_path(listed(self.train)[0], study.folder))
         return validate(document, EncoderRecipe, self.set).base
 
 
-def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study: Opened) -> None:
+def _check_examples(
+    name: str, document: Document, recipe: EncoderRecipe, study: "KnownItemStudy"
+) -> None:
     """Hold what a recipe learns from to what is tested on; a dry run does so for small files."""
     files = recipe.data.files(study.folder)
     if not may_read(*(path for paths in files.values() for path in paths)):
@@ -212,15 +217,7 @@ def _check_examples(name: str, document: Document, recipe: EncoderRecipe, study:
 
 @dataclass(frozen=True)
 class _Training:
-    """One training of one system's chain, before it has a place.
-
-    Attributes:
-        document: The recipe's file.
-        changes: What is changed of it, but for its base.
-        key: What it makes: the fingerprint of its recipe and of all trainings before it.
-        place: Where it would be made.
-        system: The system whose it is.
-    """
+    """One training of one system's chain, before it has a place."""
 
     document: Document
     changes: tuple[str, ...]
@@ -229,7 +226,7 @@ class _Training:
     system: str
 
 
-def _chains(study: Opened) -> dict[tuple[str, str], list[ModelStep]]:
+def _chains(study: "KnownItemStudy") -> dict[tuple[str, str], list[ModelStep]]:
     """The trainings of each system with each context; what would make the same is made once.
 
     A training that several chains begin with has the place of the system whose encoder it is, or
@@ -275,7 +272,9 @@ def _step(training: _Training, path: Path, before: Sequence[ModelStep], folder: 
     return ModelStep(path, plan, list(before), reads)
 
 
-def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[_Training]:
+def _trainings(
+    study: "KnownItemStudy", name: str, system: Trained, context: str
+) -> list[_Training]:
     """The trainings of a system with one context."""
     recipes = listed(system.train)
     given = study.recipe.contexts[context].model_dump(mode="json")
@@ -307,15 +306,7 @@ def by_encoder(
     own: Chunking,
     progress: Progress = SILENT,
 ) -> GoldRanks:
-    """The ranks that a dual encoder gives.
-
-    Args:
-        work: The encoder and what it reads of contexts.
-        tasks: What is ranked.
-        kept: Who encodes candidates, and beside what their vectors are kept.
-        own: The same of contexts.
-        progress: Notified of each shard.
-    """
+    """The ranks that a dual encoder gives."""
     with ExitStack() as stack:
 
         def rows(sides: Sides, chunking: Chunking) -> Rows:

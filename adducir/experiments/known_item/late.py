@@ -29,7 +29,7 @@ from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK as SCORES
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
-from adducir.experiments.known_item.system import ContextRecipe, Opened, Ranking, RankingSystem
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, choose_device, computing_in, device_kind
 from adducir.models.sources import ModelSource, model_source
@@ -37,6 +37,8 @@ from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimReci
 
 if TYPE_CHECKING:
     import torch
+
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
 
 LEAST = 1000
 """Texts of a shard, at least: starting a process takes as long as encoding some hundreds."""
@@ -67,13 +69,13 @@ class _Late(RankingSystem):
     def reading(self) -> Reading:
         """How texts are read."""
 
-    def _source(self, study: Opened) -> ModelSource:
+    def _source(self, study: "KnownItemStudy") -> ModelSource:
         return model_source(expanded(self.model), study.folder)
 
-    def open(self, name: str, study: Opened) -> None:
+    def open(self, name: str, study: "KnownItemStudy") -> None:
         self._source(study).identity()
 
-    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         return {
             "kind": self.kind,
             "lengths": self.lengths.model_dump(mode="json"),
@@ -84,12 +86,12 @@ class _Late(RankingSystem):
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
-    def identities(self, step: Ranking) -> Mapping[str, str]:
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
         """See :meth:`RankingSystem.identities`; larger sets are cut into blocks before batches."""
         model, blocks = self._source(step.study).identity(), step.data.blocks(BLOCK)
         return {"model": model, **({"blocks": blocks} if blocks else {})}
 
-    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         study, device = step.study, context.device
         late = Late(self._source(study), self.reading(), study.recipe.precision, step.data.tasks)
         late = replace(late, known=Local(tasks))
@@ -160,16 +162,7 @@ class MaxSim(_Late):
 
 @dataclass(frozen=True)
 class Late:
-    """What late interaction computes with, in every process.
-
-    Attributes:
-        source: The model.
-        reading: How it reads texts.
-        precision: Of its layers.
-        tasks: Gives what is ranked, anew at each call and in the same order.
-        model: The model, in the process that has it.
-        known: What is ranked, in the process that has it.
-    """
+    """What late interaction computes with, in every process."""
 
     source: ModelSource
     reading: Reading
@@ -221,13 +214,7 @@ class Late:
 
 
 class LateRanker:
-    """Late interaction by vectors that lie in files; see :class:`.Ranker`.
-
-    Args:
-        late: What is ranked.
-        candidates: The vectors of the different candidates of each task.
-        contexts: The vectors of its contexts.
-    """
+    """Late interaction by vectors that lie in files; see :class:`.Ranker`."""
 
     def __init__(self, late: Late, candidates: VectorFiles, contexts: VectorFiles) -> None:
         import torch
@@ -258,14 +245,6 @@ def by_late_interaction(
     """The ranks that late interaction gives to all candidates; see :func:`by_encoder`.
 
     The vectors lie in files, and are scored as they are read, some candidates at a time.
-
-    Args:
-        late: The model, and what is ranked.
-        tasks: The same, in this process.
-        read: What is read of contexts.
-        kept: How the vectors of candidates are made, and where they are kept.
-        own: How those of contexts are, and the ranks.
-        block: Scores of a shard of contexts.
     """
     names, sizes = listed_sizes(tasks)
     of_contexts, of_candidates = (

@@ -35,11 +35,7 @@ class Contexts(NamedTuple):
 
 
 class Ranker(Protocol):
-    """What ranks contexts of some tasks.
-
-    Attributes:
-        device: The kind of device that computes, as far as it determines ranks.
-    """
+    """What ranks contexts of some tasks."""
 
     device: str
 
@@ -49,17 +45,7 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True)
 class RankingWork:
-    """Ranks of all contexts of some tasks; see :mod:`adducir.core.chunks`.
-
-    Attributes:
-        load: Gives the ranker; anew in every process.
-        names: The contexts' ids, of one task after the other.
-        sizes: The contexts and the different candidates of each task.
-        key: The fingerprint of all that determines the ranks.
-        loaded: The ranker, in the process that has it.
-        threads: Of each worker that has a process of its own.
-        block: Scores that are held at a time.
-    """
+    """Ranks of all contexts of some tasks; see :mod:`adducir.core.chunks`."""
 
     load: Callable[[], Ranker]
     names: Sequence[str]
@@ -121,16 +107,7 @@ class _Builder:
 def ranked(
     work: RankingWork, tasks: Sequence[SpanTask], chunking: Chunking, progress: Progress = SILENT
 ) -> GoldRanks:
-    """The ranks of all tasks.
-
-    Args:
-        work: What ranks them.
-        tasks: What is ranked.
-        chunking: Who does so, and beside which output chunks are kept.
-
-    Raises:
-        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
-    """
+    """The ranks of all tasks."""
     with chunking.made(work, progress) as made:
         whole = _joined([read_shard(path) for path in made.files])
     ends = np.cumsum([contexts for contexts, _ in work.sizes])[:-1]
@@ -155,11 +132,7 @@ def listed_sizes(tasks: Sequence[SpanTask]) -> tuple[list[str], list[tuple[int, 
 
 
 def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
-    """The ranks of all tasks together, with the contexts' keys and ROUGE-L.
-
-    Args:
-        found: Their ``first`` are numbers among the different candidates.
-    """
+    """The ranks of all tasks together, with the contexts' keys and ROUGE-L."""
     names = list(tasks[0].keys)
     rouge = RougeL()
     near = [

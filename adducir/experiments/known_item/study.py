@@ -1,4 +1,4 @@
-"""Opens a study of known-item search, and plans its trainings and rankings."""
+"""Opens a study of known-item search, plans its trainings and rankings, and makes its tables."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import numpy as np
+
 from adducir.core.artifacts import parts_of, remove_parts
 from adducir.core.chunks import Chunking
 from adducir.core.locks import locked
@@ -14,13 +16,18 @@ from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks
 from adducir.experiments.known_item.data import SpanData, open_data
-from adducir.experiments.known_item.recipe import KnownItem
-from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, folder_name
-from adducir.experiments.known_item.tables import Sections, by_key, rank_tables, without_values
+from adducir.experiments.known_item.system import (
+    ContextRecipe,
+    KnownItem,
+    RankingSystem,
+    folder_name,
+)
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.experiments.study import Finding, Study
 from adducir.models.machine import using_threads
-from adducir.tables.ranks import Runs
+from adducir.tables.builder import Layout
+from adducir.tables.ranks import Runs, rank_table
+from adducir.tables.stacking import stacked
 from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
@@ -28,6 +35,54 @@ if TYPE_CHECKING:
 
     from adducir.experiments.context import Context
     from adducir.experiments.planner import Planner
+
+Sections = Mapping[str, Mapping[str, Runs]]
+"""The ranks of each run of each system, by section."""
+
+
+def rank_tables(sections: Sections, study: KnownItem, layout: Layout) -> ResultTable:
+    """One table of several sections; systems are tested within each."""
+    requested = study.comparison
+    tables: dict[str, ResultTable] = {}
+    for name, systems in sections.items():
+        testing: dict[str, Any] = {}
+        if requested is not None and requested.named <= set(systems):
+            testing = requested.model_dump(exclude_none=True)
+        tables[name] = rank_table(
+            systems,
+            cutoffs=study.cutoffs,
+            ties=study.ties,
+            random=study.random,
+            testing=testing,
+            layout=layout,
+        )
+    return stacked(tables, layout.system_names)
+
+
+def by_key(sections: Sections, key: str) -> dict[str, dict[str, Runs]]:
+    """The ranks of each group of contexts, such as those of a length, as sections."""
+    found: dict[str, dict[str, Runs]] = {}
+    for name, systems in sections.items():
+        values = next(ranks for runs in systems.values() for ranks in runs.values()).keys[key]
+        for value in sorted(set(values), key=lambda one: (not one.isdigit(), len(one), one)):
+            places = np.flatnonzero([one == value for one in values])
+            title = f"{name}, {key} {value} ({len(places):,})"
+            found[title] = {
+                system: {run: ranks.rows(places) for run, ranks in runs.items()}
+                for system, runs in systems.items()
+            }
+    return found
+
+
+def without_values(table: ResultTable) -> ResultTable:
+    """The table without the values of each query: its sections are of different ones."""
+    rows = tuple(
+        replace(row, cells=tuple(replace(cell, values=(), runs={}) for cell in row.cells))
+        for row in table.rows
+    )
+    columns = tuple(replace(column, topics=()) for column in table.columns)
+    return replace(table, rows=rows, columns=columns)
+
 
 RANKS_FILE = "ranks.tsv"
 
@@ -69,7 +124,7 @@ class RankStep(ArtifactStep):
 
     @contextmanager
     def keeping(self, context: "Context") -> "Iterator[Chunking]":
-        """Who makes the candidates' vectors, and beside what they are kept; see :class:`.Ranking`.
+        """Who makes the candidates' vectors, and beside what they are kept.
 
         Another process may rank another context by them: whoever works with them holds a lock.
         """
@@ -132,12 +187,7 @@ class RankStep(ArtifactStep):
 
 
 class KnownItemStudy(Study):
-    """A study of known-item search, opened; see :class:`.Study` as well.
-
-    Attributes:
-        data: The data sets.
-        learnt: Notes for data sets of which gold items are among what a system learnt from.
-    """
+    """A study of known-item search, opened; see :class:`.Study` as well."""
 
     makes: ClassVar[str] = "rankings"
     written: KnownItem

@@ -1,23 +1,25 @@
-"""What every system of known-item search has, and the family that knows them by key."""
+"""The task ``known-item``: the experiment file, and what every system of it has."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from adducir.core.chunks import Chunking
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family
+from adducir.core.registry import Family, chosen_by_key
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import Some
-from adducir.evaluation.gold_ranks import GoldRanks
+from adducir.evaluation.gold_ranks import CUTOFFS, GoldRanks, Ties
 from adducir.experiments.context import Context
-from adducir.experiments.known_item.data import SpanData
-from adducir.experiments.sections import SystemEntry, file_name
+from adducir.experiments.known_item.data import DataRecipe
+from adducir.experiments.sections import Name, SystemEntry, file_name
 from adducir.experiments.step import Step
+from adducir.experiments.tasks import Task
+from adducir.models.machine import Precision
+
+if TYPE_CHECKING:
+    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
 
 T = TypeVar("T")
 
@@ -41,49 +43,6 @@ class ContextRecipe(Recipe):
     tokens: Some = None
 
 
-class Opened(Protocol):
-    """A study, as far as its systems know it."""
-
-    folder: Path
-    name: str
-    recipe: Any
-    data: dict[str, SpanData]
-    learnt: dict[str, list[str]]
-
-    def seed_of(self, section: str, name: str) -> int | None:
-        """The seed of the trainings of an entry; None for those of the recipes."""
-
-    def details(self, what: str, make: Callable[[], T]) -> T:
-        """What systems share, made when it is first asked for."""
-
-
-class Ranking(Protocol):
-    """A step that ranks, as far as its system knows it."""
-
-    path: Path
-    inputs: Sequence[Step]
-    system: str
-    data: SpanData
-
-    @property
-    def study(self) -> Opened:
-        """The study."""
-
-    @property
-    def reads_of_context(self) -> ContextRecipe:
-        """What is read of contexts."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Of all that determines the ranks."""
-
-    def keeping(self, context: Context) -> AbstractContextManager[Chunking]:
-        """Who makes the candidates' vectors, which the system's other contexts need as well.
-
-        When the block ends well, they are removed unless another context is to be ranked.
-        """
-
-
 class RankingSystem(SystemEntry):
     """A row of the tables: what ranks the candidates of contexts.
 
@@ -93,23 +52,19 @@ class RankingSystem(SystemEntry):
 
     contexts: tuple[ContextName, ...] = ()
 
-    def open(self, name: str, study: Opened) -> None:
-        """Open what it names; nothing is loaded or trained.
+    def open(self, name: str, study: "KnownItemStudy") -> None:
+        """Open what it names; nothing is loaded or trained."""
 
-        Raises:
-            AdducirError: Something is wrong, or not at hand.
-        """
-
-    def training(self, name: str, context: str, study: Opened) -> Sequence[Step]:
+    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
         """The steps that train it for a context, the last of them last."""
         del name, context, study
         return ()
 
     @abstractmethod
-    def fingerprint_inputs(self, study: Opened) -> Mapping[str, Any]:
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         """All that determines the ranks beside context, data and model."""
 
-    def identities(self, step: Ranking) -> Mapping[str, str]:
+    def identities(self, step: "RankStep") -> Mapping[str, str]:
         """The fingerprint of its model, which may still have to be trained."""
         del step
         return {}
@@ -119,7 +74,7 @@ class RankingSystem(SystemEntry):
         return {}
 
     @abstractmethod
-    def ranks(self, step: Ranking, tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
         """The rank of each gold item."""
 
 
@@ -142,3 +97,62 @@ RANKING_SYSTEMS = Family(
 def folder_name(name: str) -> str:
     """A name as that of a folder."""
     return file_name(name).replace("/", "_")
+
+
+AnySystem = Annotated[
+    SerializeAsAny[RankingSystem],
+    BeforeValidator(
+        chosen_by_key(
+            RANKING_SYSTEMS,
+            "one of `bm25`, `encoder`, `train`, `colbert` and `maxsim` is needed "
+            "(`bm25: {}` for its defaults)",
+        )
+    ),
+]
+
+
+class KnownItem(Task):
+    """Contexts with one gold candidate each; see docs/ranks.md for its keys.
+
+    Attributes:
+        task: ``known-item``.
+        data: What is ranked: a table each.
+        contexts: What is read of contexts: a section of the tables each.
+        systems: What is compared.
+        random: Whether the exact expectation of a random ranking stands in the tables.
+        cutoffs: The k of R@k.
+        ties: How candidates count that score as the gold item does.
+        rouge: Whether ROUGE-L of what is ranked first, with the gold text, is a column.
+        by: Tables of the contexts' groups by these keys as well: ``length``, ``group``.
+        precision: What networks compute in when candidates are ranked.
+    """
+
+    opener: ClassVar[str] = "adducir.experiments.known_item.study:open_study"
+    task: Literal["known-item"]
+    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]
+    contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    random: bool = True
+    cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
+    ties: Ties = "pessimistic"
+    rouge: bool = False
+    by: tuple[Literal["length", "group"], ...] = ()
+    precision: Precision = "float32"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "KnownItem":
+        for names in (self.data, self.contexts, self.systems):
+            if len({folder_name(name) for name in names}) < len(names):
+                raise ValueError(f"two of {', '.join(names)} would have one folder")
+        for name, system in self.systems.items():
+            unknown = set(system.contexts) - set(self.contexts)
+            if unknown:
+                raise ValueError(f"the system {name!r} names no context {min(unknown)!r}")
+        if self.random and "random" in self.systems:
+            raise ValueError("a system is called 'random', as the row of `random: true` is")
+        return self
+
+    def contexts_of(self, system: str) -> tuple[str, ...]:
+        """The contexts that a system is ranked with, in the file's order."""
+        requested = self.systems[system].contexts
+        return tuple(name for name in self.contexts if not requested or name in requested)
