@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from adducir.evaluation.judgements import Floats
-from adducir.experiments.tuning.grid import plain
+from adducir.experiments.tuning.grid import Parameter, plain
 from adducir.experiments.tuning.tune import Tuning, mean
 
 MOST_ROWS = 6
 MOST_PANELS = 6
 CHOSEN = "#d4380d"
-_STYLE = {
+_STYLE: Any = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "adducir",  # equal grids give equal bytes
     "text.parse_math": False,
@@ -48,10 +48,9 @@ def draw(tuning: Tuning) -> str:
             )
             for fold, name in enumerate(folds.names)
         ]
-    x, y, *others = sorted(range(len(grid.shape)), key=lambda n: -grid.shape[n]) + [None] * 2
-    others = sorted(one for one in others if one is not None)
-    axes = [*others, *([y] if y is not None else []), x]
-    size = (-1, grid.shape[y] if y is not None else 1, grid.shape[x])
+    across, *rest = sorted(range(len(grid.shape)), key=lambda n: -grid.shape[n])
+    down, others = rest[:1], sorted(rest[1:])
+    size = (-1, grid.shape[down[0]] if down else 1, grid.shape[across])
     titles = [
         ", ".join(f"{grid.names[n]} = {plain(v)}" for n, v in zip(others, values, strict=True))
         for values in product(*(grid.parameters[n].values for n in others))
@@ -70,7 +69,7 @@ def draw(tuning: Tuning) -> str:
             part.suptitle(title)
             marked = np.isin(np.arange(len(grid)), chosen)
             cells, marks = (
-                values.reshape(grid.shape).transpose(axes).reshape(size)
+                values.reshape(grid.shape).transpose([*others, *down, across]).reshape(size)
                 for values in (means, marked)
             )
             if is_best:
@@ -79,11 +78,10 @@ def draw(tuning: Tuning) -> str:
             for number, panel in enumerate(panels):
                 _panel(panel, cells[number], marks[number], (means.min(), means.max()), wide)
                 panel.set_title(titles[number], fontsize=9)
-                _ticks(panel.set_xticks, panel.set_xlabel, grid.parameters[x])
-                if y is not None:
-                    _ticks(panel.set_yticks, panel.set_ylabel, grid.parameters[y])
-                else:
-                    panel.set_yticks([])
+                panel.set_yticks([])
+                _ticks(panel.set_xticks, panel.set_xlabel, grid.parameters[across])
+                for one in down:
+                    _ticks(panel.set_yticks, panel.set_ylabel, grid.parameters[one])
         drawn = io.StringIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     return drawn.getvalue()
@@ -107,7 +105,7 @@ def _panel(panel: Any, cells: Floats, marks: Any, scale: tuple[float, float], wi
             )
 
 
-def _ticks(places: Any, label: Any, parameter: Any) -> None:
+def _ticks(places: Any, label: Any, parameter: Parameter) -> None:
     every = max(1, len(parameter.values) // 40)
     values = parameter.values[::every]
     places(np.arange(0, len(parameter.values), every) + 0.5, [plain(value) for value in values])
