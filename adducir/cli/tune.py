@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from adducir.cli import options
 from adducir.cli.effects import with_any
@@ -24,17 +24,11 @@ if TYPE_CHECKING:
 SYSTEM = "What is tuned"
 
 
-class Field(Recipe):
-    """The field of topics to search with."""
-
-    field: str | None = None
-
-
 class Plan(Recipe):
     """What ``--set`` changes; ``system`` as in an experiment file."""
 
     system: dict[str, Any]
-    topics: Field = Field()
+    topics: dict[Literal["field"], str] = {}  # noqa: RUF012  (pydantic copies it)
     negative_grades: options.NegativeGrades = "zero"
 
 
@@ -152,7 +146,7 @@ def tune(
         raise UsageError(f"{objective} needs more documents per topic than --depth {depth}.")
     refuse_other_results(output)
     with open_progress() as progress:
-        pool = Pool.of(_topic_sets(topics, qrels, plan.topics.field, progress))
+        pool = Pool.of(_topic_sets(topics, qrels, plan.topics.get("field"), progress))
         tunable: Tunable
         if index is not None:
             from adducir.indexes.engine import open_index

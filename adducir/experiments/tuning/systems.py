@@ -11,7 +11,7 @@ the index adds terms in another order.
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -22,7 +22,7 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of
 from adducir.indexes.feedback import FEEDBACK, RM3, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.index import Hits, Query
+from adducir.indexes.index import Index, Query
 from adducir.indexes.models import BM25, MODELS, Model
 from adducir.runs.fuse import fuse
 from adducir.runs.fusion import FUSION
@@ -59,30 +59,6 @@ class Tunable(ABC):
         return range(len(grid))
 
 
-class Searchable(Protocol):
-    """What tuning needs of an index; LuceneIndex and MemoryIndex have it."""
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What the index is."""
-
-    def search(
-        self,
-        queries: Sequence[Query],
-        model: Any,
-        *,
-        feedback: FeedbackMethod | None = None,
-        depth: int | None = 1000,
-        threads: int | None = None,
-    ) -> Hits:
-        """Rank the documents for each query."""
-
-    def expand(
-        self, queries: Sequence[str], model: Any, feedback: Any, *, threads: int | None = None
-    ) -> list[Weights]:
-        """The query that feedback makes of each query."""
-
-
 def lexical_hyperparameters(
     model: type[Model], feedback: type[FeedbackMethod] | None
 ) -> dict[str, Hyperparameter]:
@@ -100,7 +76,7 @@ class LexicalSearch(Tunable):
 
     def __init__(
         self,
-        index: Searchable,
+        index: Index,
         model: type[Model] = BM25,
         *,
         feedback: type[FeedbackMethod] | None = None,
@@ -171,7 +147,7 @@ def _made(kind: type[K], values: Mapping[str, Any]) -> K:
 class SharedFeedback:
     """RM3's queries for several weights; keeps query models and the latest relevance models."""
 
-    def __init__(self, index: Searchable, threads: int | None = None) -> None:
+    def __init__(self, index: Index, threads: int | None = None) -> None:
         self._index, self._threads = index, threads
         self._own: dict[tuple[str, ...], list[Weights]] = {}
         self._relevance: dict[tuple[str, ...], tuple[object, list[Weights]]] = {}

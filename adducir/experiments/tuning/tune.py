@@ -344,13 +344,7 @@ def tune(
     """Try all settings, choose one for each fold, and pool what they rank.
 
     Every setting is searched and evaluated once, whatever the number of folds, and those that are
-    chosen once more for what they rank. In memory are one setting's run, the rows of the chosen
-    settings, and one number a setting and topic.
-
-    Raises:
-        UsageError: A parameter, a value or the objective makes no sense.
-        IncompleteError: A setting's search fails.
-        MachineError: The objective needs software that is not installed.
+    chosen once more for what they rank.
     """
     grid = grid if isinstance(grid, Grid) else Grid.of(grid, system.hyperparameters)
     measure = parse_measure(objective)

@@ -251,11 +251,7 @@ class RerankStep(RunStep):
         }
 
     def rerank(self, context: Context) -> Reranked:
-        """The candidates, reranked; scores are kept in the study.
-
-        Raises:
-            ArtifactError: The model is not the one that was planned.
-        """
+        """The candidates, reranked by the planned model; scores are kept in the study."""
 
         def opener() -> Reranker:
             found: Reranker = replace(self.scorer.open(), device=context.device)

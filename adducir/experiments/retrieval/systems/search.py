@@ -14,8 +14,9 @@ from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.grid import Hyperparameter
-from adducir.experiments.tuning.systems import LexicalSearch, Searchable, lexical_hyperparameters
+from adducir.experiments.tuning.systems import LexicalSearch, lexical_hyperparameters
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.index import Index
 from adducir.indexes.models import MODELS, Model
 
 
@@ -134,9 +135,7 @@ class Search(TunableSystem):
         index = study.index_of(self.index).open(context)
         return self.over(index, study.recipe.most, context.threads)
 
-    def over(
-        self, index: Searchable, depth: int | None, threads: int | None = None
-    ) -> LexicalSearch:
+    def over(self, index: Index, depth: int | None, threads: int | None) -> LexicalSearch:
         """The search of an index, with hyperparameters left open."""
         return LexicalSearch(
             index,

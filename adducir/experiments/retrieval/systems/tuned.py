@@ -85,7 +85,7 @@ class TunableSystem(System):
         return self
 
     def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
-        """See :meth:`System.check`; members' labels of held-out topics must not be known."""
+        """What a member is made with may not know the labels of held-out topics."""
         yield from super().check(name, study)
         systems = study.recipe.systems
         for number, member in enumerate(self.members if self.tune else ()):
