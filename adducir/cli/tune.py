@@ -1,5 +1,6 @@
 """``adducir tune``: one tuned system of an experiment file, said by options."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -118,7 +119,9 @@ def tune(
 
     if [index is not None, bool(fuse), rerank is not None].count(True) != 1:
         raise UsageError("name what to tune: exactly one of --index, --fuse and --rerank.")
-    names = system_names(fuse or rerank or ())
+    # As systems of a file may be called: 2020-bm25 for 2020/bm25.
+    found = system_names(fuse or rerank or ())
+    names = {path: re.sub(r"[^\w .+&()=-]", "-", name) for path, name in found.items()}
     entry: dict[str, Any] = {"tune": {"grid": _values(grid), "folds": _folds(folds, topics)}}
     if measure is not None:
         entry["tune"]["objective"] = measure

@@ -105,6 +105,17 @@ def test_fusion_weights(two_runs, tmp_path, capsys):
     assert "did you mean `weights.bm25`" in capsys.readouterr().err
 
 
+def test_runs_of_one_name_are_called_by_their_folders(two_runs, tmp_path):
+    runs = []
+    for folder, path in zip(("2020", "2021"), two_runs, strict=True):
+        (tmp_path / folder).mkdir()
+        runs += ["--fuse", str(tmp_path / folder / "x.trec")]
+        (tmp_path / folder / "x.trec").write_bytes(path.read_bytes())
+    grid = ["--grid", "weights.2021-x=0,1", "--folds", "2"]
+    assert main(["tune", *runs, *BUNDLED, *grid, "-o", str(tmp_path / "out")]) == 0
+    assert tuned(tmp_path / "out")["system"]["fuse"] == ["2020-x", "2021-x"]
+
+
 def test_rerank_depth(two_runs, tmp_path):
     first, second = map(str, two_runs)
     assert main(["fuse", first, second, "-o", str(tmp_path / "all.trec")]) == 0
