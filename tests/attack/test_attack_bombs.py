@@ -112,7 +112,7 @@ def command_on_bomb(line: str) -> None:
         ("dual.yaml", "train bomb"),
         ("weights.yaml", "train bomb"),
         ("folds.json", "tune --fuse a.trec --fuse b.trec -t topics.tsv -q qrels.txt --grid k=1,2 "
-         "--folds-file bomb -o out/t"),
+         "--folds bomb -o out/t"),
     ],
 )  # fmt: skip
 def test_a_recipe_that_unpacks_to_half_a_gigabyte(

@@ -6,14 +6,15 @@ import re
 import pytest
 
 from adducir.cli.app import main
-from adducir.cli.tune_options import DEFAULT_OBJECTIVE, set_names
+from adducir.cli.tune import set_names
 from adducir.corpora.bundled import bundled_qrels, bundled_topics
 from adducir.corpora.qrels import load_qrels
 from adducir.evaluation.evaluator import evaluate
-from adducir.evaluation.measures import parse_measures
+from adducir.experiments.tuning.tune import DEFAULT_OBJECTIVE
 from adducir.runs.read import read_run
 
 BUNDLED = ["--topics", "bundled:topics", "--qrels", "bundled:qrels"]
+SEED = ["--set", "system.tune.folds.seed=7"]
 BM25 = ["--grid", "k1=0.5:2.5:1", "--grid", "b=0.2,0.4"]
 
 
@@ -30,7 +31,7 @@ def shown(out):
 def test_bm25_by_folds_of_topics(arguments_index, tmp_path, capsys):
     folder = tmp_path / "tuning" / "bm25"
     arguments = ["--index", str(arguments_index), *BUNDLED, *BM25, "--output", str(folder)]
-    assert main(["tune", *arguments, "--folds", "4", "--seed", "7", "--measure", "AP"]) == 0
+    assert main(["tune", *arguments, "--folds", "4", *SEED, "--measure", "AP"]) == 0
     out, err = capsys.readouterr()
     facts = tuned(folder)
     assert [len(facts["folds"]), facts["settings"], facts["objective"]] == [4, 6, "AP"]
@@ -43,7 +44,7 @@ def test_bm25_by_folds_of_topics(arguments_index, tmp_path, capsys):
     assert read_run(folder / "held-out.trec.gz").tag == "bm25"
 
     # The folds of one tuning serve another, and the same question has the same answer.
-    again = ["--folds-file", str(folder / "folds.json"), "--measure", "AP"]
+    again = ["--folds", str(folder / "folds.json"), "--measure", "AP"]
     arguments[-1] = str(tmp_path / "again")
     assert main(["tune", *arguments, *again]) == 0
     assert [fold["chosen"] for fold in tuned(tmp_path / "again")["folds"]] == [
@@ -104,6 +105,17 @@ def test_fusion_weights(two_runs, tmp_path, capsys):
     assert "did you mean `weights.bm25`" in capsys.readouterr().err
 
 
+def test_runs_of_one_name_are_called_by_their_folders(two_runs, tmp_path):
+    runs = []
+    for folder, path in zip(("2020", "2021"), two_runs, strict=True):
+        (tmp_path / folder).mkdir()
+        runs += ["--fuse", str(tmp_path / folder / "x.trec")]
+        (tmp_path / folder / "x.trec").write_bytes(path.read_bytes())
+    grid = ["--grid", "weights.2021-x=0,1", "--folds", "2"]
+    assert main(["tune", *runs, *BUNDLED, *grid, "-o", str(tmp_path / "out")]) == 0
+    assert tuned(tmp_path / "out")["system"]["fuse"] == ["2020-x", "2021-x"]
+
+
 def test_rerank_depth(two_runs, tmp_path):
     first, second = map(str, two_runs)
     assert main(["fuse", first, second, "-o", str(tmp_path / "all.trec")]) == 0
@@ -118,14 +130,19 @@ def test_rerank_depth(two_runs, tmp_path):
     [
         ([], "exactly one of --index, --fuse and --rerank"),
         (["--index", "x", "--fuse", "y"], "exactly one of"),
-        (["--index", "x", "--method", "rrf"], "--method means nothing without --fuse"),
+        (["--index", "x", "--set", "system.method=rrf"], "`system.method`"),
+        (["--index", "x", "--set", "system.index=y"], "has no effect here"),
+        (["--index", "x", "--set", "system.tune={}"], "`system.tune.grid`"),
+        (["--index", "x", "--set", "system.tune="], "is empty"),
+        (["--index", "x", "--set", "systm.k1=1"], "did you mean `system`"),
+        (["--index", "x", "--set", "system.b=0.3"], "fixed"),
         (
             ["--fuse", "x", "--fuse", "y", "--feedback", "rm3"],
             "--feedback means nothing without --index",
         ),
-        (["--index", "x", "--folds", "topics", "--seed", "1"], "--seed means nothing"),
-        (["--index", "x", "--folds", "2", "--folds-file", "f"], "not from both"),
-        (["--index", "x", "--folds", "two"], "a number or 'topics'"),
+        (["--index", "x", "--folds", "topics", *SEED], "which has no keys"),
+        (["--index", "x", "--folds", "f.json", *SEED], "`seed` means nothing beside `file`"),
+        (["--index", "x", "--folds", "1"], "at least 2"),
         (["--index", "x", "--measure", "nDGC@5"], "nDCG"),
         (["--index", "x", "--measure", "P@50", "--depth", "10"], "P@50 needs more documents"),
         (["--index", "x", "--grid", "k1"], "NAME=VALUES"),
@@ -148,7 +165,7 @@ def test_slips_of_the_command_line(more, message, tmp_path, capsys):
         (["--grid", "b=1.5"], 2, "from 0 to 1, not 1.5"),
         (["--grid", "k1=1", "--folds", "21"], 2, "2 to 20 folds"),
         (["--grid", "k1=1", "--folds", "topics"], 2, "two topic sets"),
-        (["--grid", "k1=1", "--folds-file", "none.json"], 3, "none.json"),
+        (["--grid", "k1=1", "--folds", "none.json"], 3, "none.json"),
     ],
 )
 def test_errors_that_need_the_index(arguments_index, more, code, message, tmp_path, capsys):
@@ -164,8 +181,21 @@ def test_no_such_index(tmp_path, capsys):
     assert "no such index" in capsys.readouterr().err
 
 
-def test_the_options_agree_with_the_packages():
-    assert len(parse_measures(DEFAULT_OBJECTIVE)) == 1
+def test_set_takes_the_keys_of_an_experiment_file(arguments_index, two_runs, tmp_path):
+    def facts(name, *options):
+        folder = tmp_path / name
+        assert main(["tune", *BUNDLED, "--folds", "2", "-o", str(folder), *options]) == 0
+        return tuned(folder)
+
+    search = ["-i", str(arguments_index), "--feedback", "rm3", "-g", "b=0.2,0.4"]
+    fixed = ["--set", "system.k1=1.5", "--set", "system.rm3.fb_docs=3"]
+    found = facts("search", *search, *fixed, "--set", "negative_grades=trec_eval")
+    assert found["system"]["fixed"] == {"k1": 1.5, "fb_docs": 3}
+    assert found["negative grades"] == "trec_eval"
+    runs = [item for path in two_runs for item in ("--fuse", str(path))]
+    method = ["--set", "system.method=combsum", "--set", "system.normalise=z-score"]
+    found = facts("fusion", *runs, "-g", "weights.bm25=1,2", *method)
+    assert (found["system"]["method"], found["system"]["normalise"]) == ("combsum", "z-score")
 
 
 @pytest.mark.parametrize(

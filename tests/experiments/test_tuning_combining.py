@@ -7,8 +7,8 @@ import pytest
 from tuning_cases import DOCUMENTS, Toy, pool_of
 
 from adducir.core.errors import UsageError
-from adducir.experiments.tuning.combining import Fusion, RerankDepth
 from adducir.experiments.tuning.folds import k_fold
+from adducir.experiments.tuning.systems import Fusion, RerankDepth
 from adducir.experiments.tuning.tune import tune
 from adducir.runs.fuse import fuse
 from adducir.runs.run import Run

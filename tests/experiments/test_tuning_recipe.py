@@ -5,10 +5,9 @@ from tuning_cases import pool_of, topic_set
 
 from adducir.core.config import load, validate
 from adducir.core.errors import InputError, UsageError
-from adducir.experiments.tuning.combining import fusion_hyperparameters
 from adducir.experiments.tuning.folds import Pool
-from adducir.experiments.tuning.recipe import TuneRecipe
-from adducir.experiments.tuning.systems import lexical_hyperparameters
+from adducir.experiments.tuning.systems import fusion_hyperparameters, lexical_hyperparameters
+from adducir.experiments.tuning.tune import TuneRecipe
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
 

@@ -12,10 +12,9 @@ from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.evaluation.evaluator import evaluate
-from adducir.experiments.tuning.feedback import SharedFeedback
 from adducir.experiments.tuning.folds import JudgedTopics, Pool, by_topic_set, k_fold
 from adducir.experiments.tuning.grid import Grid
-from adducir.experiments.tuning.systems import LexicalSearch
+from adducir.experiments.tuning.systems import LexicalSearch, SharedFeedback
 from adducir.experiments.tuning.tune import tune
 from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import LuceneIndex

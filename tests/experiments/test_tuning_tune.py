@@ -9,7 +9,7 @@ from tuning_cases import Toy, pool_of, shuffled, topic_set
 
 from adducir.core.errors import UsageError
 from adducir.evaluation.evaluator import evaluate
-from adducir.experiments.tuning import work as module
+from adducir.experiments.tuning import tune as module
 from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, k_fold
 from adducir.experiments.tuning.grid import Grid
 from adducir.experiments.tuning.tune import tune

@@ -226,7 +226,7 @@ def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Eleven settings, two in a shard."""
     from tuning_cases import Toy, pool_of
 
-    from adducir.experiments.tuning import work as grids
+    from adducir.experiments.tuning import tune as grids
     from adducir.experiments.tuning.folds import k_fold
     from adducir.experiments.tuning.tune import tune
 

@@ -40,23 +40,15 @@ _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
 
 class IndexStep(FolderStep):
-    """An index that a system searches or reads documents of.
-
-    Attributes:
-        name: Its name in the file.
-        path: Its folder.
-        corpus: What it is built of.
-        source: The corpus in a few words.
-        kind: The kind of artifact that it is.
-    """
+    """An index that a system searches or reads documents of."""
 
     verb = "build"
     stage = 1
-    name: str
+    name: str  # in the file
     corpus: Corpus
-    source: str
+    source: str  # the corpus in a few words
     engine: str
-    kind: str = ""
+    kind: str = ""  # of artifact
 
     def __init__(self, name: str, path: Path, corpus: OpenedCorpus, source: str) -> None:
         self.name, self.path, self.source = name, path, source
@@ -117,11 +109,7 @@ class IndexStep(FolderStep):
         context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
 
     def open(self, context: Context) -> "Index":
-        """The index, if it is still the one that was planned; it is closed at the end.
-
-        Raises:
-            ArtifactError: It is not.
-        """
+        """The index, which must still be the one that was planned; it is closed at the end."""
         return context.opened(
             ("index", self.path), partial(self._open, context), lambda one: one.close()
         )

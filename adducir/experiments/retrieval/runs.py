@@ -72,38 +72,19 @@ class GivenRun(Answer):
 
 @dataclass
 class Made:
-    """A run that a step made, and what there is to say about it.
-
-    Attributes:
-        run: The rankings.
-        note: How it was made, in a few words.
-        method: The metadata's section of that name.
-        seconds: The time that it took, where that matters.
-        data: More for the metadata's section of that name.
-        engines: Versions of the engines that took part.
-        qids: The topics that there should be; by default those of the topic set.
-    """
+    """A run that a step made, and what there is to say about it."""
 
     run: Run
-    note: str
-    method: dict[str, Any]
+    note: str  # how it was made, in a few words
+    method: dict[str, Any]  # the metadata's section of that name
     seconds: float | None = None
-    data: dict[str, Any] = field(default_factory=dict)
-    engines: Mapping[str, str] | None = None
-    qids: Sequence[str] | None = None
+    data: dict[str, Any] = field(default_factory=dict)  # more for the section of that name
+    engines: Mapping[str, str] | None = None  # their versions
+    qids: Sequence[str] | None = None  # that there should be; by default the topic set's
 
 
 class RunStep(Answer):
-    """A run that a system makes.
-
-    Args:
-        name: The system's name.
-        system: The system.
-        topic_set: The name of the topic set.
-        study: The experiment.
-        inputs: What it is made from.
-        reads: See :class:`Step`.
-    """
+    """A run that a system makes."""
 
     def __init__(
         self,
@@ -122,7 +103,6 @@ class RunStep(Answer):
 
     @property
     def topics(self) -> Topics:
-        """The topics."""
         return self.study.topic_sets[self.topic_set].topics
 
     @abstractmethod

@@ -35,21 +35,7 @@ P = TypeVar("P", bound="TrainingPlan[Any]")
 
 
 class RetrievalStudy(Study):
-    """A retrieval experiment, opened.
-
-    Attributes:
-        names: The names that the file defines.
-        corpora: By name.
-        indexes: The steps of those indexes that a system searches or reads documents of.
-        topic_sets: By name.
-        measures: In the file's order, each once.
-        measure_names: Printed names, by the measures' exact names.
-        given: The runs that are given, by system and topic set.
-        details: What systems have opened for themselves, by system.
-        folds: The folds of tuned systems, by system.
-        runs: The run of each system and topic set, each after those that it is made from; topic
-            sets that differ in their judgements only share one.
-    """
+    """A retrieval experiment, opened."""
 
     makes: ClassVar[str] = "runs"
     written: "Retrieval"
@@ -60,13 +46,14 @@ class RetrievalStudy(Study):
         self.output = planner.output
         self.names = Names(planner.data)
         self.corpora: dict[str, OpenedCorpus] = {}
-        self.indexes: dict[str, IndexStep] = {}
+        self.indexes: dict[str, IndexStep] = {}  # that a system searches or reads documents of
         self.topic_sets: dict[str, TopicSet] = {}
-        self.measures: tuple[Measure, ...] = ()
-        self.measure_names: dict[str, str] = {}
-        self.given: dict[tuple[str, str], Run] = {}
-        self.details: dict[str, Any] = {}
-        self.folds: dict[str, Folds] = {}
+        self.measures: tuple[Measure, ...] = ()  # in the file's order, each once
+        self.measure_names: dict[str, str] = {}  # as printed, by the measures' exact names
+        self.given: dict[tuple[str, str], Run] = {}  # by system and topic set
+        self.details: dict[str, Any] = {}  # what systems have opened for themselves
+        self.folds: dict[str, Folds] = {}  # of tuned systems
+        # Each after those it is made from; topic sets that differ in judgements only share one.
         self.runs: dict[tuple[str, str], Answer] = {}
         self._trainings: dict[Path, ModelStep] = {}
         self._sharing = Sharing()
@@ -141,11 +128,6 @@ class RetrievalStudy(Study):
 
         The folder is ``deepct/X`` of ``deepct/X.yaml``, or ``deepct/X.seed3`` for a seed of the
         entry, which takes the place of the recipe's own.
-
-        Raises:
-            InputError: The recipe has errors, or trains something else than ``what``; or another
-                one's model has the same folder.
-            MachineError: A source of the recipe cannot be downloaded.
         """
         if not is_recipe(reference, self.folder):
             return None

@@ -47,30 +47,17 @@ class JudgedTopics:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The T judged topics of all topic sets.
-
-    Attributes:
-        sets: The topic sets.
-        ids: (T,) ids, set after set, each set in the order of its qrels.
-        qids: (T,) qids.
-        set_of: (T,) the number of each topic's set.
-        queries: Query by id; a topic that cannot be searched has none.
-    """
+    """The T judged topics of all topic sets."""
 
     sets: tuple[JudgedTopics, ...]
-    ids: tuple[str, ...]
-    qids: tuple[str, ...]
-    set_of: Integers
-    queries: dict[str, str]
+    ids: tuple[str, ...]  # (T,) set after set, each set in the order of its qrels
+    qids: tuple[str, ...]  # (T,)
+    set_of: Integers  # (T,) the number of each topic's set
+    queries: dict[str, str]  # by id; a topic that cannot be searched has none
 
     @classmethod
     def of(cls, sets: Sequence[JudgedTopics]) -> "Pool":
-        """Take topic sets together.
-
-        Raises:
-            UsageError: There is none, or two have the same name.
-            InputError: Topics and qrels of a set have no qid in common.
-        """
+        """Take topic sets together."""
         names = [each.name for each in sets]
         if not names or len(set(names)) < len(names):
             raise UsageError("tuning needs topic sets, each with a name of its own.")
@@ -124,13 +111,8 @@ class Pool:
     @property
     def unjudged(self) -> list[str]:
         """Qids that have no judgements and take no part."""
-        judged = [set(each.qrels.qids) for each in self.sets]
-        return [
-            qid
-            for each, own in zip(self.sets, judged, strict=True)
-            for qid in each.topics.qids
-            if qid not in own
-        ]
+        judged = [(each.topics.qids, set(each.qrels.qids)) for each in self.sets]
+        return [qid for qids, own in judged for qid in qids if qid not in own]
 
     @property
     def unsearchable(self) -> list[str]:
@@ -169,17 +151,11 @@ def _renamed(run: Run, old: Sequence[str], new: Sequence[str]) -> Run:
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """A partition of topics.
-
-    Attributes:
-        names: The folds, two or more.
-        of: (T,) the number of each topic's fold.
-        rule: How they were made, in words.
-    """
+    """A partition of topics into two folds or more."""
 
     names: tuple[str, ...]
-    of: Integers
-    rule: str
+    of: Integers  # (T,) the number of each topic's fold
+    rule: str  # how they were made, in words
 
     def __len__(self) -> int:
         return len(self.names)
@@ -200,11 +176,7 @@ class Folds:
 
 
 def by_topic_set(pool: Pool) -> Folds:
-    """Each topic set is a fold.
-
-    Raises:
-        UsageError: There is one topic set only, or two have a topic in common.
-    """
+    """Each topic set is a fold."""
     if len(pool.sets) < 2:
         raise UsageError(
             "folds by topic set need two topic sets or more.",
@@ -223,11 +195,7 @@ def by_topic_set(pool: Pool) -> Folds:
 
 
 def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
-    """Cut the topics into k folds.
-
-    Raises:
-        UsageError: ``k`` is below 2, or there are fewer topics.
-    """
+    """Cut the topics into k folds."""
     name_of = {topic: pool.ids[row] for row, topic in reversed([*enumerate(pool.same.tolist())])}
     if not 2 <= k <= len(name_of):
         raise UsageError(
@@ -246,12 +214,7 @@ def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
 
 
 def from_file(pool: Pool, path: Path | str) -> Folds:
-    """Folds as a JSON file says.
-
-    Raises:
-        InputError: The file is malformed, a qid is in two folds, a judged topic in none or meant
-            by two topic sets, a qid unknown, or a fold without judged topics.
-    """
+    """Folds as a JSON file says."""
     path = Path(path)
     data = json_value(read_text(path), path)
     if isinstance(data, list):

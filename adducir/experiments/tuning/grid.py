@@ -2,11 +2,8 @@
 
 A parameter's values are sorted, whatever the order they were written in, and the parameter named
 last varies fastest. So "the first of equal settings" is the one with the smallest value of the
-parameter named first, among these of the second, and so on.
-
-Values are exact in decimals: 0.2, 0.4, 0.6 and not 0.6000000000000001. A range goes from its first
-to its last value, both included; steps that do not end on the last value are refused, because
-nobody would see that it is not tried.
+parameter named first, among these of the second, and so on. Values are exact in decimals: 0.2, 0.4,
+0.6 and not 0.6000000000000001.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from math import inf, prod
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -29,11 +27,7 @@ _MOST_PLACES = 100
 
 
 def decimal(value: Number | str | Decimal) -> Decimal:
-    """The decimal number that a person wrote; floats as they are printed.
-
-    Raises:
-        UsageError: It is not a number, or not a finite one.
-    """
+    """The decimal number that a person wrote; floats as they are printed."""
     try:
         number = Decimal(str(value).strip())
     except InvalidOperation as error:
@@ -54,8 +48,7 @@ def plain(value: Number | Decimal) -> str:
 def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
     """The values from ``first`` to ``last``, both included, ``step`` apart.
 
-    Raises:
-        UsageError: The step is not above 0, or the steps do not end on ``last``.
+    Steps that do not end on the last value are refused: nobody would see that it is not tried.
     """
     if step <= 0:
         raise UsageError(f"a step must be greater than 0, not {plain(step)}.")
@@ -75,11 +68,7 @@ def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
 
 
 def from_text(text: str) -> list[Decimal]:
-    """The values of ``0.2,0.4``, of ``0.5:2.5:0.5`` (first, last, step), or of both joined.
-
-    Raises:
-        UsageError: As :func:`decimal` and :func:`span`.
-    """
+    """The values of ``0.2,0.4``, of ``0.5:2.5:0.5`` (first, last, step), or of both joined."""
     values: list[Decimal] = []
     for item in text.split(","):
         parts = [decimal(part) for part in item.split(":")]
@@ -89,12 +78,8 @@ def from_text(text: str) -> list[Decimal]:
     return values
 
 
-def from_recipe(given: Number | Iterable[Number] | Mapping[str, Number]) -> list[Decimal]:
-    """The values of a number, of a list, or of the keys ``from``, ``to`` and ``step``.
-
-    Raises:
-        UsageError: As :func:`span`; or a key of the three is missing.
-    """
+def from_recipe(given: Number | Iterable[Number] | Mapping[Any, Number]) -> list[Decimal]:
+    """The values of a number, of a list, or of the keys ``from``, ``to`` and ``step``."""
     if isinstance(given, Mapping):
         missing = [key for key in ("from", "to", "step") if key not in given]
         if missing:
@@ -138,11 +123,7 @@ class Parameter:
         given: Sequence[Number | Decimal],
         hyperparameters: Mapping[str, Hyperparameter],
     ) -> "Parameter":
-        """Check the values of a parameter and sort them.
-
-        Raises:
-            UsageError: There is no such parameter, no value, one is duplicated or impossible.
-        """
+        """Check the values of a parameter and sort them."""
         if name not in hyperparameters:
             known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
             guess = nearest(name, hyperparameters) or "."
@@ -167,11 +148,9 @@ class Parameter:
 
     def is_edge(self, value: Number) -> bool:
         """Whether a value is the first or last one tried, and one beyond it could be tried."""
-        if len(self.values) < 2:
-            return False
         first, last = self.values[0], self.values[-1]
         low, high = first > self.hyperparameter.low, last < self.hyperparameter.high
-        return (value == first and low) or (value == last and high)
+        return first != last and ((value == first and low) or (value == last and high))
 
 
 @dataclass(frozen=True)
@@ -186,37 +165,28 @@ class Grid:
         values: Mapping[str, Sequence[Number | Decimal]],
         hyperparameters: Mapping[str, Hyperparameter],
     ) -> "Grid":
-        """Check values and make their grid.
-
-        Args:
-            values: By parameter, in the order that breaks ties between equal settings.
-            hyperparameters: The parameters there are.
-
-        Raises:
-            UsageError: As :meth:`Parameter.of`; or there is no parameter.
-        """
+        """Check values, in the order that breaks ties between equal settings."""
         if not values:
             raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
         return cls(tuple(Parameter.of(name, v, hyperparameters) for name, v in values.items()))
 
     def __len__(self) -> int:
-        return prod(len(parameter.values) for parameter in self.parameters)
+        return prod(self.shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each parameter has."""
+        return tuple(len(parameter.values) for parameter in self.parameters)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters' names."""
         return tuple(parameter.name for parameter in self.parameters)
-
-    @property
-    def open(self) -> tuple[Parameter, ...]:
-        """The parameters that have two values or more."""
-        return tuple(parameter for parameter in self.parameters if len(parameter.values) > 1)
 
     def places(self, number: int) -> tuple[int, ...]:
         """For each parameter, the place of its value in a setting."""
         found = []
-        for parameter in reversed(self.parameters):
-            number, place = divmod(number, len(parameter.values))
+        for length in reversed(self.shape):
+            number, place = divmod(number, length)
             found.append(place)
         return tuple(reversed(found))
 
@@ -225,10 +195,6 @@ class Grid:
         places = zip(self.parameters, self.places(number), strict=True)
         return {parameter.name: parameter.values[place] for parameter, place in places}
 
-    def label(self, number: int) -> str:
-        """``k1 = 0.9, b = 0.4``."""
-        return ", ".join(f"{name} = {plain(value)}" for name, value in self.setting(number).items())
-
     def settings(self) -> Iterator[Setting]:
         """All settings in order."""
-        return (self.setting(number) for number in range(len(self)))
+        return map(self.setting, range(len(self)))

@@ -25,7 +25,7 @@ from adducir.core.files import writing_text
 from adducir.core.progress import SILENT, Progress
 from adducir.experiments.tuning.grid import plain
 from adducir.experiments.tuning.heatmap import draw
-from adducir.experiments.tuning.tuning import Tuning, mean
+from adducir.experiments.tuning.tune import Tuning, mean
 from adducir.runs.write import write_run
 from adducir.version import __version__
 
@@ -38,26 +38,14 @@ TIES = (
 def write_report(
     tuning: Tuning, folder: Path, *, with_runs: bool = True, progress: Progress = SILENT
 ) -> dict[str, Path]:
-    """Write all files, all of them at once or none.
-
-    Args:
-        tuning: What to report.
-        folder: Where to.
-        with_runs: Whether the pooled rankings are written as well.
-        progress: Notified of what is waited for.
-
-    Returns:
-        The files by name, the runs as ``held-out.trec.gz`` or ``held-out.SET.trec.gz``.
-
-    Raises:
-        InputError, ArtifactError: As :func:`adducir.core.artifacts.publishing_results`.
-        MachineError: The disk is full, or the place cannot be written.
-    """
+    """Write all files, all of them at once or none; returns them by name."""
+    members = tuning.folds.members(tuning.pool.ids)
+    folds = [f"  {json.dumps(name)}: {json.dumps(ids)}" for name, ids in members.items()]
     texts = {
         "grid.csv": _csv(grid_lines(tuning)),
         "held-out.csv": _csv(_topic_lines(tuning)),
         "tuning.json": json.dumps(facts(tuning), indent=2, ensure_ascii=False) + "\n",
-        "folds.json": _folds(tuning),
+        "folds.json": "{\n" + ",\n".join(folds) + "\n}\n",
         "grid.svg": draw(tuning),
     }
     with publishing_results(folder, progress) as hidden:
@@ -135,13 +123,6 @@ def _topic_lines(tuning: Tuning) -> Iterator[list[Any]]:
         setting = [plain(value) for value in tuning.setting(fold).values()]
         value = float(tuning.held_out[row])
         yield [pool.sets[pool.set_of[row]].name, qid, tuning.folds.names[fold], *setting, value]
-
-
-def _folds(tuning: Tuning) -> str:
-    """The folds as lists of ids, by name."""
-    members = tuning.folds.members(tuning.pool.ids)
-    lines = [f"  {json.dumps(name)}: {json.dumps(ids)}" for name, ids in members.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _write_runs(tuning: Tuning, folder: Path) -> list[str]:

@@ -13,11 +13,12 @@ from adducir.experiments.retrieval.runs import Answer, Made, RunStep, counted
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
-from adducir.experiments.tuning.combining import Fusion as TunableFusion
-from adducir.experiments.tuning.combining import fusion_hyperparameters
 from adducir.experiments.tuning.grid import Hyperparameter
+from adducir.experiments.tuning.systems import Fusion as TunableFusion
+from adducir.experiments.tuning.systems import fusion_hyperparameters
 from adducir.runs.fuse import fuse
 from adducir.runs.fusion import FUSION, FusionMethod
+from adducir.runs.run import Run
 
 
 class Fusion(TunableSystem):
@@ -106,13 +107,12 @@ class Fusion(TunableSystem):
         }
 
     def tunable(self, name: str, study: RetrievalStudy, context: Context) -> TunableFusion:
-        return TunableFusion(
-            {member: study.joined(member) for member in self.fuse},
-            self.method,
-            fixed=self.fixed,
-            settings=self._settings,
-            depth=study.recipe.most,
-        )
+        return self.over({one: study.joined(one) for one in self.fuse}, study.recipe.most)
+
+    def over(self, runs: Mapping[str, Run], depth: int | None) -> TunableFusion:
+        """The fusion of runs, with hyperparameters left open."""
+        settings = self._settings
+        return TunableFusion(runs, self.method, fixed=self.fixed, settings=settings, depth=depth)
 
 
 class FusionStep(RunStep):

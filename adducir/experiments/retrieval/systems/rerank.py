@@ -18,8 +18,8 @@ from adducir.experiments.retrieval.systems.system import made_of
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name, Natural
 from adducir.experiments.step import Step
-from adducir.experiments.tuning.combining import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.experiments.tuning.grid import Hyperparameter
+from adducir.experiments.tuning.systems import RERANK_DEPTH, RerankDepth, of_topics
 from adducir.models.machine import using_threads
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.registry import (
@@ -50,7 +50,6 @@ class Rerank(TunableSystem):
 
     verb: ClassVar[str] = "rerank"
     references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
-    is_tuned_at_once: ClassVar[bool] = True
     rerank: Name
     by: str
     depth: Natural = 100
@@ -252,11 +251,7 @@ class RerankStep(RunStep):
         }
 
     def rerank(self, context: Context) -> Reranked:
-        """The candidates, reranked; scores are kept in the study.
-
-        Raises:
-            ArtifactError: The model is not the one that was planned.
-        """
+        """The candidates, reranked by the planned model; scores are kept in the study."""
 
         def opener() -> Reranker:
             found: Reranker = replace(self.scorer.open(), device=context.device)

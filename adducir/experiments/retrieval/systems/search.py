@@ -1,7 +1,7 @@
 """``index:``: a search of an index, with a retrieval model and feedback where it has words."""
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
@@ -13,12 +13,11 @@ from adducir.experiments.retrieval.runs import Made, RunStep, counted
 from adducir.experiments.retrieval.study import RetrievalStudy
 from adducir.experiments.retrieval.systems.tuned import TunableSystem
 from adducir.experiments.sections import Name
-from adducir.experiments.tuning.grid import Hyperparameter, hyperparameters_of
+from adducir.experiments.tuning.grid import Hyperparameter
+from adducir.experiments.tuning.systems import LexicalSearch, lexical_hyperparameters
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.index import Index
 from adducir.indexes.models import MODELS, Model
-
-if TYPE_CHECKING:
-    from adducir.experiments.tuning.systems import LexicalSearch
 
 
 class Search(TunableSystem):
@@ -95,8 +94,8 @@ class Search(TunableSystem):
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
-        own = hyperparameters_of(MODELS.kind(self.model))
-        return own | (hyperparameters_of(type(self.feedback)) if self.feedback else {})
+        feedback = type(self.feedback) if self.feedback else None
+        return lexical_hyperparameters(MODELS.kind(self.model), feedback)
 
     @property
     def fixed(self) -> dict[str, float]:
@@ -132,17 +131,20 @@ class Search(TunableSystem):
             **({"fields": self.fields} if self.fields else {}),
         }
 
-    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> "LexicalSearch":
-        from adducir.experiments.tuning.systems import LexicalSearch
+    def tunable(self, name: str, study: RetrievalStudy, context: Context) -> LexicalSearch:
+        index = study.index_of(self.index).open(context)
+        return self.over(index, study.recipe.most, context.threads)
 
+    def over(self, index: Index, depth: int | None, threads: int | None) -> LexicalSearch:
+        """The search of an index, with hyperparameters left open."""
         return LexicalSearch(
-            study.index_of(self.index).open(context),
+            index,
             MODELS.kind(self.model),
             feedback=type(self.feedback) if self.feedback else None,
             fixed=self.fixed,
             fields=self.fields,
-            depth=study.recipe.most,
-            threads=context.threads,
+            depth=depth,
+            threads=threads,
         )
 
 

@@ -18,11 +18,10 @@ class System(SystemEntry):
     """A row of the table.
 
     Attributes:
-        verb: What is done, for the plan's lines.
         group: The section of the table that it stands in.
     """
 
-    verb: ClassVar[str]
+    verb: ClassVar[str]  # what is done, for the plan's lines
     is_given: ClassVar[bool] = False
     group: str | None = None
 

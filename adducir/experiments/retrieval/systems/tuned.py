@@ -3,8 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import field_validator, model_validator
 
@@ -17,11 +16,10 @@ from adducir.experiments.retrieval.systems.system import System, made_of
 from adducir.experiments.retrieval.topics import can_compute
 from adducir.experiments.sections import file_name
 from adducir.experiments.tuning.grid import Hyperparameter, plain
-from adducir.experiments.tuning.recipe import TuneRecipe
+from adducir.experiments.tuning.tune import TuneRecipe, Tuning, tune
 
 if TYPE_CHECKING:
     from adducir.experiments.tuning.systems import Tunable
-    from adducir.experiments.tuning.tuning import Tuning
 
 
 class TunableSystem(System):
@@ -31,8 +29,6 @@ class TunableSystem(System):
         tune: The grid, the folds and the measure.
     """
 
-    is_tuned_at_once: ClassVar[bool] = False
-    """Whether one run holds what all settings need."""
     tune: TuneRecipe | None = None
 
     @property
@@ -89,7 +85,7 @@ class TunableSystem(System):
         return self
 
     def check(self, name: str, study: RetrievalStudy) -> Iterator[ErrorDetail]:
-        """See :meth:`System.check`; members' labels of held-out topics must not be known."""
+        """What a member is made with may not know the labels of held-out topics."""
         yield from super().check(name, study)
         systems = study.recipe.systems
         for number, member in enumerate(self.members if self.tune else ()):
@@ -119,28 +115,23 @@ class TunableSystem(System):
     def output(self, name: str, topic_set: str, study: RetrievalStudy) -> RunStep:
         if self.tune is None:
             return self.step(name, topic_set, study)
-        return TunedStep.of(name, self, topic_set, study)
+        return TunedStep(name, self, topic_set, study)
 
 
 class TunedStep(RunStep):
     """The held-out rankings of one topic set; the topics of all sets are tuned together."""
 
-    verb = "tune"
     recipe: TunableSystem
-    _lacks = False
 
-    @classmethod
-    def of(
-        cls, name: str, system: TunableSystem, topic_set: str, study: RetrievalStudy
-    ) -> "TunedStep":
-        """The step of a system."""
+    def __init__(
+        self, name: str, system: TunableSystem, topic_set: str, study: RetrievalStudy
+    ) -> None:
         each = [system.step(name, one, study) for one in study.recipe.topics]
-        inputs = list(dict.fromkeys(one for step in each for one in step.inputs))
-        reads = [place for step in each for place in step.reads]
-        found = cls(name, system, topic_set, study, inputs, list(dict.fromkeys(reads)))
-        found.verb = "tune"
-        found._lacks = name not in study.folds or any(one.lacks_data for one in each)
-        return found
+        inputs = dict.fromkeys(one for step in each for one in step.inputs)
+        reads = dict.fromkeys(place for step in each for place in step.reads)
+        super().__init__(name, system, topic_set, study, list(inputs), list(reads))
+        self.verb, self.tuning = "tune", cast("TuneRecipe", system.tune)
+        self._lacks = name not in study.folds or any(one.lacks_data for one in each)
 
     @property
     def lacks_data(self) -> bool:
@@ -156,15 +147,7 @@ class TunedStep(RunStep):
         """The tuning, which is done for all topic sets together."""
         return "tuning", self.system
 
-    @property
-    def tuning(self) -> TuneRecipe:
-        """What is tuned, and how."""
-        if self.recipe.tune is None:
-            raise ValueError("this system is not tuned")
-        return self.recipe.tune
-
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """See :meth:`RunStep.fingerprint_inputs`; all topic sets take part in it."""
         study, requested = self.study, self.tuning
         sets = study.topic_sets
         return {
@@ -183,11 +166,11 @@ class TunedStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
-        """See :meth:`RunStep.produce`; the tuning is done once for all topic sets."""
         from adducir.experiments.tuning.report import facts
         from adducir.indexes.lucene_builder import engine_versions
 
-        tuning = context.opened(("tuning", self.system), lambda: self._tune(context), _nothing)
+        key = ("tuning", self.system)
+        tuning = context.opened(key, lambda: self._tune(context), lambda _: None)
         run = tuning.pool.of_set(tuning.run, self.topic_set)
         method: dict[str, Any] = {"tuning": facts(tuning)}
         method |= self.recipe.tuned_method(self.system, self.topic_set, self.study, context)
@@ -195,16 +178,12 @@ class TunedStep(RunStep):
         judged = self.study.topic_sets[self.topic_set].qrels.qids
         return Made(run, note, method, tuning.seconds, {}, engine_versions(), judged)
 
-    @property
-    def _first_path(self) -> Path:
-        """The run beside which shards are kept, whichever topic set asks for the tuning."""
-        return self.study.run_path(self.system, next(iter(self.study.recipe.topics)))
-
-    def _tune(self, context: Context) -> "Tuning":
+    def _tune(self, context: Context) -> Tuning:
         from adducir.experiments.tuning.report import write_report
-        from adducir.experiments.tuning.tune import tune
 
         study, requested, progress = self.study, self.tuning, context.progress
+        # Chunks are kept beside one run, whichever topic set asks for the tuning.
+        first = study.run_path(self.system, next(iter(study.recipe.topics)))
         found = tune(
             self.recipe.tunable(self.system, study, context),
             requested.values,
@@ -213,7 +192,7 @@ class TunedStep(RunStep):
             requested.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
-            chunking=context.chunking(self._first_path, keep=False),
+            chunking=context.chunking(first, keep=False),
             progress=progress,
         )
         folder = study.output / "tuning" / file_name(self.system)
@@ -223,7 +202,3 @@ class TunedStep(RunStep):
         for warning in found.warnings():
             progress.note(f"tuning of {self.system}: {warning}")
         return found
-
-
-def _nothing(_: object) -> None:
-    """A tuning holds nothing open."""
