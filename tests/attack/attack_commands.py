@@ -183,7 +183,7 @@ COMMANDS = [
     Command(
         "select",
         "complementary-evidence select -m rerankers/ours -q test.jsonl -o out/c.jsonl --threads 1",
-        "--size 1",
+        "--set size=1",
         before=("train rerankers/ours.yaml --threads 1",),
     ),
     Command(

@@ -72,9 +72,9 @@ ARTIFACTS = [
         "kept-scores",
         "rerankers/.scores",
         (f"rerank --run a.trec -t topics.tsv --corpus corpus.jsonl --model models/classifier {_T1} "
-         "--cache rerankers/.scores -o out/r.trec",),
+         "--set cache=rerankers/.scores -o out/r.trec",),
         (f"rerank --run a.trec -t topics.tsv --corpus corpus.jsonl --model models/classifier {_T1} "
-         "--cache rerankers/.scores -o out/r.trec",),
+         "--set cache=rerankers/.scores -o out/r.trec",),
         ("out/r.trec",),
     ),
     Artifact(
