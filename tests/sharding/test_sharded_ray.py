@@ -106,7 +106,7 @@ def test_a_study_on_a_cluster_is_that_of_one_process(cluster, tmp_path):
     cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     spread, found = study(tmp_path / "spread"), {}
-    killed = started(spread, "--set", f"ray={cluster.address}")
+    killed = started(spread, "--ray", cluster.address)
     while not made(spread):
         assert killed.poll() is None
         time.sleep(0.02)
@@ -114,7 +114,7 @@ def test_a_study_on_a_cluster_is_that_of_one_process(cluster, tmp_path):
     killed.communicate()
     assert killed.returncode == -signal.SIGKILL
     study(tmp_path / "alone")
-    for name, more in {"alone": [], "spread": ["--set", f"ray={cluster.address}"]}.items():
+    for name, more in {"alone": [], "spread": ["--ray", cluster.address]}.items():
         ended = started(tmp_path / name, *more)
         _, errors = ended.communicate(timeout=300)
         assert ended.returncode == 0, errors
