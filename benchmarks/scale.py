@@ -78,7 +78,7 @@ STAGES: dict[str, list[str]] = {
     "experiment": ["experiment", "scale.yaml", "--workers", "{workers}"],
     "vectors": [
         *("index", "passages.jsonl", "--engine", "dense", "--encoder", "network", "--output"),
-        *("indexes/passages", "--precision", "bfloat16", "--workers", "{workers}"),
+        *("indexes/passages", "--set", "precision=bfloat16", "--workers", "{workers}"),
     ],
     "exact": [
         *("search", "--index", "indexes/passages", "--topics", "topics.tsv"),

@@ -43,8 +43,8 @@ def selection(folder: Path, count: int, part: int | None) -> Work:
         "select",
         "--model",
         "bm25",
-        "--analysis",
-        "split",
+        "--set",
+        "analysis=split",
         "--threads",
         "1",
         "--questions",
@@ -107,7 +107,15 @@ def reranking(folder: Path, count: int, part: int | None) -> Work:
     apart(write_corpus, folder / "corpus.jsonl")
     for name, size in (("few", 100), ("some", count)):
         apart(write_run, folder, name, size)
-    words = ("rerank", "--model", "maxsim:base", "--corpus", "corpus.jsonl", "--no-cache")
+    words = (
+        "rerank",
+        "--model",
+        "maxsim:base",
+        "--corpus",
+        "corpus.jsonl",
+        "--set",
+        "no_cache=true",
+    )
 
     def work(name: str = "some") -> bytes:
         files = ("--run", f"{name}.run", "--topics", f"{name}.tsv", "--output", f"{name}.new.run")

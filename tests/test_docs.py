@@ -71,7 +71,9 @@ def named(words: list[str]) -> tuple[str, list[str]]:
 
 
 def options_of(command: Any) -> set[str]:
-    found = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+    params = command.params
+    found = {option.replace("--set.", "--set ") for param in params for option in param.opts}
+    found |= {one for param in params if not param.hidden for one in param.secondary_opts}
     return {option for option in found if option.startswith("-")} | {"--help", "-h"}
 
 
@@ -131,7 +133,11 @@ def test_every_option_of_the_program_is_documented() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_stated_defaults_are_those_of_the_commands(command: str) -> None:
-    params = {option: param for param in load_command(command).params for option in param.opts}
+    params = {
+        option.replace("--set.", "--set "): param
+        for param in load_command(command).params
+        for option in param.opts
+    }
     for cells in rows_of(section("docs/commands.md", command)):
         option = _CODE.findall(cells[0])[0]
         if len(cells) != 3 or not option.startswith("--"):

@@ -56,6 +56,7 @@ def compare(
         option(
             "Take runs whose names differ only in seed1, seed2, ... for runs of one system.",
             panel=opts.TESTING,
+            rare=True,
         ),
     ] = False,
     higher_is_better: Annotated[

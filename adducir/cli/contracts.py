@@ -49,6 +49,7 @@ def held(function: Command) -> Command:
     roles = _marks(own, Source)
 
     def command(invocation: typer.Context, force: bool = False, **values: Any) -> Any:
+        values.pop("set_", None)  # set_as_options has made options of it
         shown = {key: written(parameters[key], value) for key, value in values.items()}
         for key, conditions in effects.items():
             if _is_given(invocation, key):

@@ -13,6 +13,7 @@ from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
 from adducir.core.paths import is_standard_output
 from adducir.core.texts import visible
+from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
     from adducir.deepct.weighting import Weighted
@@ -87,13 +88,17 @@ def deepct_expand(
         option(
             "With --pairs: fields whose own words are counted too, with commas or repeated.",
             metavar="FIELDS",
+            rare=True,
         ),
         with_any("pairs"),
     ] = None,
     docno_field: options.DocnoField = None,
     format_name: options.CorpusFormat = None,
     device: options.Device = "auto",
-    precision: options.PrecisionOption = "float32",
+    precision: Annotated[
+        Precision,
+        option("What the model computes in; bfloat16 is coarser, and mostly faster.", rare=True),
+    ] = "float32",
     threads: options.Threads = None,
     *,
     shards: ShardOptions,

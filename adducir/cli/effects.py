@@ -26,9 +26,9 @@ class Effect:
     holds: Callable[[Values], bool]
 
 
-def with_any(*names: str) -> Effect:
+def with_any(*names: str, rare: bool = False) -> Effect:
     """It needs one of these options to be given."""
-    condition = " or ".join(map(_shown, names))
+    condition = " or ".join(f"--set {name}" if rare else _shown(name) for name in names)
     return Effect(f"without {condition}", lambda values: any(map(bool, map(values.get, names))))
 
 

@@ -131,7 +131,7 @@ def _usage(error: BaseException) -> UsageError:
 
         error.message = told(error.__cause__)  # type: ignore[attr-defined,arg-type]
     message: str = error.format_message()  # type: ignore[attr-defined]  # checked by the caller
-    what = " ".join(message.split())
+    what = " ".join(message.replace("--set.", "--set ").split())
     what = what if what.endswith((".", "?", "!")) else f"{what}."
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "adducir"

@@ -36,6 +36,7 @@ class Testing(opts.Testing):
             "A test and its correction by one name, in place of --test and --correction.",
             metavar="NAME",
             panel=opts.TESTING,
+            rare=True,
         ),
         opts.DIFFERENCES,
     ] = None
@@ -54,6 +55,7 @@ class Testing(opts.Testing):
             metavar="best|RUN",
             shown="best",
             panel=opts.TESTING,
+            rare=True,
         ),
         with_any("equivalence"),
     ] = None
@@ -63,6 +65,7 @@ class Testing(opts.Testing):
             "How equivalence is tested: t-tests adjusted for skewness, or t-tests.",
             shown="hall",
             panel=opts.TESTING,
+            rare=True,
         ),
         with_any("equivalence"),
     ] = None
@@ -71,6 +74,7 @@ class Testing(opts.Testing):
         option(
             "Test only that a system is not worse by the bound of --equivalence or more.",
             panel=opts.TESTING,
+            rare=True,
         ),
         with_any("equivalence"),
     ] = False
@@ -89,7 +93,7 @@ def evaluate(
         ),
     ] = None,
     negative_grades: Annotated[
-        options.NegativeGrades, option(options.NEGATIVE_GRADES, panel=MEASURING)
+        options.NegativeGrades, option(options.NEGATIVE_GRADES, panel=MEASURING, rare=True)
     ] = "zero",
     per_topic: Annotated[
         bool,
@@ -104,6 +108,7 @@ def evaluate(
         option(
             "State in the footer how far unjudged documents could move nDCG@k, AP@k and RBP.",
             panel=MEASURING,
+            rare=True,
         ),
     ] = False,
     pool_seeds: Annotated[
@@ -111,6 +116,7 @@ def evaluate(
         option(
             "Take runs whose names differ only in seed1, seed2, ... for runs of one system.",
             panel=opts.TESTING,
+            rare=True,
         ),
     ] = False,
     model_qrels: Annotated[
@@ -120,13 +126,14 @@ def evaluate(
             "prediction-powered means and differences.",
             metavar="SOURCE",
             panel=MEASURING,
+            rare=True,
         ),
         SOURCE,
     ] = None,
     judge: Annotated[
         str | None,
-        option("Name and version of that model.", metavar="NAME", panel=MEASURING),
-        with_any("model_qrels"),
+        option("Name and version of that model.", metavar="NAME", panel=MEASURING, rare=True),
+        with_any("model_qrels", rare=True),
     ] = None,
     topics: Annotated[
         str | None,
@@ -150,7 +157,9 @@ def evaluate(
     a topic that a run lacks counts 0.
     """
     if model_qrels is not None and not (judge or "").strip():
-        raise UsageError("--model-qrels needs --judge.", hint="Name the model and its version.")
+        raise UsageError(
+            "--set model_qrels needs --set judge.", hint="Name the model and its version."
+        )
     systems, testing = _systems(runs, testing)
 
     from adducir.cli.console import note, open_progress

@@ -45,7 +45,7 @@ TESTED = Effect(
     lambda values: _differences(values) or values.get("equivalence") is not None,
 )
 DECIDED = Effect(
-    "without --baseline, --family pairs, --equivalence or --best set",
+    "without --baseline, --family pairs, --equivalence or --set best=set",
     lambda values: TESTED.holds(values) or values.get("best") == "set",
 )
 INTERVALS = Effect(
@@ -63,7 +63,7 @@ PERMUTED = Effect(
     ),
 )
 DRAWN = Effect(
-    "where --best, --test and --correction draw nothing",
+    "where --set best, --test and --correction draw nothing",
     lambda values: PERMUTED.holds(values) or values.get("best") == "set",
 )
 NOT_IN_CSV = Effect(
@@ -121,6 +121,7 @@ class Testing:
             "beside the best mean.",
             shown="mean",
             panel=TESTING,
+            rare=True,
         ),
     ] = None
     permutations: Annotated[
@@ -130,17 +131,23 @@ class Testing:
             min=1,
             shown="100000",
             panel=TESTING,
+            rare=True,
         ),
         PERMUTED,
     ] = None
     seed: Annotated[
         int | None,
-        option("Seed of whatever the tests draw.", min=0, shown="0", panel=TESTING),
+        option("Seed of whatever the tests draw.", min=0, shown="0", panel=TESTING, rare=True),
         DRAWN,
     ] = None
     confidence: Annotated[
         float | None,
-        option("Level of the confidence intervals of --show ci.", shown="1 - alpha", panel=TESTING),
+        option(
+            "Level of the confidence intervals of --show ci.",
+            shown="1 - alpha",
+            panel=TESTING,
+            rare=True,
+        ),
         DIFFERENCES,
         INTERVALS,
     ] = None
@@ -193,6 +200,7 @@ class Further:
             "by the variance of these scores (topic set size design).",
             metavar="DIFFERENCE",
             panel=TESTING,
+            rare=True,
         ),
     ] = None
 
@@ -206,7 +214,7 @@ class Printing:
     """How the table looks, and where it goes."""
 
     decimals: Annotated[
-        int, option("Digits after the point.", min=0, max=15, panel=LOOK), NOT_IN_CSV
+        int, option("Digits after the point.", min=0, max=15, panel=LOOK, rare=True), NOT_IN_CSV
     ] = 3
     fit: Annotated[
         Fit,
@@ -214,18 +222,20 @@ class Printing:
             "How LaTeX places it: in one column or over the whole page, cut into several tables "
             "where it is wider; auto goes by its number of columns, and never cuts.",
             panel=LOOK,
+            rare=True,
         ),
         IN_LATEX,
     ] = "auto"
-    no_footer: Annotated[
-        bool, option("Leave legend and footer out of LaTeX.", panel=LOOK), IN_LATEX
-    ] = False
+    footer: Annotated[
+        bool, option("Legend and footer in LaTeX.", panel=LOOK, rare=True), IN_LATEX
+    ] = True
     critical_difference: Annotated[
         CriticalDifference,
         option(
             "Critical-difference diagrams in the HTML report: mean ranks, joined by the tests of "
             "all pairs.",
             panel=LOOK,
+            rare=True,
         ),
         IN_HTML,
     ] = "none"
@@ -241,7 +251,7 @@ class Printing:
             leading_zero=True,
             details=details,
             fit=self.fit,
-            footer=not self.no_footer,
+            footer=self.footer,
             critical_difference=self.critical_difference,
         )
 

@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import adducir
+from adducir.cli.parameters import set_as_options
 
 CORE = "From a corpus to a table"
 MODELS = "Models that are trained"
@@ -107,7 +108,11 @@ class _PlainHelp:
 
 
 class Command(_PlainHelp, TyperCommand):
-    """A command."""
+    """A command, whose rare options are given by ``--set``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As typer's own."""
+        return super().parse_args(ctx, set_as_options(self.params, args))
 
 
 class LazyGroup(_PlainHelp, TyperGroup):

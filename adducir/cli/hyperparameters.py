@@ -15,6 +15,9 @@ Choices = Mapping[str, tuple[Family[Any], str | None]]
 """By option, a family and the name of the kind that was chosen; None where none was."""
 
 
+USUAL = ("k1", "b")  # options of their own; the others are given by --set
+
+
 class _Stated(NamedTuple):
     """A hyperparameter as one kind states it."""
 
@@ -104,12 +107,13 @@ def _parameter(name: str, stated: list[_Stated], default: str | None) -> inspect
         metavar="|".join(choices) if choices else "NUMBER",
         shown=default or _defaults(stated),
         panel=f"Hyperparameters of the {stated[0].family.what}",
+        rare=name not in USUAL,
     )
     return keyword(name, Annotated[str | None, shown], None)
 
 
 def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{name}" if name in USUAL else f"--set {name}"
 
 
 def _defaults(stated: list[_Stated]) -> str:

@@ -62,26 +62,28 @@ def index(
     threads: Annotated[options.Threads, without("weights")] = None,
     positions: Annotated[
         bool,
-        option("Keep the positions of terms.", "--positions/--no-positions", panel=KEPT),
+        option("Keep the positions of terms.", panel=KEPT, rare=True),
         LUCENE,
         without("weights"),
     ] = True,
     vectors: Annotated[
         bool,
-        option("Keep document vectors, for RM3.", "--vectors/--no-vectors", panel=KEPT),
+        option("Keep document vectors, for RM3.", panel=KEPT, rare=True),
         LUCENE,
         without("weights"),
     ] = True,
     accurate_length: Annotated[
         bool,
         option(
-            "Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.", panel=KEPT
+            "Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
+            panel=KEPT,
+            rare=True,
         ),
         LEXICAL,
     ] = False,
     separate_fields: Annotated[
         bool,
-        option("Index each field by itself too, for `search --field-weights`."),
+        option("Index each field by itself too, for `search --field-weights`.", rare=True),
         LEXICAL,
         without("weights"),
     ] = False,

@@ -35,27 +35,33 @@ class Dense:
     ] = None
     kind: Annotated[
         Literal["flat", "hnsw", "ivf-pq"],
-        option("Exact (flat), or approximate with recall measured (hnsw, ivf-pq).", panel=PANEL),
+        option(
+            "Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
+            panel=PANEL,
+            rare=True,
+        ),
         DENSE,
     ] = "flat"
-    changes: Annotated[
+    settings: Annotated[
         list[str] | None,
         option(
-            "A setting of the kind, as in links=16; can be repeated.",
+            "What is rarely needed: positions, vectors, accurate_length, separate_fields; dense: "
+            "kind, device, precision, ray, slurm, batch_tokens, and settings of the kind, as in "
+            "links=16; can be repeated.",
             "--set",
             metavar="KEY=VALUE",
-            panel=PANEL,
         ),
         DENSE,
     ] = None
-    device: Annotated[options.DeviceName, option("Where the encoder runs.", panel=PANEL), DENSE] = (
-        "auto"
-    )
+    device: Annotated[
+        options.DeviceName, option("Where the encoder runs.", panel=PANEL, rare=True), DENSE
+    ] = "auto"
     precision: Annotated[
         Precision,
         option(
             "What the encoder computes in; bfloat16 is coarser, and mostly faster.",
             panel=PANEL,
+            rare=True,
         ),
         DENSE,
     ] = "float32"
@@ -89,7 +95,7 @@ def build_dense(
         corpus,
         output,
         encoder_source(dense.encoder),
-        dense_settings(dense.kind, dense.changes or ()),
+        dense_settings(dense.kind, dense.settings or ()),
         fields=fields,
         running=Running(
             device=dense.device,

@@ -6,7 +6,7 @@ fields; the command gets an object of that class.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
@@ -17,7 +17,11 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from adducir.cli.outputs import Writes
+from adducir.core.errors import UsageError
+from adducir.core.texts import nearest
 
+SET = "--set."
+"""What the parser calls a rare option begins so: ``--set seed=1`` is read as ``--set.seed 1``."""
 _PLACEHOLDERS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
 
 
@@ -43,15 +47,22 @@ class Several(NamedTuple):
 
 
 def option(
-    meaning: str, *names: str, shown: str | bool = True, panel: str | None = None, **details: Any
+    meaning: str,
+    *names: str,
+    shown: str | bool = True,
+    panel: str | None = None,
+    rare: bool = False,
+    **details: Any,
 ) -> Any:
     """What makes a parameter an option; part of its annotation.
 
     Args:
         names: Further names, such as ``-o``; one with two dashes replaces the parameter's own.
         shown: The default in words, where the value says too little.
+        rare: It is given as ``--set name=value`` and not shown in the help, except by a command
+            whose ``--set`` changes a file (its parameter ``changes``).
     """
-    details |= {"show_default": shown, "rich_help_panel": panel}
+    details |= {"show_default": shown, "rich_help_panel": panel, "hidden": rare}
     return typer.Option(*names, help=meaning, **details)
 
 
@@ -71,7 +82,19 @@ def flattened(
         if several is not None:
             groups[one.name] = several
         found += several.parameters if several else [one]
-    return [_named(one) for one in found], groups
+    names = {one.name for one in found}
+    found = [_named(one, is_set="changes" not in names) for one in found]
+    rare = sorted(one.name for one in found if _is_rare(one))
+    if rare and "settings" not in names:
+        shown = f"What is rarely needed, one of {', '.join(rare)}; can be repeated."
+        taken = option(shown, "--set", metavar="KEY=VALUE")
+        found.append(keyword("set_", Annotated[list[str] | None, taken], None))
+    return found, groups
+
+
+def _is_rare(parameter: inspect.Parameter) -> bool:
+    marks = getattr(parameter.annotation, "__metadata__", ())
+    return any(isinstance(mark, OptionInfo) and mark.hidden for mark in marks)
 
 
 def gathered(values: Mapping[str, Any], groups: Mapping[str, Several]) -> dict[str, Any]:
@@ -90,7 +113,7 @@ def keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     )
 
 
-def _named(parameter: inspect.Parameter) -> inspect.Parameter:
+def _named(parameter: inspect.Parameter, *, is_set: bool) -> inspect.Parameter:
     """The parameter with its option's name, and what stands for its value in the help."""
     kept = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     marks = getattr(parameter.annotation, "__metadata__", ())
@@ -99,17 +122,24 @@ def _named(parameter: inspect.Parameter) -> inspect.Parameter:
     writes = next((mark for mark in marks if isinstance(mark, Writes)), None)
     kind = parameter.annotation.__origin__
     whole = [
-        _completed(mark, parameter.name, writes, kind) if isinstance(mark, OptionInfo) else mark
+        _completed(mark, parameter.name, writes, kind, is_set)
+        if isinstance(mark, OptionInfo)
+        else mark
         for mark in marks
     ]
     return kept.replace(annotation=Annotated[kind, *whole])
 
 
-def _completed(info: OptionInfo, name: str, writes: Writes | None, kind: Any) -> OptionInfo:
+def _completed(
+    info: OptionInfo, name: str, writes: Writes | None, kind: Any, is_set: bool
+) -> OptionInfo:
     found = copy(info)
+    found.hidden = bool(info.hidden) and is_set
     # Behind Annotated, the first name stands where a default would.
     names = [*([info.default] if isinstance(info.default, str) else []), *(info.param_decls or ())]
-    if not any(one.startswith("--") for one in names):
+    if found.hidden:
+        names = [f"{SET}{name}" + (f"/{SET}no_{name}" if kind is bool else "")]
+    elif not any(one.startswith("--") for one in names):
         names.insert(0, f"--{name.replace('_', '-')}")
     found.default, found.param_decls = names[0], tuple(names[1:])
     if info.metavar is None:
@@ -126,12 +156,49 @@ def _placeholder(kind: Any) -> str | None:
 
 
 def written(parameter: inspect.Parameter, value: Any) -> str:
-    """How a parameter is written on the command line: ``--fb-terms``, ``--no-vectors``, ``RUN``."""
+    """How a parameter is written on the command line: ``--depth``, ``--set fb_terms``, ``RUN``."""
     for mark in getattr(parameter.annotation, "__metadata__", ()):
         if isinstance(mark, OptionInfo):
             names = [str(one) for one in (mark.default, *(mark.param_decls or ()))]
             yes, _, no = next(one for one in names if one.startswith("--")).partition("/")
+            if yes.startswith(SET):
+                return f"--set {parameter.name}"
             return no if no and value is False else yes
         if isinstance(mark, ArgumentInfo):
             return str(mark.metavar or parameter.name.upper())
     return parameter.name
+
+
+def set_as_options(params: Sequence[Any], arguments: Sequence[str]) -> list[str]:
+    """A command line with each ``--set key=value`` of a rare option as the parser reads it."""
+    rare = {one.name: one for one in params if getattr(one, "hidden", False)}
+    takes_others = any(one.name == "settings" for one in params)
+    found: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not rare or word == "--":
+            return [*found, word, *words]
+        old = name.removeprefix("--").replace("-", "_")
+        key = old if old in rare else old.removeprefix("no_")
+        if key in rare and name.startswith("--"):
+            raise UsageError(f"no such option: {name}; give it as --set {key}=...")
+        text = text if equals else next(words, "") if name == "--set" else ""
+        key, equals, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if name != "--set":
+            found.append(word)
+        elif not equals:
+            raise UsageError(f"--set takes KEY=VALUE, not {text!r}.")
+        elif key in rare and rare[key].is_flag:
+            if value not in ("true", "false"):
+                raise UsageError(f"--set {key}: should be true or false, not {value!r}.")
+            found.append(f"{SET}{'' if value == 'true' else 'no_'}{key}")
+        elif key in rare:
+            found += [f"{SET}{key}={value}"]
+        elif takes_others:
+            found += ["--set", text]
+        else:
+            guess = nearest(key, rare) or f"; the keys are {', '.join(sorted(rare))}."
+            raise UsageError(f"--set {key}: there is no such key here{guess}")
+    return found

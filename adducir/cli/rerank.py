@@ -46,10 +46,17 @@ def rerank(
     ] = None,
     cache: Annotated[
         Path | None,
-        option("Where scores are kept.", metavar="FOLDER", shown="rerankers/.scores of the study"),
+        option(
+            "Where scores are kept.",
+            metavar="FOLDER",
+            shown="rerankers/.scores of the study",
+            rare=True,
+        ),
         without("no_cache"),
     ] = None,
-    no_cache: Annotated[bool, option("Neither look for known scores nor keep them.")] = False,
+    no_cache: Annotated[
+        bool, option("Neither look for known scores nor keep them.", rare=True)
+    ] = False,
     device: options.Device = "auto",
     threads: options.Threads = None,
     tag: options.Tag = None,

@@ -57,6 +57,7 @@ def search(
             "The encoder of a dense index, where it is not found.",
             metavar="NAME",
             shown="as the index was built",
+            rare=True,
         ),
     ] = None,
     depth: options.Depth = 1000,

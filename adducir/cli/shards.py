@@ -23,7 +23,7 @@ class WorkerOptions:
     ] = 1
     ray: Annotated[
         str | None,
-        option("Work on a Ray cluster: 'auto', or its address.", metavar="ADDRESS"),
+        option("Work on a Ray cluster: 'auto', or its address.", metavar="ADDRESS", rare=True),
     ] = None
     slurm: Annotated[
         str | None,
@@ -31,6 +31,7 @@ class WorkerOptions:
             "Work in Slurm jobs, at most --workers at a time; settings of submitit, as in "
             "partition=gpu.",
             metavar="KEY=VALUE",
+            rare=True,
         ),
     ] = None
 
@@ -55,6 +56,7 @@ class ShardOptions(WorkerOptions):
             "Padded tokens in a batch. Figures depend on it in their last digits.",
             min=1,
             shown="2,048 on a CPU, 16,384 on a GPU",
+            rare=True,
         ),
     ] = None
 

@@ -45,7 +45,7 @@ def checked_fields(
     if not fields:
         raise UsageError(
             f"{index} holds its fields joined, so they cannot have weights.",
-            hint="Build it again with --separate-fields.",
+            hint="Build it again with --set separate_fields=true.",
         )
     if not weights:
         raise UsageError("no field has a weight.", hint=f"The fields are {', '.join(fields)}.")

@@ -135,7 +135,7 @@ class LuceneIndex(Index):
         if similarity is None:
             raise UsageError(
                 f"{self.path} holds exact lengths, which only BM25 reads.",
-                hint="Search it with bm25, or build an index without --accurate-length.",
+                hint="Search it with bm25, or build an index without accurate_length=true.",
             )
         return similarity
 
@@ -143,7 +143,7 @@ class LuceneIndex(Index):
         if not self.has_vectors:
             raise UsageError(
                 f"{self.path} holds no document vectors, which feedback reads.",
-                hint="Build it again with --vectors, or search without --feedback.",
+                hint="Build it again without --set vectors=false, or search without --feedback.",
             )
 
     def _rm3(self, rm3: RM3) -> Any:

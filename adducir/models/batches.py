@@ -98,7 +98,7 @@ def computed(
             texts = "1 text" if len(batch) == 1 else f"{len(batch):,} texts"
             raise MachineError(
                 f"the memory does not suffice for a batch of {texts}.",
-                hint="Take smaller batches for all of the work (--batch-tokens N, where the "
+                hint="Take smaller batches for all of the work (batch_tokens, where the "
                 "command has it), fewer --workers, or a machine with more memory.",
             ) from error
         yield batch, result

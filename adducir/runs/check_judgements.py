@@ -86,7 +86,7 @@ def check_negatives(qrels: pl.DataFrame, measures: Sequence[Any]) -> Iterator[Fi
     message = f"{share} {has} a negative grade, which {which} 0."
     if apart:
         named = ", ".join(map(str, apart))
-        message += f" --negative-grades trec_eval would leave {them} out of {named}."
+        message += f" --set negative_grades=trec_eval would leave {them} out of {named}."
     if inferred:
         message += f" {', '.join(inferred)} takes {them} for pooled and not judged, and estimates"
         message += f" {their} relevance: use it only where negative grades mean that."

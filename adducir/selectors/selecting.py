@@ -86,8 +86,8 @@ def changed(selection: Selector, changes: dict[str, Any]) -> Selector:
     for key in given:
         if key not in known:
             raise UsageError(
-                f"--{key} means nothing for this model.",
-                hint=f"It has: {', '.join(f'--{name}' for name in known)}.",
+                f"--set {key} means nothing for this model.",
+                hint=f"It has: {', '.join(known)}.",
             )
     try:
         return type(selection).model_validate({**selection.model_dump(), **given})

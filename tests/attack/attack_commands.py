@@ -51,11 +51,11 @@ COMMANDS = [
     Command("search-lucene", f"search -i indexes/lucene {_TOPICS} -o out/s.trec", "--k1 2"),
     Command("rerank", f"{_RERANK} --model models/classifier", "--depth 5"),
     Command("rerank-monot5", f"{_RERANK} --model monot5:models/t5 --depth 3", "--depth 2"),
-    Command("fuse", "fuse a.trec b.trec -o out/f.trec", "--k 5"),
+    Command("fuse", "fuse a.trec b.trec -o out/f.trec", "--set k=5"),
     Command(
         "evaluate",
         "evaluate a.trec b.trec --qrels qrels.txt --baseline a -o out/t.html",
-        "--decimals 5",
+        "--set decimals=5",
     ),
     Command(
         "figure",
@@ -65,13 +65,13 @@ COMMANDS = [
     Command(
         "compare",
         "compare scores.csv --baseline a -o out/c.md",
-        "--decimals 5",
+        "--set decimals=5",
         before=("evaluate a.trec b.trec --qrels qrels.txt --per-topic -o scores.csv",),
     ),
     Command(
         "reproduce",
         "reproduce a.trec b.trec --qrels qrels.txt -o out/x.md",
-        "--decimals 5",
+        "--set decimals=5",
     ),
     Command(
         "tune-fusion",
@@ -117,7 +117,7 @@ COMMANDS = [
     Command(
         "corpora-quotations",
         "literary-evidence quotations --primary books --secondary works -o out/relic.json "
-        "--spans out/w.jsonl --min-matches 1 --shares .4,.3,.3",
+        "--spans out/w.jsonl --set min_matches=1 --shares .4,.3,.3",
         "--seed 5 --context 1",
     ),
     Command(
@@ -136,7 +136,7 @@ COMMANDS = [
     Command(
         "proxy-score",
         "literary-evidence proxy-score --key key.csv --run pool.trec -o out/p.json",
-        "--decimals 5",
+        "--set decimals=5",
         before=(f"{_MAKE} -o task.csv --key key.csv",),
     ),
     Command("agreement", "exemplification agreement ratings.csv -o out/a.md", "--level interval"),
@@ -178,12 +178,12 @@ COMMANDS = [
     Command(
         "sets",
         "complementary-evidence sets chosen.jsonl --questions test.jsonl -o out/s.md",
-        "--decimals 5",
+        "--set decimals=5",
     ),
     Command(
         "select",
         "complementary-evidence select -m rerankers/ours -q test.jsonl -o out/c.jsonl --threads 1",
-        "--size 1",
+        "--set size=1",
         before=("train rerankers/ours.yaml --threads 1",),
     ),
     Command(

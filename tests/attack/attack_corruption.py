@@ -36,7 +36,7 @@ class Artifact:
 
 
 _T1 = "--threads 1"
-_RERANK = f"rerank --run a.trec -t topics.tsv --no-cache --depth 5 {_T1} -o out/r.trec"
+_RERANK = f"rerank --run a.trec -t topics.tsv --set no_cache=true --depth 5 {_T1} -o out/r.trec"
 _BY_TEXT = f"{_RERANK} --model models/classifier --index out/i"
 _SEARCH = f"search -i out/i -t topics.tsv -o out/s.trec {_T1}"
 _DENSE = "index corpus.jsonl -o out/i --engine dense --encoder models/bert"
@@ -72,9 +72,9 @@ ARTIFACTS = [
         "kept-scores",
         "rerankers/.scores",
         (f"rerank --run a.trec -t topics.tsv --corpus corpus.jsonl --model models/classifier {_T1} "
-         "--cache rerankers/.scores -o out/r.trec",),
+         "--set cache=rerankers/.scores -o out/r.trec",),
         (f"rerank --run a.trec -t topics.tsv --corpus corpus.jsonl --model models/classifier {_T1} "
-         "--cache rerankers/.scores -o out/r.trec",),
+         "--set cache=rerankers/.scores -o out/r.trec",),
         ("out/r.trec",),
     ),
     Artifact(

@@ -35,7 +35,7 @@ def written(tmp_path: Path) -> dict[str, Path]:
     command = ["evaluate", *runs, "-q", str(tmp_path / "q.txt"), "-m", MEASURES]
     files = {name: tmp_path / name for name in ("plain.html", "asked.html", "asked.json")}
     for name, file in files.items():
-        asked = ["--unjudged"] * name.startswith("asked")
+        asked = ["--set", "unjudged=true"] * name.startswith("asked")
         assert main([*command, *asked, "--output", str(file)]) == 0
     return files
 

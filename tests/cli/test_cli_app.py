@@ -124,8 +124,8 @@ def test_typers_exit_keeps_its_code(monkeypatch, capsys, code):
         (["--nonsense"], "no such option: --nonsense"),
         (["evaluate", "a", "--qrels", "q", "--test", "x"], "'--test'"),
         (
-            ["evaluate", "a", "--qrels", "q", "--decimals", "99"],
-            "'--decimals': should be at most 15, not '99'. See",
+            ["evaluate", "a", "--qrels", "q", "--set", "decimals=99"],
+            "'--set decimals': should be at most 15, not '99'. See",
         ),
         (["evaluate", "a", "--alpha", "x"], "'--alpha': should be a number, not 'x'. See"),
         (

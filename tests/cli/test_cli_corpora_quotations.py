@@ -44,7 +44,15 @@ COMMAND = ["literary-evidence", "quotations", "--primary", "books", "--secondary
 
 
 def test_files_report_and_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = [*COMMAND, "--output", "relic.json", "--spans", "windows.jsonl.gz", "--min-matches", "1"]
+    line = [
+        *COMMAND,
+        "--output",
+        "relic.json",
+        "--spans",
+        "windows.jsonl.gz",
+        "--set",
+        "min_matches=1",
+    ]
     assert main([*line, "--sample", "3"]) == 0
     shown = capsys.readouterr()
     assert "tale          2       2        1           1        1      1" in shown.out
@@ -74,7 +82,7 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         Path(f"books/b{number}.txt").write_text(text, encoding="utf-8")
         quoting = CRITICISM.replace("Margaret", f"Margaret {'abcdef'[number] * 40}")
         Path(f"works/w{number}.txt").write_text(quoting, encoding="utf-8")
-    line = [*COMMAND, "-o", "out/relic.json.gz", "--min-matches", "1", "--shares", ".4,.3,.3"]
+    line = [*COMMAND, "-o", "out/relic.json.gz", "--set", "min_matches=1", "--shares", ".4,.3,.3"]
     assert main([*line, "--seed", "3", "--spans", "out/w.jsonl"]) == 0
     names = sorted(path.name for path in (folder / "out").iterdir())
     assert names == [
@@ -92,9 +100,17 @@ def test_parts_by_book(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
     ("wrong", "code", "error"),
     [
         (["--shares", "1,2"], 2, "--shares takes three numbers"),
-        (["--rules", "relic", "--min-similarity", "0"], 2, "min_similarity must be above 0"),
-        (["--min-similarity", "90"], 2, "--min-similarity means nothing without --rules relic"),
-        (["--rules", "relic", "--parts", "2"], 2, "--parts means nothing without --rules strict"),
+        (["--rules", "relic", "--set", "min_similarity=0"], 2, "min_similarity must be above 0"),
+        (
+            ["--set", "min_similarity=90"],
+            2,
+            "--set min_similarity means nothing without --rules relic",
+        ),
+        (
+            ["--rules", "relic", "--set", "parts=2"],
+            2,
+            "--set parts means nothing without --rules strict",
+        ),
         (["--spans", "relic.json"], 2, "--output and --spans are one file"),
         (["--primary", "nowhere"], 3, "nowhere: there is no such file"),
         (["--secondary", "empty"], 3, "empty: there is no .txt file"),

@@ -81,7 +81,18 @@ def test_expanding_writes_every_document(study, tmp_path, capfd):
 def test_pairs_go_into_the_memory_engine(study, tmp_path, capfd):
     pairs = tmp_path / "p.jsonl"
     order = ("--model", study / "deepct" / "pets", "--corpus", study / "pets.jsonl")
-    run("deepct", "expand", *order, "-o", pairs, "--pairs", "--keep", "conclusion", "--scale", 50)
+    run(
+        "deepct",
+        "expand",
+        *order,
+        "-o",
+        pairs,
+        "--pairs",
+        "--set",
+        "keep=conclusion",
+        "--scale",
+        50,
+    )
     first = json.loads(pairs.read_text().splitlines()[0])
     assert first["docno"] == "d0"
     assert set(first["weights"]) <= {"the", "cat", "0", "ran", "dogs", "cats", "run", "fast"}
@@ -113,7 +124,10 @@ def test_evaluating_shows_what_must_be_beaten(study, capfd):
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (["expand", "--model", "M", "--corpus", "C", "-o", "x", "--keep", "a"], "--keep means"),
+        (
+            ["expand", "--model", "M", "--corpus", "C", "-o", "x", "--set", "keep=a"],
+            "--set keep means",
+        ),
         (["expand", "--model", "none.yaml", "--corpus", "C", "-o", "x"], "is not trained"),
         (["show", "--model", "base", "--text", "x"], "this is no term weighter"),
         (["evaluate", "none.yaml"], "no such file"),

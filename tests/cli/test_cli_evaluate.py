@@ -124,9 +124,9 @@ def test_everything_said_reaches_the_tests(folder, capsys):
         capsys,
         *["a.trec", "b.trec", "-q", "qrels.txt", "-m", "AP P@1", "--baseline", "a"],
         *["--test", "randomisation", "--correction", "bh", "--family", "table"],
-        *["--alpha", "0.1", "--equivalence", "0.2", "--against", "b.trec"],
-        *["--permutations", "500", "--seed", "7", "--confidence", "0.9"],
-        *["--decimals", "2", "--show", "ci,effect", "--show", "wins"],
+        *["--alpha", "0.1", "--equivalence", "0.2", "--set", "against=b.trec"],
+        *["--set", "permutations=500", "--set", "seed=7", "--set", "confidence=0.9"],
+        *["--set", "decimals=2", "--show", "ci,effect", "--show", "wins"],
     )
     settings = table["facts"]["topic_sets"][0]["settings"]
     expected = {
@@ -149,8 +149,18 @@ def test_the_set_of_the_best_presets_and_non_inferiority_reach_the_tests(folder,
     runs = ["a.trec", "b.trec", "-q", "qrels.txt", "-m", "AP"]
     table = as_json(
         capsys,
-        *[*runs, "--baseline", "a", "--preset", "wilcoxon-bh", "--best", "set", "--seed", "3"],
-        *["--equivalence", "0.2", "--equivalence-test", "t", "--non-inferiority"],
+        *[
+            *runs,
+            "--baseline",
+            "a",
+            "--set",
+            "preset=wilcoxon-bh",
+            "--set",
+            "best=set",
+            "--set",
+            "seed=3",
+        ],
+        *["--equivalence", "0.2", "--set", "equivalence_test=t", "--set", "non_inferiority=true"],
     )
     settings = table["facts"]["topic_sets"][0]["settings"]
     expected = {
@@ -163,12 +173,12 @@ def test_the_set_of_the_best_presets_and_non_inferiority_reach_the_tests(folder,
     }
     assert {name: settings[name] for name in expected} == expected
     assert any("Not worse than" in sentence for sentence in table["footer"])
-    alone = as_json(capsys, *runs, "--best", "set", "--alpha", "0.1")
+    alone = as_json(capsys, *runs, "--set", "best=set", "--alpha", "0.1")
     assert any("level 90%" in sentence for sentence in alone["footer"])
     for wrong in (["no"], ["wilcoxon-bh", "--test", "t"], ["t-maxt", "--correction", "holm"]):
-        wrong = ["--preset", *wrong]
+        wrong = ["--set", f"preset={wrong[0]}", *wrong[1:]]
         evaluated(capsys, *runs, "--baseline", "a", *wrong, code=2)
-    evaluated(capsys, *runs, "--non-inferiority", code=2)
+    evaluated(capsys, *runs, "--set", "non_inferiority=true", code=2)
     evaluated(capsys, *runs, "-b", "a", "--test", "wilcoxon", "--correction", "maxt", code=2)
 
 
@@ -180,7 +190,7 @@ def test_all_pairs_need_no_baseline(folder, capsys):
 def test_negative_grades(folder, capsys):
     arguments = ["b.trec", "-q", "qrels.txt", "-m", "nDCG(judged_only=True)@1"]
     zero = means(as_json(capsys, *arguments))
-    left = means(as_json(capsys, *arguments, "--negative-grades", "trec_eval"))
+    left = means(as_json(capsys, *arguments, "--set", "negative_grades=trec_eval"))
     (before,), (after,) = zero.values(), left.values()
     assert before < after
 
@@ -192,12 +202,12 @@ _UNTESTED = "without --baseline or --family pairs"
     ("option", "needs"),
     [
         (["--test", "t"], f"--test means nothing {_UNTESTED}."),
-        (["--confidence", ".9"], f"--confidence means nothing {_UNTESTED}."),
+        (["--set", "confidence=.9"], f"--set confidence means nothing {_UNTESTED}."),
         (["--show", "ci"], f"--show means nothing {_UNTESTED}."),
-        (["--preset", "t-maxt"], f"--preset means nothing {_UNTESTED}."),
+        (["--set", "preset=t-maxt"], f"--set preset means nothing {_UNTESTED}."),
         (
             ["--alpha", ".1"],
-            "--alpha means nothing without --baseline, --family pairs, --equivalence or --best set",
+            "--alpha means nothing without --baseline, --family pairs, --equivalence or --set",
         ),
         (
             ["--correction", "holm"],
@@ -207,14 +217,14 @@ _UNTESTED = "without --baseline or --family pairs"
             ["--family", "table"],
             "--family means nothing without --baseline, --family pairs or --equivalence.",
         ),
-        (["--against", "a"], "--against means nothing without --equivalence."),
+        (["--set", "against=a"], "--set against means nothing without --equivalence."),
         (
-            ["--baseline", "a", "--best", "mean", "--seed", "1"],
-            "--seed means nothing where --best, --test and --correction draw nothing.",
+            ["--baseline", "a", "--set", "best=mean", "--set", "seed=1"],
+            "--set seed means nothing where --set best, --test and --correction draw nothing.",
         ),
         (
-            ["--baseline", "a", "--test", "sign", "--permutations", "9"],
-            "--permutations means nothing without --test randomisation, --correction maxt or "
+            ["--baseline", "a", "--test", "sign", "--set", "permutations=9"],
+            "--set permutations means nothing without --test randomisation, --correction maxt or "
             "tukey-randomised.",
         ),
         (
@@ -222,8 +232,8 @@ _UNTESTED = "without --baseline or --family pairs"
             "--show equivalence_p means nothing without --equivalence.",
         ),
         (
-            ["--critical-difference", "tests"],
-            "--critical-difference means nothing in a format other than HTML.",
+            ["--set", "critical_difference=tests"],
+            "--set critical_difference means nothing in a format other than HTML.",
         ),
     ],
 )
@@ -284,7 +294,7 @@ def test_the_format_follows_the_ending(folder, capsys, file, sign):
 
 def test_critical_difference_diagrams_of_a_report(folder, capsys):
     arguments = ["a.trec", "b.trec", "-q", "qrels.txt", "-o", "t.html"]
-    evaluated(capsys, *arguments, "--critical-difference", "tests")
+    evaluated(capsys, *arguments, "--set", "critical_difference=tests")
     page = (folder / "t.html").read_text()
     assert 'id="critical-difference-0"' in page
     evaluated(capsys, *arguments)
@@ -330,8 +340,8 @@ def test_robust03_as_published(collections, capsys):
 
 
 def test_a_wrong_choice_is_named_without_the_parser_s_prefix(folder, capsys):
-    err = evaluated(capsys, "a.trec", "-q", "qrels.txt", "--best", "nope", code=2).err
-    assert "invalid value for '--best': 'nope' is not one of 'mean', 'set'." in err
+    err = evaluated(capsys, "a.trec", "-q", "qrels.txt", "--set", "best=nope", code=2).err
+    assert "invalid value for '--set best': 'nope' is not one of 'mean', 'set'." in err
 
 
 def test_a_run_of_another_collection_is_warned_of(folder, capsys):

@@ -47,7 +47,16 @@ def test_an_index_says_what_it_holds(corpus, capsys):
 def test_all_that_is_said_of_an_index_counts(corpus, capsys):
     (corpus.parent / "stop.txt").write_text("purr\n")
     arguments = ["--fields", "title", "--fields", "body", "--stemmer", "none"]
-    more = ["--stopwords", "stop.txt", "--no-positions", "--no-vectors", "--accurate-length"]
+    more = [
+        "--stopwords",
+        "stop.txt",
+        "--set",
+        "positions=false",
+        "--set",
+        "vectors=false",
+        "--set",
+        "accurate_length=true",
+    ]
     assert main(["index", "pets.jsonl", "-o", "i", *arguments, *more, "--threads", "1"]) == 0
     recipe = read_manifest(corpus.parent / "i").recipe
     assert recipe["fields"] == ["title", "body"]
@@ -153,10 +162,18 @@ def scores_of(path):
         ([], BM25(), None),
         (["--k1", "1.5", "--b", "0.7"], BM25(k1=1.5, b=0.7), None),
         (["--model", "qld"], QLD(), None),
-        (["--model", "qld", "--mu", "50"], QLD(mu=50), None),
+        (["--model", "qld", "--set", "mu=50"], QLD(mu=50), None),
         (["--feedback", "rm3"], BM25(), RM3()),
         (
-            ["--feedback=rm3", "--fb-terms=5", "--fb-docs=3", "--original-query-weight=0.7"],
+            [
+                "--feedback=rm3",
+                "--set",
+                "fb_terms=5",
+                "--set",
+                "fb_docs=3",
+                "--set",
+                "original_query_weight=0.7",
+            ],
             BM25(),
             RM3(fb_terms=5, fb_docs=3, original_query_weight=0.7),
         ),
@@ -211,19 +228,22 @@ def test_the_terms_that_rm3_added(arguments_index, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("option", "needs"),
     [
-        (["--mu", "3"], "--mu means nothing without --model qld"),
+        (["--set", "mu=3"], "--set mu means nothing without --model qld"),
         (["--model", "qld", "--k1", "1"], "--k1 means nothing without --model bm25"),
         (["--model", "qld", "--b", "1"], "--b means nothing without --model bm25"),
-        (["--epsilon", "3"], "--epsilon means nothing without --model okapi"),
-        (["--model", "atire", "--delta", "1"], "--delta means nothing without --model bm25l or"),
+        (["--set", "epsilon=3"], "--set epsilon means nothing without --model okapi"),
+        (
+            ["--model", "atire", "--set", "delta=1"],
+            "--set delta means nothing without --model bm25l or",
+        ),
         (["--model", "okapi"], "an index of Lucene, which has no model 'okapi'"),
         (["--depth", "every"], "neither a number from 1 up nor 'all'"),
-        (["--fb-terms", "3"], "--fb-terms means nothing without --feedback rm3"),
-        (["--fb-docs", "3"], "--fb-docs means nothing without --feedback rm3"),
-        (["--original-query-weight", ".3"], "-weight means nothing without --feedback rm3"),
+        (["--set", "fb_terms=3"], "--set fb_terms means nothing without --feedback rm3"),
+        (["--set", "fb_docs=3"], "--set fb_docs means nothing without --feedback rm3"),
+        (["--set", "original_query_weight=.3"], "_weight means nothing without --feedback rm3"),
         (["--show-expansion"], "--show-expansion means nothing without --feedback"),
         (["--b", "3"], "bm25: at `b`: should be at most 1"),
-        (["--feedback", "rm3", "--fb-docs", "0"], "should be at least 1"),
+        (["--feedback", "rm3", "--set", "fb_docs=0"], "should be at least 1"),
         (["--model", "bm52"], "did you mean `bm25`"),
         (["--feedback", "rn3"], "did you mean `rm3`"),
         (["--depth", "0"], "--depth"),
@@ -245,7 +265,9 @@ def test_a_folder_that_is_no_index(pets, capsys):
 
 
 def test_rm3_needs_vectors(pets, capsys):
-    assert main(["index", "pets.jsonl", "-o", "j", "--no-vectors", "--fields", "title"]) == 0
+    assert (
+        main(["index", "pets.jsonl", "-o", "j", "--set", "vectors=false", "--fields", "title"]) == 0
+    )
     arguments = [
         "--index",
         str(pets / "j"),
@@ -257,7 +279,7 @@ def test_rm3_needs_vectors(pets, capsys):
         "rm3",
     ]
     assert main(["search", *arguments]) == 2
-    assert "--vectors" in capsys.readouterr().err
+    assert "vectors=false" in capsys.readouterr().err
 
 
 def test_from_an_index_to_a_table(two_runs, capsys):
@@ -294,7 +316,7 @@ def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
 def test_memory_engine_builds_and_refuses_what_it_has_not(tmp_path, capsys):
     (tmp_path / "c.jsonl").write_text('{"id": "a", "text": "one dog"}\n{"id": "b", "text": ""}\n')
     command = ["index", str(tmp_path / "c.jsonl"), "-o", str(tmp_path / "i"), "--engine", "memory"]
-    assert main([*command, "--no-vectors"]) == 2
+    assert main([*command, "--set", "vectors=false"]) == 2
     assert not (tmp_path / "i").exists()
     assert main(command) == 0
     assert "2 documents (1 without text" in capsys.readouterr().err
@@ -336,7 +358,10 @@ def test_token_weights(tmp_path, monkeypatch, capsys):
     for arguments, what in (
         (["-o", "j"], "name a SOURCE, or --weights"),
         (["--weights", "w.jsonl", "-o", "j", "--engine", "lucene"], "nothing without --engine mem"),
-        (["--weights", "w.jsonl", "-o", "j", "--no-vectors"], "--no-vectors means nothing with"),
+        (
+            ["--weights", "w.jsonl", "-o", "j", "--set", "vectors=false"],
+            "--set vectors means nothing with",
+        ),
     ):
         assert main(["index", *arguments]) == 2
         assert what in capsys.readouterr().err

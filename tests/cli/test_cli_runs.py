@@ -31,7 +31,7 @@ def test_fusion_is_that_of_the_package(folder, capsys):
 
 
 def test_all_that_is_said_of_a_fusion_counts(folder):
-    arguments = ["--method", "combsum", "--weights", "0.2,0.8", "--normalise", "none"]
+    arguments = ["--method", "combsum", "--weights", "0.2,0.8", "--set", "normalise=none"]
     rest = ["--depth", "2", "--tag", "sum", "--output", "new/ab.trec"]
     assert main(["fuse", "a.trec", "b.trec", *arguments, *rest]) == 0
     got = read_run("new/ab.trec")
@@ -47,15 +47,15 @@ def test_all_that_is_said_of_a_fusion_counts(folder):
 
 
 def test_k_of_rrf(folder):
-    assert main(["fuse", "a.trec", "b.trec", "--k", "1", "--output", "ab.trec"]) == 0
+    assert main(["fuse", "a.trec", "b.trec", "--set", "k=1", "--output", "ab.trec"]) == 0
     assert read_run("ab.trec").frame["score"].to_list()[0] == pytest.approx(1 / 3 + 1 / 2)
 
 
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        (["--method", "combsum", "--k", "3"], "`k` is no hyperparameter of combsum"),
-        (["--normalise", "none"], "`normalise` is no hyperparameter of rrf"),
+        (["--method", "combsum", "--set", "k=3"], "`k` is no hyperparameter of combsum"),
+        (["--set", "normalise=none"], "`normalise` is no hyperparameter of rrf"),
         (["--weights", "1,x"], "--weights takes numbers"),
         (["--weights", "1"], "2 runs need as many weights"),
     ],

@@ -32,8 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("options", "name", "parameters"),
     [
         (["okapi"], "BM25Okapi", {}),
-        (["okapi", "--k1", "0.9", "--b", "0.3", "--epsilon", "0.1"], "BM25Okapi", None),
-        (["bm25l", "--delta", "0.7"], "BM25L", {"delta": 0.7}),
+        (["okapi", "--k1", "0.9", "--b", "0.3", "--set", "epsilon=0.1"], "BM25Okapi", None),
+        (["bm25l", "--set", "delta=0.7"], "BM25L", {"delta": 0.7}),
         (["bm25+"], "BM25Plus", {}),
     ],
 )

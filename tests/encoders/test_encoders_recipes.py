@@ -65,7 +65,7 @@ def test_a_dense_index_from_the_command_line(study, tiny, capsys, monkeypatch):
     )
     (study / "t.tsv").write_text("1\tthe cat\n2\tnuclear energy\n")
     dense = ["index", "c.jsonl", "--engine", "dense", "--encoder", str(tiny)]
-    hnsw = ["--kind", "hnsw", "--set", "links=4"]
+    hnsw = ["--set", "kind=hnsw", "--set", "links=4"]
     assert main([*dense, *hnsw, "-o", "indexes/h"]) == 0
     message = capsys.readouterr().err
     assert re.search(
@@ -79,5 +79,5 @@ def test_a_dense_index_from_the_command_line(study, tiny, capsys, monkeypatch):
     assert "--model" in capsys.readouterr().err
     assert main([*dense, "--stemmer", "none", "-o", "indexes/x"]) == 2
     assert main(["index", "c.jsonl", "--engine", "dense", "-o", "indexes/x"]) == 2
-    assert main(["index", "c.jsonl", "--kind", "flat", "-o", "indexes/x"]) == 2
+    assert main(["index", "c.jsonl", "--set", "kind=flat", "-o", "indexes/x"]) == 2
     assert main([*dense, "--set", "links=4", "-o", "indexes/x"]) == 2

@@ -119,17 +119,20 @@ def test_the_command_states_bounds_and_pools_seeds(
         )
     files = [str(path) for path in paths]
     command = ["evaluate", *files, "-q", str(tmp_path / "q.txt"), "-m", "nDCG@5 P@5"]
-    assert main([*command, "--unjudged"]) == 0
+    assert main([*command, "--set", "unjudged=true"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Bounds of nDCG@5 over all grades of unjudged documents: base 0." in shown
     assert "Ordered whatever these grades are: no two systems." in shown
-    assert main([*command, "--pool-seeds", "--baseline", "base"]) == 0
+    assert main([*command, "--set", "pool_seeds=true", "--baseline", "base"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "new.seed1" not in shown
     assert "Runs of a system: new 2." in shown
     page = tmp_path / "x.html"
-    assert main([*command, "--pool-seeds", "-b", "base", "-o", str(page)]) == 0
-    assert main([*command[:4], "-q", str(tmp_path / "q.txt"), "-m", "P@5", "--unjudged"]) == 2
+    assert main([*command, "--set", "pool_seeds=true", "-b", "base", "-o", str(page)]) == 0
+    assert (
+        main([*command[:4], "-q", str(tmp_path / "q.txt"), "-m", "P@5", "--set", "unjudged=true"])
+        == 2
+    )
 
 
 def test_the_means_of_rbp_by_hand() -> None:

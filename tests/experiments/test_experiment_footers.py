@@ -54,8 +54,8 @@ def test_it_says_what_evaluate_says(study, capsys):
     ]
     assert "difference to one on AP: The second" in found[-2]
     runs = ["one.trec", "two.trec", "-b", "one", "-m", "AP nDCG@2", "-q", "human.txt"]
-    more = ["--topics-for", "0.2", "--unjudged", "--model-qrels", "model.txt"]
-    assert main(["evaluate", *runs, *more, "--judge", "Judge 1", "--format", "json"]) == 0
+    more = ["--set", "topics_for=0.2", "--set", "unjudged=true", "--set", "model_qrels=model.txt"]
+    assert main(["evaluate", *runs, *more, "--set", "judge=Judge 1", "--format", "json"]) == 0
     said = capsys.readouterr().out
     for sentence in found:
         assert sentence.replace("The second", "two").replace("±", "\\u00b1") in said or (
@@ -88,12 +88,12 @@ def test_a_model_cannot_have_judged_other_topics(study):
 
 
 def test_what_takes_two_systems_is_said_of_one(study, capsys):
-    command = ["evaluate", "one.trec", "-q", "human.txt", "-m", "AP", "--best", "set"]
+    command = ["evaluate", "one.trec", "-q", "human.txt", "-m", "AP", "--set", "best=set"]
     assert main([*command, "--format", "markdown"]) == 0
     sentence = "There is one system only, and so no set of systems that may be the best to test."
     assert sentence in capsys.readouterr().out
     page = study.parents[1] / "page.html"
-    assert main([*command, "--critical-difference", "tests", "-o", str(page)]) == 0
+    assert main([*command, "--set", "critical_difference=tests", "-o", str(page)]) == 0
     assert "No diagram: it takes two systems" in page.read_text()
     study.write_text(FILE.replace("  two: {run: two.trec}\n", "").replace("two: The", "one: The"))
     footer = run_experiment(plan_experiment(study)).table.footer

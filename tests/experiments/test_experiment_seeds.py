@@ -183,7 +183,7 @@ def test_the_footer_and_the_files_say_what_runs_there_are(study, outcome, capsys
         *("Fused.seed1", "Fused.seed7"),
     }
     # The values per topic give the same table.
-    arguments = ["--pool-seeds", "-b", "BM25", "--format", "json"]
+    arguments = ["--set", "pool_seeds=true", "-b", "BM25", "--format", "json"]
     assert main(["compare", str(outcome.files["per-topic"]), *arguments]) == 0
     again = json.loads(capsys.readouterr().out)
     figures = {row["system"]: [cell["mean"] for cell in row["cells"]] for row in again["rows"]}

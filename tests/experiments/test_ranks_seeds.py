@@ -99,7 +99,7 @@ def test_a_row_is_of_all_seeds(place, capsys):
     assert "ours" not in systems
     # The files of ranks give the same row.
     files = [str(place / f"runs/study/A/{name}/L/ranks.tsv") for name in runs]
-    options = ["--pool-seeds", "-b", "BM25", "--cutoffs", "1,5", "--format", "csv"]
+    options = ["--set", "pool_seeds=true", "-b", "BM25", "--cutoffs", "1,5", "--format", "csv"]
     assert main(["literary-evidence", "ranks", *files, *options]) == 0
     again = {
         line["measure"]: float(line["mean"])

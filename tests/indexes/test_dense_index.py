@@ -191,7 +191,7 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
     (tmp_path / "topics.tsv").write_text("1\tcat\n")
     words = ["search", "-i", str(copy), "-t", str(tmp_path / "topics.tsv"), "-o"]
     assert main([*words, str(tmp_path / "a.trec")]) == 5
-    named = ["--encoder", str(tmp_path / "moved" / "model")]
+    named = ["--set", f"encoder={tmp_path / 'moved' / 'model'}"]
     assert main([*words, str(tmp_path / "a.trec"), *named]) == 0
     tiny_bert(tmp_path / "moved" / "model", layers=1)
     with pytest.raises(ArtifactError, match="is not the one"):

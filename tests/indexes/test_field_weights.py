@@ -189,7 +189,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys, engine):
     (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, lines)))
     (tmp_path / "t.tsv").write_text("1\tcats\n")
     index = ["index", "c.jsonl", "-o", "i", "--fields", "title,text", "--engine", engine]
-    assert main([*index, "--separate-fields"]) == 0
+    assert main([*index, "--set", "separate_fields=true"]) == 0
     search = ["search", "-i", "i", "-t", "t.tsv", "-o", "x.trec", "--field-weights"]
     for weights, best in (("title=5,text=1", "d1"), ("title=1,text=5", "d2")):
         assert main([*search, weights]) == 0

@@ -239,7 +239,7 @@ class TestFeedback:
 
     def test_without_vectors_the_error_says_so(self, make_index: MakeIndex) -> None:
         index = make_index(TEXTS, vectors=False)
-        with pytest.raises(UsageError, match=r"no document vectors.*--vectors"):
+        with pytest.raises(UsageError, match=r"no document vectors.*vectors=false"):
             index.search(["dog"], BM25(), feedback=RM3())
 
     def test_an_empty_query_stays_empty(self, topical: LuceneIndex) -> None:

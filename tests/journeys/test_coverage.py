@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import journey_render
@@ -16,14 +17,22 @@ WITHOUT = {
     "--workers": "what is made does not depend on it",
     "--ray": "needs a cluster",
     "--slurm": "needs a cluster",
+    "--set": "what follows it is looked for",
+    "--set batch_tokens": "moves no figure by more than its last digits",
+    "--set ray": "needs a cluster",
+    "--set slurm": "needs a cluster",
+    "--set device": "decides where networks run; other devices are not at hand",
     "--threads": "no figure depends on it",
     "--force": "the same for all commands: index has it",
     "--rebuild": "the same for all commands: index has it",
 }
 OPTIONS_WITHOUT = {
-    ("reproduce", "--critical-difference"): "two systems have no diagram",
-    ("exemplification agreement", "--critical-difference"): "there are no tests of all pairs",
-    ("literary-evidence proxy-score", "--critical-difference"): "there are no tests of all pairs",
+    ("reproduce", "--set critical_difference"): "two systems have no diagram",
+    ("exemplification agreement", "--set critical_difference"): "there are no tests of all pairs",
+    (
+        "literary-evidence proxy-score",
+        "--set critical_difference",
+    ): "there are no tests of all pairs",
 }
 
 
@@ -36,7 +45,7 @@ def documented() -> dict[str, list[set[str]]]:
             command = heading[1]
             found[command] = []
         elif command and line.startswith("| `-"):
-            names = re.findall(r"`(--?[\w-]+)`", line.split(" | ")[0])
+            names = re.findall(r"`(--?[\w-]+(?: \w+)?)`", line.split(" | ")[0])
             found[command].append(set(names))
     return found
 
@@ -50,6 +59,11 @@ def typed() -> dict[str, set[str]]:
             if words[0] == "adducir":
                 for length in (1, 2):
                     options = {word for word in words if word.startswith("-")}
+                    options |= {
+                        f"--set {value.partition('=')[0]}"
+                        for word, value in pairwise(words)
+                        if word == "--set"
+                    }
                     found.setdefault(" ".join(words[1 : 1 + length]), set()).update(options)
     return found
 

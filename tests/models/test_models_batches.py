@@ -44,7 +44,7 @@ def test_a_batch_that_does_not_fit_is_an_error_and_never_another_batch(error, si
         sizes.append(len(batch))
         raise error
 
-    with pytest.raises(MachineError, match=rf"a batch of {words}\..*--batch-tokens") as caught:
+    with pytest.raises(MachineError, match=rf"a batch of {words}\..*batch_tokens") as caught:
         list(computed([np.arange(size), np.arange(3)], compute))
     assert caught.value.exit_code == 4
     assert sizes == [size]

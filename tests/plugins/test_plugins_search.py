@@ -90,8 +90,8 @@ def search(study: Path, engine: str, *options: str) -> "dict[str, dict[str, floa
 def test_a_model_is_searched_with_and_tuned(study: Path) -> None:
     shown = adducir(study, "search", "--help").stdout
     assert "pivoted" in shown
-    assert "--slope" in shown
-    found = search(study, "memory", "--model", "pivoted", "--slope", "0.4")
+    assert "slope" in shown
+    found = search(study, "memory", "--model", "pivoted", "--set", "slope=0.4")
     counts = {docno: Counter(text.split()) for docno, text in TEXTS.items()}
     average = sum(map(Counter.total, counts.values())) / len(counts)
     for docno, score in found["1"].items():
@@ -115,7 +115,7 @@ def test_a_model_is_searched_with_and_tuned(study: Path) -> None:
 
 @pytest.mark.slow
 def test_a_feedback_method_works_on_both_engines_and_is_tuned(study: Path) -> None:
-    options = ["--feedback", "shared", "--share", "2", "--fb-docs", "2", "--show-expansion"]
+    options = ["--feedback", "shared", "--set", "share=2", "--set", "fb_docs=2", "--show-expansion"]
     done = adducir(study, "search", "-i", "memory", "-t", "topics.tsv", "-o", "y.run", *options)
     # d3 and d1 are the shortest with "cats", and share "chase".
     assert done.stdout.splitlines()[0] == "1\tcats\tchase:2.0000"

@@ -127,13 +127,13 @@ def test_a_language_a_retrieval_model_and_a_feedback_method(study: Path) -> None
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
     shown = adducir(study, "fuse", "--help")
     assert "borda" in shown
-    assert "--bonus" in shown
-    adducir(study, "fuse", "a.run", "b.run", "--method", "borda", "--bonus", "1", "-o", "f.run")
+    assert "bonus" in shown
+    adducir(study, "fuse", "a.run", "b.run", "--method", "borda", "--set", "bonus=1", "-o", "f.run")
     assert ranked(study, "f.run", "1") == {"x": 4.0, "z": 3.0, "y": 2.0}
     fusion = read_metadata(study / "f.run")["method"]["fusion"]
     assert (fusion["method"], fusion["bonus"]) == ("borda", 1.0)
     assert (fusion["package"], fusion["version"]) == ("newcomers", "1.2")
-    wrong = adducir(study, "fuse", "a.run", "b.run", "--bonus", "1", "-o", "g.run", code=2)
+    wrong = adducir(study, "fuse", "a.run", "b.run", "--set", "bonus=1", "-o", "g.run", code=2)
     assert "`bonus` is no hyperparameter of rrf" in wrong
 
 
@@ -196,12 +196,12 @@ def test_a_selector(study: Path) -> None:
     message = adducir(study, "complementary-evidence", "select", "--help")
     assert "lead" in message
     given = ("complementary-evidence", "select", "-m", "lead", "-q", "questions.jsonl")
-    given += ("--size", "1", "-o", "sets.jsonl")
+    given += ("--set", "size=1", "-o", "sets.jsonl")
     adducir(study, *given)
     (line,) = (study / "sets.jsonl").read_text().splitlines()
     assert json.loads(line)["chosen"] == ["p0"]
-    wrong = adducir(study, *given[:-2], "--beam", "2", "-o", "other.jsonl", code=2)
-    assert "--beam means nothing" in wrong
+    wrong = adducir(study, *given[:-2], "--set", "beam=2", "-o", "other.jsonl", code=2)
+    assert "--set beam means nothing" in wrong
 
 
 @pytest.mark.slow

@@ -33,7 +33,9 @@ def test_the_same_from_corpus_and_from_index(study, arguments, capsys):
     assert read_run(one).tag == "one"
     assert read_metadata(one)["method"]["reranking"][0]["depth"] == 4
     assert list((study / "rerankers" / ".scores").glob("*/scores-*.safetensors"))
-    assert main([*arguments, "--corpus", corpus, "--no-cache", "--output", str(one)]) == 0
+    assert (
+        main([*arguments, "--corpus", corpus, "--set", "no_cache=true", "--output", str(one)]) == 0
+    )
     assert "12 pairs computed, 0 known" in capsys.readouterr().err
 
 
@@ -62,7 +64,7 @@ def test_options_that_do_not_go_together(study, arguments, capsys):
     assert main([*arguments, *output]) == 2
     assert main([*arguments, "--index", "a", "--corpus", "b", *output]) == 2
     corpus = ["--corpus", str(study / "corpus.jsonl")]
-    assert main([*arguments, *corpus, "--cache", "c", "--no-cache", *output]) == 2
+    assert main([*arguments, *corpus, "--set", "cache=c", "--set", "no_cache=true", *output]) == 2
     assert main([*arguments, *corpus, "--output", str(study / "runs" / "bm25.trec")]) == 2
     assert "which this command reads" in capsys.readouterr().err
 
@@ -91,7 +93,7 @@ training: {{epochs: 1}}
 
 def test_workers_read_queries_and_texts_from_files_that_go(study, arguments, capsys):
     runs = study / "runs"
-    words = [*arguments, "--corpus", str(study / "corpus.jsonl"), "--no-cache"]
+    words = [*arguments, "--corpus", str(study / "corpus.jsonl"), "--set", "no_cache=true"]
     assert main([*words, "--output", str(runs / "a.trec")]) == 0
     assert main([*words, "--workers", "2", "--output", str(runs / "b.trec")]) == 0
     one, other = (read_run(runs / name).frame for name in ("a.trec", "b.trec"))

@@ -300,11 +300,11 @@ def test_settings_are_chosen_by_exact_match(model):
 def test_changes_of_settings_that_mean_nothing(model, drn):
     arguments = changed(model.settings.selection, {"size": None, "beam": 2})
     assert arguments == Selection(beam=2, candidates=5)
-    with pytest.raises(UsageError, match="--novelty means nothing"):
+    with pytest.raises(UsageError, match="--set novelty means nothing"):
         changed(arguments, {"novelty": 0.5})
     with pytest.raises(UsageError, match="5 candidates make no set of 6"):
         changed(arguments, {"size": 6})
-    with pytest.raises(UsageError, match="--beam means nothing"):
+    with pytest.raises(UsageError, match="--set beam means nothing"):
         changed(drn.settings.selection, {"beam": 2})
     with pytest.raises(UsageError, match="settings are not those"):
         list(select(drn, some_questions(1), Selection()))

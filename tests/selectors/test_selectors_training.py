@@ -231,12 +231,12 @@ def test_settings_of_the_command_line(place, capsys):
         "-o",
         "out.jsonl.gz",
     ]
-    assert main([*arguments, "--size", "3", "--beam", "1", "--diversity", "0"]) == 0
+    assert main([*arguments, "--set", "size=3", "--set", "beam=1", "--set", "diversity=0"]) == 0
     assert all(len(one.chosen) == 3 for one in read_selected(place / "out.jsonl.gz"))
     capsys.readouterr()
     for wrong, words, code in (
-        (["--size", "9"], "candidates make no set of 9", 2),
-        (["--novelty", "0.5"], "--novelty means nothing", 2),
+        (["--set", "size=9"], "candidates make no set of 9", 2),
+        (["--set", "novelty=0.5"], "--set novelty means nothing", 2),
         (["-q", "test.jsonl"], "comes twice", 3),
         (["-o", "test.jsonl"], "which this command reads", 2),
         (["-q", "none.jsonl"], "none.jsonl", 3),

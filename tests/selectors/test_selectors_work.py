@@ -40,8 +40,8 @@ def test_questions_may_come_through_a_pipe(tmp_path, monkeypatch):
         "select",
         "--model",
         "bm25",
-        "--analysis",
-        "split",
+        "--set",
+        "analysis=split",
         "--questions",
     ]
     writer = threading.Thread(

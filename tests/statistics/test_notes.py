@@ -104,8 +104,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("files")
 def test_footers_have_them_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     runs = ["one.trec", "two.trec", "-b", "one", "-m", "AP", "--format", "markdown"]
-    command = ["evaluate", *runs, "-q", "human.txt", "--topics-for", "0.2"]
-    assert main([*command, "--model-qrels", "model.txt", "--judge", "Judge 1"]) == 0
+    command = ["evaluate", *runs, "-q", "human.txt", "--set", "topics_for=0.2"]
+    assert main([*command, "--set", "model_qrels=model.txt", "--set", "judge=Judge 1"]) == 0
     out = capsys.readouterr().out
     for part in ("Topics needed", "6 more judged by Judge 1 alone"):
         assert part in out
@@ -113,9 +113,9 @@ def test_footers_have_them_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     assert main([*command[:-2], "-o", "per.csv", "--per-topic", "--format", "csv"]) == 0
     capsys.readouterr()
     condensed = ["evaluate", *runs[:4], "-q", "human.txt", "-m", "nDCG(judged_only=True)@5"]
-    assert main([*condensed, "--topics-for", "0.2"]) == 0
+    assert main([*condensed, "--set", "topics_for=0.2"]) == 0
     assert "2016): nDCG@5 (condensed) " in capsys.readouterr().out.replace("\n", " ")
-    assert main(["compare", "per.csv", "-b", "one", "--topics-for", "0.2"]) == 0
+    assert main(["compare", "per.csv", "-b", "one", "--set", "topics_for=0.2"]) == 0
     assert "Topics needed" in capsys.readouterr().out
 
 
@@ -123,9 +123,9 @@ def test_footers_have_them_on_request(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (["--model-qrels", "model.txt"], "--model-qrels needs --judge"),
-        (["--judge", "x"], "--judge means nothing without --model-qrels"),
-        (["--topics-for", "0"], "must lie above 0"),
+        (["--set", "model_qrels=model.txt"], "model_qrels needs --set judge"),
+        (["--set", "judge=x"], "--set judge means nothing without --set model_qrels"),
+        (["--set", "topics_for=0"], "must lie above 0"),
     ],
 )
 def test_what_cannot_be_is_refused(

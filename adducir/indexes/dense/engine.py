@@ -73,7 +73,7 @@ def new_index(settings: DenseSettings, count: int, width: int) -> Any:
     if count < least:
         raise UsageError(
             f"{count:,} vectors are too few for {lists:,} lists and {settings.bits} bits a part.",
-            hint=f"That takes {least:,}; --kind flat is exact, and fast for so few.",
+            hint=f"That takes {least:,}; --set kind=flat is exact, and fast for so few.",
         )
     index: Any = faiss.index_factory(width, f"IVF{lists},PQ{parts}x{settings.bits}", metric)
     index.nprobe = settings.probes or max(1, lists // 16)

@@ -229,7 +229,7 @@ def select(
 
     Examples:
         adducir complementary-evidence select -m rerankers/evidence -q test.jsonl.gz -o sets.jsonl
-        adducir complementary-evidence select -m rerankers/drn -q test.jsonl --size 2 -o drn.jsonl
+        adducir complementary-evidence select -m rerankers/drn -q test.jsonl --set size=2 -o s.jsonl
     """
     from adducir.cli.console import note, open_progress
     from adducir.core.chunks import Chunking, Local

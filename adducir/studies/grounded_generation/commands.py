@@ -232,7 +232,7 @@ def generated(
         SOURCE,
     ] = None,
     mass: Annotated[
-        float, option("Share of all words that the common words make up.", min=0, max=1)
+        float, option("Share of all words that the common words make up.", min=0, max=1, rare=True)
     ] = 0.5,
     depth: Annotated[int, option("Add the best of so many texts of each input.", min=1)] = 1,
     *,

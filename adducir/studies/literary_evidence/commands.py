@@ -35,17 +35,23 @@ class Numbers:
         int, option("Words of the book in a quotation; relic: of a sought sentence.")
     ] = 10
     context: Annotated[int, option("Sentences of criticism on each side.")] = 4
-    max_sentences: Annotated[int, option("Sentences of a quotation, at most.", max=5)] = 5
+    max_sentences: Annotated[
+        int, option("Sentences of a quotation, at most.", max=5, rare=True)
+    ] = 5
     parts: Annotated[
         int | None,
-        option("strict: windows of a longer one.", shown="3"),
+        option("strict: windows of a longer one.", shown="3", rare=True),
         where("rules", "strict"),
     ] = None
-    min_matches: Annotated[int, option("Matches of a book that a work has, at least.")] = 3
+    min_matches: Annotated[
+        int, option("Matches of a book that a work has, at least.", rare=True)
+    ] = 3
     max_matches: Annotated[
         int | None,
         option(
-            "Matches of a book that a work has, at most.", shown="half of its sentences; relic: 500"
+            "Matches of a book that a work has, at most.",
+            shown="half of its sentences; relic: 500",
+            rare=True,
         ),
     ] = None
     echo: Annotated[
@@ -53,10 +59,11 @@ class Numbers:
         option(
             "Words in a row that the context must not repeat; relic: characters.",
             shown="8; relic: 25",
+            rare=True,
         ),
     ] = None
     min_similarity: Annotated[
-        float | None, option("relic: QRatio that makes a match.", shown="80"), RELIC
+        float | None, option("relic: QRatio that makes a match.", shown="80", rare=True), RELIC
     ] = None
     run: Annotated[
         int | None, option("relic: characters in a row by which a block grows.", shown="15"), RELIC
@@ -291,6 +298,7 @@ def ranks(
         option(
             "Take systems whose names differ only in seed1, seed2, ... for runs of one system.",
             panel=opts.TESTING,
+            rare=True,
         ),
     ] = False,
     by: Annotated[
