@@ -87,15 +87,15 @@ def rerank(
         using_threads(threads),
         scratch_for(output, shards.execution()) as scratch,
     ):
-        queries = load_topics(topics, field=topic_field, progress=progress)
+        queries = load_topics(topics, field=topic_field)
         texts: Texts
         if index is not None:
             opened = open_index(index)
             texts = StoredTexts(opened.documents, wanted or opened.fields)
         else:
             docnos, folder = candidates.top(depth).frame["docno"], scratch / "texts"
-            source = open_corpus(corpus or "", progress=progress)
-            texts = texts_of(source, docnos, wanted, folder=folder, progress=progress)
+            source = open_corpus(corpus or "")
+            texts = texts_of(source, docnos, wanted, folder=folder)
         found = rerank_run(
             candidates,
             queries,
@@ -106,7 +106,6 @@ def rerank(
             cache=kept,
             threads=threads,
             chunking=Chunking(output, shards.execution()),
-            progress=progress,
         )
         facts = read_metadata(run) if metadata_for(run).is_file() else {}
         metadata = {"method": reranked_method(part_of(facts, "method"), found.settings)}

@@ -13,7 +13,6 @@ from adducir.cli.shards import WorkerOptions
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.core.progress import Progress
     from adducir.experiments.tuning.folds import JudgedTopics
     from adducir.experiments.tuning.tuning import Tuning
 
@@ -56,7 +55,7 @@ def tune(
     ranges = opts.ranges(grid)
     refuse_other_results(output)
     with open_progress() as progress:
-        pool = Pool.of(_topic_sets(topics, qrels, topic_field, progress))
+        pool = Pool.of(_topic_sets(topics, qrels, topic_field))
         tuning = tune_system(
             system.open(pool, depth, threads),
             ranges,
@@ -66,9 +65,8 @@ def tune(
             negative=negative_grades,
             tag=output.name,
             chunking=Chunking(output, shards.execution()),
-            progress=progress,
         )
-        files = write_report(tuning, output, progress=progress)
+        files = write_report(tuning, output)
         for line in tuning.warnings():
             progress.note(line)
         progress.note(f"{output}: {', '.join(files)}")
@@ -76,7 +74,7 @@ def tune(
 
 
 def _topic_sets(
-    topics: Sequence[str], qrels: Sequence[str], field: str | None, progress: "Progress"
+    topics: Sequence[str], qrels: Sequence[str], field: str | None
 ) -> "list[JudgedTopics]":
     """Topics and qrels in pairs; a single source of topics takes all qrels together."""
     if len(topics) > 1 and len(qrels) not in (1, len(topics)):
@@ -89,12 +87,12 @@ def _topic_sets(
     from adducir.corpora.topics import load_topics
     from adducir.experiments.tuning.folds import JudgedTopics
 
-    loaded = [load_topics(source, field=field, progress=progress) for source in topics]
+    loaded = [load_topics(source, field=field) for source in topics]
     if len(topics) == 1 or len(qrels) == 1:
-        judged = load_qrels(list(qrels), progress=progress)
+        judged = load_qrels(list(qrels))
         parts = [judged if len(topics) == 1 else judged.restricted(one.qids) for one in loaded]
     else:
-        parts = [load_qrels(source, progress=progress) for source in qrels]
+        parts = [load_qrels(source) for source in qrels]
     names = opts.set_names(topics)
     return [
         JudgedTopics(name, one, part) for name, one, part in zip(names, loaded, parts, strict=True)

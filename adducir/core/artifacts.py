@@ -29,7 +29,7 @@ from adducir.core.files import file_digest
 from adducir.core.fingerprint import is_known, plain
 from adducir.core.locks import holder_of, locked, locked_if_free
 from adducir.core.paths import give_default_rights, keep_rights, refuse_unwritable, sync
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.core.verified import (
     CHANGED,
     MANIFEST,
@@ -86,7 +86,6 @@ def build(
     make: Make,
     rebuild: bool = False,
     versions: Mapping[str, str] | None = None,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Build the artifact at ``path`` unless it is already there as it would be built.
 
@@ -101,7 +100,6 @@ def build(
         rebuild: Build even if the artifact is current.
         versions: Versions of the engines that took part; Python's and
             Adducir's are recorded anyway.
-        progress: Notified of what is waited for, and what is found damaged.
 
     Raises:
         ArtifactError: ``path`` holds something that is not ours to replace.
@@ -115,12 +113,12 @@ def build(
         clear_up_if_free(target)
         return read_manifest(target)
     refuse_unwritable(target)
-    with explaining_writes(target), locked(target, progress):
+    with explaining_writes(target), locked(target):
         _clear_up(target)
         # Another process may have built it while this one waited.
         why = out_of_date(target, kind, lambda: recipe, wanted)
         if why is not None and why.startswith(DAMAGED):
-            progress.note(f"{target}: {why}; built again.")
+            progress().note(f"{target}: {why}; built again.")
         if why is not None or rebuild:
             with _replacing(target) as hidden:
                 started, clock = datetime.now(UTC), time.monotonic()
@@ -210,7 +208,7 @@ def verify(path: Path) -> list[str]:
 
 
 @contextmanager
-def publishing_results(path: Path, progress: Progress = SILENT) -> Iterator[Path]:
+def publishing_results(path: Path) -> Iterator[Path]:
     """Give a folder all its results (tables, the files of a tuning) at once, or leave it as it is.
 
     The block writes into the empty folder it is given. When it ends, that takes the place of
@@ -223,7 +221,7 @@ def publishing_results(path: Path, progress: Progress = SILENT) -> Iterator[Path
     """
     refuse_other_results(path)
     target = Path(os.path.realpath(path))
-    with explaining_writes(target), locked(target, progress):
+    with explaining_writes(target), locked(target):
         _clear_up(target)
         with _replacing(target) as hidden:
             yield hidden

@@ -10,7 +10,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from adducir.core.errors import explaining_writes
 from adducir.core.processes import describe_self
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 
 _POLL_SECONDS = 0.1
 _held_here: ContextVar[frozenset[str]] = ContextVar("locks held here", default=frozenset())
@@ -18,13 +18,13 @@ _held_here: ContextVar[frozenset[str]] = ContextVar("locks held here", default=f
 
 
 @contextmanager
-def locked(path: Path, progress: Progress = SILENT) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold the lock of ``path`` inside the block, waiting for it as long as it takes.
 
     The lock is the hidden sibling ``.NAME.lock``, which stays: removing it
     would let two processes hold locks on two files of one name. The operating
     system frees it when its holder ends, however that ends. Who holds it
-    stands in ``.NAME.lock.holder``; ``progress`` is told, once, whom this process waits for.
+    stands in ``.NAME.lock.holder``; Whoever listens is told, once, whom this process waits for.
     Blocks of one path can stand inside one another.
     """
     lock = _lock(path)
@@ -40,7 +40,7 @@ def locked(path: Path, progress: Progress = SILENT) -> Iterator[None]:
                 holder = holder_of(path).read_text(encoding="utf-8") or "another process"
             except (OSError, UnicodeDecodeError):
                 holder = "another process"
-            progress.note(f"{path}: waiting for {holder}, which is at work on it.")
+            progress().note(f"{path}: waiting for {holder}, which is at work on it.")
             lock.acquire(poll_interval=_POLL_SECONDS)
         with _held(lock, path):
             yield

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.core.streams import is_compressed
 from adducir.core.unread import reads, refuse_large
 from adducir.core.verified import source_digests
@@ -120,7 +120,6 @@ def open_local(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
-    progress: Progress = SILENT,
 ) -> LocalCorpus:
     """The corpus in an existing file or folder; files of the folder that are not read are noted.
 
@@ -142,7 +141,7 @@ def open_local(
         return LocalCorpus(source, (path,), format or format_of(path), docno_field)
     kind, chosen, skipped = choose_files(path, format)
     if skipped:
-        progress.note(skipped_note(path, why_skipped(skipped, kind)))
+        progress().note(skipped_note(path, why_skipped(skipped, kind)))
     return LocalCorpus(source, tuple(chosen), kind, docno_field, tuple(skipped), path)
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from file_damage import damage
 
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.rerankers.cache import ScoreCache, pair_keys
 
 PAIRS = [(f"query {n % 7}", f"text {n}") for n in range(200)]
 
 
-class Notes(Silent):
+class Notes(Progress):
     def __init__(self) -> None:
         self.notes: list[str] = []
 

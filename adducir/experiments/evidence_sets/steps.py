@@ -111,7 +111,7 @@ class SelectionStep(ArtifactStep):
                 context.threads,
                 context.batch_tokens,
             )
-            with selected_by_shards(work, context.chunking(self.path), context.progress) as chosen:
+            with selected_by_shards(work, context.chunking(self.path)) as chosen:
                 return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 
     def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,6 @@ from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
 from adducir.core.unread import may_read
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
@@ -91,7 +90,7 @@ class _Encoder(RankingSystem):
         )
         own = context.chunking(step.path)
         with step.keeping(context) as kept:
-            return by_encoder(work, tasks, kept, own, context.progress)
+            return by_encoder(work, tasks, kept, own)
 
 
 class Pretrained(_Encoder):
@@ -301,11 +300,7 @@ def _trainings(study: Opened, name: str, system: Trained, context: str) -> list[
 
 
 def by_encoder(
-    work: SpanWork,
-    tasks: Sequence[SpanTask],
-    kept: Chunking,
-    own: Chunking,
-    progress: Progress = SILENT,
+    work: SpanWork, tasks: Sequence[SpanTask], kept: Chunking, own: Chunking
 ) -> GoldRanks:
     """The ranks that a dual encoder gives.
 
@@ -314,13 +309,12 @@ def by_encoder(
         tasks: What is ranked.
         kept: Who encodes candidates, and beside what their vectors are kept.
         own: The same of contexts.
-        progress: Notified of each shard.
     """
     with ExitStack() as stack:
 
         def rows(sides: Sides, chunking: Chunking) -> Rows:
             one = replace(work, sides=sides)
-            return Rows(one, stack.enter_context(chunking.made(one, progress)))
+            return Rows(one, stack.enter_context(chunking.made(one)))
 
         candidates = rows("candidates", kept)
         contexts = rows("contexts", own)

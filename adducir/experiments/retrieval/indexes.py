@@ -12,6 +12,7 @@ from pydantic import model_validator
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
 from adducir.core.errors import AdducirError, ArtifactError
 from adducir.core.fingerprint import UNREAD
+from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family, entry
 from adducir.core.unread import NotRead
@@ -111,10 +112,10 @@ class IndexStep(FolderStep):
         """Build it, and say what it holds."""
         name, why = f"index {context.shown(self.path)}", self.why()
         if why not in (None, MISSING):
-            context.progress.note(f"{name}: {why}")
+            progress().note(f"{name}: {why}")
         counts = self.build(context).counts
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
-        context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
+        progress().note(f"{name}: {counts['documents']:,} documents{empty}")
 
     def open(self, context: Context) -> "Index":
         """The index, if it is still the one that was planned; it is closed at the end.
@@ -305,12 +306,7 @@ class InvertedStep(IndexStep):
 
     def build(self, context: Context) -> Manifest:
         return builder(self._engine)(
-            self.corpus,
-            self.path,
-            self._settings,
-            threads=context.threads,
-            rebuild=context.rebuild,
-            progress=context.progress,
+            self.corpus, self.path, self._settings, threads=context.threads, rebuild=context.rebuild
         )
 
 

@@ -11,6 +11,7 @@ from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import UNREAD, fingerprint, is_known
+from adducir.core.progress import progress
 from adducir.core.unread import reads
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
@@ -170,7 +171,7 @@ class RunStep(Answer):
     def make(self, context: Context) -> None:
         """Write the run with its metadata."""
         made, study, topics = self.produce(context), self.study, self.topics
-        context.progress.note(f"run {context.shown(self.path)}: {made.note}")
+        progress().note(f"run {context.shown(self.path)}: {made.note}")
         about = {
             "name": self.topic_set,
             "source": study.recipe.topics[self.topic_set].source,

@@ -22,7 +22,6 @@ import numpy as np
 from adducir.core.artifacts import publishing_results
 from adducir.core.csv_files import CsvWriter
 from adducir.core.files import writing_text
-from adducir.core.progress import SILENT, Progress
 from adducir.experiments.tuning.grid import plain
 from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tuning import Tuning, mean
@@ -35,16 +34,13 @@ TIES = (
 )
 
 
-def write_report(
-    tuning: Tuning, folder: Path, *, with_runs: bool = True, progress: Progress = SILENT
-) -> dict[str, Path]:
+def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dict[str, Path]:
     """Write all files, all of them at once or none.
 
     Args:
         tuning: What to report.
         folder: Where to.
         with_runs: Whether the pooled rankings are written as well.
-        progress: Notified of what is waited for.
 
     Returns:
         The files by name, the runs as ``held-out.trec.gz`` or ``held-out.SET.trec.gz``.
@@ -60,7 +56,7 @@ def write_report(
         "folds.json": _folds(tuning),
         "grid.svg": draw(tuning),
     }
-    with publishing_results(folder, progress) as hidden:
+    with publishing_results(folder) as hidden:
         for name, text in texts.items():
             with writing_text(hidden / name) as handle:
                 handle.write(text)

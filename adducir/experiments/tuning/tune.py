@@ -21,7 +21,6 @@ from decimal import Decimal
 import polars as pl
 
 from adducir.core.chunks import TEMPORARY, Chunking
-from adducir.core.progress import SILENT, Progress
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
 from adducir.evaluation.measures import Measure, parse_measure
 from adducir.experiments.tuning.folds import Folds, Pool
@@ -42,7 +41,6 @@ def tune(
     negative: NegativeGrades = "zero",
     tag: str = "tuned",
     chunking: Chunking = TEMPORARY,
-    progress: Progress = SILENT,
 ) -> Tuning:
     """Try all settings, choose one for each fold, and pool what they rank.
 
@@ -59,7 +57,6 @@ def tune(
         negative: How negative grades are treated, as in an evaluation.
         tag: The tag of the pooled run.
         chunking: Who searches, and beside which output chunks are kept.
-        progress: Notified of each shard of settings.
 
     Raises:
         UsageError: A parameter, a value or the objective makes no sense.
@@ -72,7 +69,7 @@ def tune(
         system.check(setting)
     started = time.perf_counter()
     work = TuningWork(system, grid, pool, folds, measure, negative)
-    values = values_by_shards(work, chunking, progress)
+    values = values_by_shards(work, chunking)
     chosen = [_best(values, folds.train(fold)) for fold in range(len(folds))]
     return Tuning(
         pool=pool,

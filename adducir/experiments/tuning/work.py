@@ -14,7 +14,6 @@ import numpy as np
 
 from adducir.core.chunks import ANY, Chunking
 from adducir.core.executors import Place
-from adducir.core.progress import SILENT, Progress
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
@@ -136,14 +135,14 @@ class _Builder:
         write_shard(path, {"values": values})
 
 
-def values_by_shards(work: TuningWork, chunking: Chunking, progress: Progress = SILENT) -> Floats:
+def values_by_shards(work: TuningWork, chunking: Chunking) -> Floats:
     """(settings, topics) what each setting reaches.
 
     Raises:
         IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     values = np.zeros((len(work.grid), len(work.pool)))
-    with chunking.made(work, progress) as made:
+    with chunking.made(work) as made:
         found = [read_shard(path)["values"] for path in made.files]
     values[list(work.items(check=False))] = np.concatenate(found)
     return values

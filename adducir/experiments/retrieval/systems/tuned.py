@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import field_validator, model_validator
 
+from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, errors_at
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.context import Context
@@ -204,7 +205,7 @@ class TunedStep(RunStep):
         from adducir.experiments.tuning.report import write_report
         from adducir.experiments.tuning.tune import tune
 
-        study, requested, progress = self.study, self.tuning, context.progress
+        study, requested = self.study, self.tuning
         found = tune(
             self.recipe.tunable(self.system, study, context),
             requested.values,
@@ -214,14 +215,13 @@ class TunedStep(RunStep):
             negative=study.recipe.negative_grades,
             tag=self.tag,
             chunking=context.chunking(self._first_path, keep=False),
-            progress=progress,
         )
         folder = study.output / "tuning" / file_name(self.system)
-        write_report(found, folder, with_runs=False, progress=progress)
+        write_report(found, folder, with_runs=False)
         about = f"tuning of {self.system}, {context.shown(folder)}"
-        progress.note(f"{about}: {len(found.grid)} settings in {found.seconds:.1f} s")
+        progress().note(f"{about}: {len(found.grid)} settings in {found.seconds:.1f} s")
         for warning in found.warnings():
-            progress.note(f"tuning of {self.system}: {warning}")
+            progress().note(f"tuning of {self.system}: {warning}")
         return found
 
 
