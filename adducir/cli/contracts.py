@@ -80,8 +80,8 @@ def _claim(
     """Check all that is to be written."""
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
+    from adducir.core.files import publishing_together
     from adducir.core.paths import is_standard_output
-    from adducir.core.together import publishing_together
 
     claims.enter_context(replacing_anything(force))
     inputs = [key for key in values if key in roles or key not in writes]

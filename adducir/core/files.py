@@ -13,8 +13,9 @@ import io
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
@@ -29,7 +30,6 @@ from adducir.core.paths import (
 )
 from adducir.core.processes import here, is_alive
 from adducir.core.streams import BrokenStream, blocks, inputs, open_input
-from adducir.core.together import wait
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
@@ -38,14 +38,9 @@ MOST_SETTINGS = 16 << 20
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Read a text file, plain or compressed, line by line, in constant memory.
+    """The lines of a text file, plain or compressed, with their 1-based numbers, in little memory.
 
-    Yields:
-        The 1-based line number, and the line without its line break.
-
-    Raises:
-        InputError: The file is missing, a folder, forbidden, compressed in another way, truncated,
-            corrupt, or not UTF-8; with the line. The lines before it were yielded.
+    Of a file that is truncated, corrupt or not UTF-8 the lines before the error are yielded.
     """
     done = 0
     rest: list[str] = []
@@ -166,13 +161,50 @@ def publishing(path: Path) -> Iterator[Path]:
             if target.exists() or not existed:  # else the block has removed it, and set them
                 keep_rights(target, hidden)
             sync(hidden)
-            waits = wait(hidden, target)
-            if not waits:
+            if target in (together := _together.get({})):
+                waits, older = True, together[target]
+                if older is not None:
+                    older.unlink(missing_ok=True)
+                together[target] = hidden
+            else:
                 hidden.replace(target)
                 sync(target.parent)
         finally:
             if not waits:
                 hidden.unlink(missing_ok=True)
+
+
+_together: ContextVar[dict[Path, Path | None]] = ContextVar("files to publish together")
+
+
+@contextmanager
+def publishing_together(paths: Iterable[Path]) -> Iterator[None]:
+    """Publish those of these files that are written inside the block when it ends, all or none.
+
+    Files in a folder of the user's, such as the parts of a split, have no common name that one
+    rename could give them. So all are written first; then the older ones are removed, and the new
+    ones take their places. A kill in between leaves files missing, which is noticed, and never a
+    part of one split beside a part of another.
+    """
+    waiting: dict[Path, Path | None] = {Path(os.path.realpath(path)): None for path in paths}
+    token = _together.set(waiting)
+    try:
+        yield
+        written = {target: hidden for target, hidden in waiting.items() if hidden is not None}
+        for target in written if len(written) > 1 else ():
+            with explaining_writes(target):
+                target.unlink(missing_ok=True)
+        for target, hidden in written.items():
+            with explaining_writes(target):
+                hidden.replace(target)
+        for folder in {target.parent for target in written}:
+            with explaining_writes(folder):
+                sync(folder)
+    finally:
+        _together.reset(token)
+        for left in waiting.values():
+            if left is not None:
+                left.unlink(missing_ok=True)
 
 
 def _remove_left_behind(target: Path) -> None:

@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adducir.core.absent import reads, refuse_large
 from adducir.core.errors import InputError, UsageError
+from adducir.core.fingerprint import source_digests
 from adducir.core.progress import progress
 from adducir.core.streams import is_compressed
-from adducir.core.unread import reads, refuse_large
-from adducir.core.verified import source_digests
 from adducir.corpora.documents import Document, Place
 from adducir.corpora.formats import choose_files, format_of, skipped_note, why_skipped
 from adducir.corpora.readers import FORMATS, CorpusFormat

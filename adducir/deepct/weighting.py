@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint
+from adducir.core.artifacts import Manifest, artifact_fingerprint, open_artifact
 from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import ArtifactError
 from adducir.core.executors import HERE, Execution, Place
 from adducir.core.fingerprint import fingerprint
-from adducir.core.verified import open_artifact
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import CountPieces, passages, remembering

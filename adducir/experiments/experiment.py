@@ -10,11 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adducir.core.absent import Unread, leaving_unread
 from adducir.core.artifacts import publishing_results
 from adducir.core.config import load, read
 from adducir.core.errors import InputError, UsageError
 from adducir.core.paths import study_folder
-from adducir.core.unread import Unread, leaving_unread
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan, make_steps
 from adducir.experiments.planner import ErrorList, Planner
@@ -40,7 +40,7 @@ def plan_experiment(
         overrides: ``key.key=value`` changes to it.
         rebuild: Plan to make everything, even what is there.
         dry_run: Plan without what is not at hand, download nothing, and leave large files of data
-            unread (:mod:`adducir.core.unread`): such a plan is for reading, and
+            unread (:mod:`adducir.core.absent`): such a plan is for reading, and
             :meth:`.Plan.notes` says what it lacks.
         folder: The study's folder, where artifacts go and relative paths start; by default the
             folder that holds ``experiments/``.

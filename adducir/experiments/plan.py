@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from adducir.core.absent import NotRead, Unread, leaving_unread
 from adducir.core.artifacts import MISSING, UNKNOWN, clear_up_if_free
 from adducir.core.errors import (
     AdducirError,
@@ -23,7 +24,6 @@ from adducir.core.executors import Processes
 from adducir.core.fingerprint import fingerprint, is_known, unread_file
 from adducir.core.progress import Progress, progress
 from adducir.core.recipe import Recipe
-from adducir.core.unread import NotRead, Unread, leaving_unread
 from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context
 from adducir.experiments.planner import Needs, note

@@ -11,12 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from adducir.core.absent import Later, watching, without_downloads
+from adducir.core.absent import Later, NotRead, watching, without_downloads
 from adducir.core.config import Document, Reading
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
-from adducir.core.unread import NotRead
 from adducir.corpora.references import source_path
 
 _Opened = TypeVar("_Opened")

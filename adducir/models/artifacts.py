@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import ValidationError
 
+from adducir.core.artifacts import refuse_damaged
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe
-from adducir.core.verified import refuse_damaged
 
 Kind = TypeVar("Kind", bound=Recipe)
 

@@ -14,11 +14,10 @@ from itertools import chain
 from pathlib import Path
 
 from adducir.core.absent import fetched_later, may_download, without_downloads
-from adducir.core.artifacts import MANIFEST, read_manifest
+from adducir.core.artifacts import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.fingerprint import fingerprint, is_known
+from adducir.core.fingerprint import fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
-from adducir.core.verified import refuse_damaged, source_digests
 
 RECIPES = (".yaml", ".yml")
 """How the names of recipes end; a recipe's model lies in the folder of its name."""

@@ -8,8 +8,7 @@ from typing import Any
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
-from adducir.core.fingerprint import fingerprint
-from adducir.core.verified import source_digest
+from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import load_topics

@@ -12,6 +12,7 @@ import pytest
 from adducir import __version__
 from adducir.core import artifacts
 from adducir.core.artifacts import (
+    FORMAT,
     MANIFEST,
     artifact_fingerprint,
     build,
@@ -21,7 +22,6 @@ from adducir.core.artifacts import (
 )
 from adducir.core.errors import ArtifactError, MachineError
 from adducir.core.progress import Progress
-from adducir.core.verified import FORMAT
 
 
 class Builder:

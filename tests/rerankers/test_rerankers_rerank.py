@@ -198,7 +198,8 @@ def test_a_damaged_file_is_reported_and_ignored(tmp_path):
     shard = min(tmp_path.glob("*/*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:50])
     message = Recorded()
-    assert len(ScoreCache(tmp_path, {"model": 1}, message).load()) == 490
+    with message:
+        assert len(ScoreCache(tmp_path, {"model": 1}).load()) == 490
     assert "are damaged and are computed anew" in message.lines[0]
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from adducir.core.chunks import Local
-from adducir.core.fingerprint import fingerprint
-from adducir.core.verified import source_digests
+from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.set_files import GoldSets, checked

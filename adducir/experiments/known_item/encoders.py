@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from adducir.core.absent import gathering
+from adducir.core.absent import gathering, may_read
 from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.unread import may_read
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
 from adducir.encoders.filed_ranks import filed_ranks

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
+from adducir.core.absent import NotRead
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
 from adducir.core.errors import AdducirError, ArtifactError
 from adducir.core.fingerprint import UNREAD
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family, entry
-from adducir.core.unread import NotRead
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.corpora.token_weights import identity_of
