@@ -155,13 +155,7 @@ class Made:
 
 
 def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
-    """Make the chunks that are missing in a folder, and check all.
-
-    Raises:
-        IncompleteError: Some cannot be made; all others are.
-        MachineError: The machine lacks space or memory, or nothing succeeds.
-        ArtifactError: Different device types made them.
-    """
+    """Make the chunks that are missing in a folder, and check all."""
     work.check()
     folder.mkdir(parents=True, exist_ok=True)
     failed: dict[int, BaseException] = {}

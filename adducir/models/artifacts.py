@@ -35,12 +35,7 @@ class ModelSettings(Recipe):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read the settings of a model that was trained here.
-
-        Raises:
-            ArtifactError: The folder is an artifact that is damaged.
-            InputError: There are none.
-        """
+        """Read the settings of a model that was trained here."""
         refuse_damaged(folder)
         if not (folder / cls.file).is_file():
             raise InputError(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adducir.core import fingerprint as digests
-from adducir.core.artifacts import build, changes, open_artifact, refuse_damaged
+from adducir.core.artifacts import build, changes, open_artifact, read_manifest, refuse_damaged
 from adducir.core.errors import ArtifactError
 from adducir.core.files import file_digest
 
