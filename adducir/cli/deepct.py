@@ -11,7 +11,7 @@ from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
-from adducir.core.paths import is_standard_output
+from adducir.core.files import is_standard_output
 from adducir.core.texts import visible
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ def rerank(
 
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking, scratch_for
-    from adducir.core.paths import study_folder
+    from adducir.core.files import study_folder
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engine import open_index

@@ -31,11 +31,17 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes
-from adducir.core.files import file_digest, writing_text
+from adducir.core.files import (
+    file_digest,
+    give_default_rights,
+    keep_rights,
+    refuse_unwritable,
+    sync,
+    writing_text,
+)
 from adducir.core.fingerprint import READERS, fingerprint, is_known, known_digests, plain
 from adducir.core.json_lines import json_document
-from adducir.core.locks import holder_of, locked, locked_if_free
-from adducir.core.paths import give_default_rights, keep_rights, refuse_unwritable, sync
+from adducir.core.processes import holder_of, locked, locked_if_free
 from adducir.core.progress import progress
 from adducir.version import __version__
 

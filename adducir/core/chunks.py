@@ -37,10 +37,9 @@ from adducir.core.errors import (
     machine_error,
 )
 from adducir.core.executors import HERE, Execution, Place
-from adducir.core.files import file_digest, link_or_copy
+from adducir.core.files import file_digest, is_stream, link_or_copy, sync
 from adducir.core.fingerprint import fingerprint
-from adducir.core.locks import locked
-from adducir.core.paths import is_stream, sync
+from adducir.core.processes import locked
 from adducir.core.progress import progress
 
 ROUNDS = 3

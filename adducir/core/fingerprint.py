@@ -25,8 +25,7 @@ from urllib.parse import quote, unquote
 
 from adducir.core.absent import reads
 from adducir.core.errors import reading_error
-from adducir.core.files import file_digest
-from adducir.core.paths import cache_folder
+from adducir.core.files import cache_folder, file_digest
 
 _MARK = "~not known~"  # stands in no path or name as it is quoted here
 UNREAD = f"{_MARK}{_MARK}"

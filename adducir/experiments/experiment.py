@@ -14,7 +14,7 @@ from adducir.core.absent import Unread, leaving_unread
 from adducir.core.artifacts import publishing_results
 from adducir.core.config import load, read
 from adducir.core.errors import InputError, UsageError
-from adducir.core.paths import study_folder
+from adducir.core.files import study_folder
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan, make_steps
 from adducir.experiments.planner import ErrorList, Planner

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from adducir.core.errors import ArtifactError
 from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
-from adducir.core.locks import locked_if_free
+from adducir.core.processes import locked_if_free
 from adducir.core.progress import progress
 from adducir.models.arrays import read_shard, write_shard
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
-from adducir.core.paths import study_folder
+from adducir.core.files import study_folder
 from adducir.core.registry import Family
 from adducir.training.plan import TrainingPlan
 

@@ -25,8 +25,8 @@ from tiny import tiny_bert
 from adducir.core import fingerprint as digests
 from adducir.core.absent import LARGEST, Unread, leaving_unread
 from adducir.core.errors import InputError, UsageError
+from adducir.core.files import cache_folder
 from adducir.core.fingerprint import fingerprint, is_known, source_digest, unread_file
-from adducir.core.paths import cache_folder
 from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
 from adducir.datasets.spans.record import write_spans

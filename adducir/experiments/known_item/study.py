@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from adducir.core.artifacts import parts_of, remove_parts
 from adducir.core.chunks import Chunking
-from adducir.core.locks import locked
+from adducir.core.processes import locked
 from adducir.core.progress import progress
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks

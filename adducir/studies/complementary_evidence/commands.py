@@ -13,7 +13,7 @@ from adducir.cli.parameters import argument, option
 from adducir.cli.shards import ShardOptions
 from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
-from adducir.core.paths import is_standard_output
+from adducir.core.files import is_standard_output
 from adducir.selectors.selector import SELECTORS
 from adducir.studies.options import Lines, LinesInParts, Shares, counts_of
 

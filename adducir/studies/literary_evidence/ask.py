@@ -86,7 +86,7 @@ def ask(
     from rich.text import Text
 
     from adducir.cli.console import is_terminal, note, open_progress
-    from adducir.core.paths import cache_folder
+    from adducir.core.files import cache_folder
     from adducir.datasets.quotations.sources import text_files
     from adducir.datasets.spans.book import open_book
     from adducir.indexes.book_search import SearchableBooks
