@@ -1,5 +1,7 @@
 """How long work reports its progress to whoever listens, without printing."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import Self
 
@@ -15,6 +17,15 @@ class Progress:
 
     def __exit__(self, *error: object) -> None:
         _listening.reset(self._before)
+
+    @contextmanager
+    def doing(self, what: str, total: int | None, unit: str) -> Iterator[None]:
+        """The block is a piece of work; see :meth:`start`."""
+        self.start(what, total, unit)
+        try:
+            yield
+        finally:
+            self.finish()
 
     def start(self, what: str, total: int | None, unit: str) -> None:
         """Begin a piece of work of ``total`` units (None: not known)."""

@@ -292,8 +292,7 @@ def task_scores(
     """
     same = task.same
     texts = same.picked(task.texts)
-    progress().start("encoding", len(task.spans) + len(texts), "texts")
-    try:
+    with progress().doing("encoding", len(task.spans) + len(texts), "texts"):
         options: dict[str, Any] = {
             "tokens": tokens,
             "precision": precision,
@@ -301,8 +300,6 @@ def task_scores(
         }
         contexts = encoder.encode_contexts(task.spans, **options)
         return by_vectors(contexts, encoder.encode_documents(texts, **options)), same
-    finally:
-        progress().finish()
 
 
 Scored = tuple[SpanTask, Callable[[int, int], Floats], Distinct]

@@ -165,8 +165,7 @@ def make_steps(
         _identity(plan),
     )
     undone, running = set(needed), dict[Future[list[str]], list[Step]]()
-    progress().start("making", len(needed), "steps")
-    try:
+    with progress().doing("making", len(needed), "steps"):
         with Processes(min(jobs, len(groups))) as processes:
             while groups or running:
                 for group in [one for one in groups if _is_ready(one, undone)]:
@@ -180,8 +179,6 @@ def make_steps(
                         progress().note(note)
                     progress().advance(len(group))
                     undone.difference_update(group)
-    finally:
-        progress().finish()
 
 
 def _groups(steps: Iterable[Step]) -> list[list[Step]]:

@@ -67,11 +67,8 @@ def candidates_of(
     # The passages are read once for both.
     queries, depth = problem.queries(guide), recipe.candidate_depth
     if recipe.candidates == "bm25":
-        progress().start("ranking", len(problem.passages), "passages")
-        try:
+        with progress().doing("ranking", len(problem.passages), "passages"):
             found, _ = bm25_ranking(problem.passages, queries, depth, threads=how.threads)
-        finally:
-            progress().finish()
     else:
         found = vector_ranking(problem.passages, queries, depth, load, how)
     size = len(problem.contexts)

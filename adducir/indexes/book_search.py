@@ -152,11 +152,8 @@ def _vectors(
             return _kept(texts, source, encoder, keep, precision)
         except MachineError as error:  # an answer needs no cache
             progress().note(f"what {source.name} makes of the book is not kept: {error}")
-    progress().start(f"reading with {source.name}", len(texts), "passages")
-    try:
+    with progress().doing(f"reading with {source.name}", len(texts), "passages"):
         return encoder.encode_documents(texts, precision=precision, on_batch=progress().advance)
-    finally:
-        progress().finish()
 
 
 def _kept(

@@ -124,8 +124,7 @@ def _found(corpus: Corpus, wanted: pl.Series) -> Iterator[Document]:
     """The first document of each docno, until all are found."""
     table, missing = NameTable.of(wanted), len(wanted)
     is_missing = np.ones(missing, dtype=np.bool_)
-    progress().start("reading texts", corpus.size_hint(), "documents")
-    try:
+    with progress().doing("reading texts", corpus.size_hint(), "documents"):
         for document in corpus:
             progress().advance(1)
             for number in table.numbers(document.docno):
@@ -135,8 +134,6 @@ def _found(corpus: Corpus, wanted: pl.Series) -> Iterator[Document]:
                     missing -= 1
             if not missing:
                 break
-    finally:
-        progress().finish()
 
 
 def _missing(docno: str, source: str) -> InputError:

@@ -116,13 +116,10 @@ def select(
         tokens: Padded tokens that are computed at a time.
     """
     every = list(questions)
-    progress().start("selecting", len(every), "questions")
-    try:
+    with progress().doing("selecting", len(every), "questions"):
         for some, states in _states(model, every, precision, tokens):
             yield from chosen(model, some, states, selection or model.settings.selection)
             progress().advance(len(some))
-    finally:
-        progress().finish()
 
 
 def _states(

@@ -94,8 +94,7 @@ def _evaluate(
     """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
     count = sum(map(len, study.rows.values())) * len(study.topic_sets)
-    progress().start("evaluating", count, "runs")
-    try:
+    with progress().doing("evaluating", count, "runs"):
         for row, systems in study.rows.items():
             each: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
             for system in systems:
@@ -106,8 +105,6 @@ def _evaluate(
                     progress().advance(1)
             for name, runs in each.items():
                 scores[name].append(over_runs(row, runs))
-    finally:
-        progress().finish()
     return scores
 
 

@@ -60,11 +60,8 @@ def fill(
         empty: Counter[bool] = Counter()
         with DocumentWriter(folder) as store:
             texts = _counted(fed(documents, settings.fields, store, settings.separate), empty)
-            progress().start("indexing", total, "documents")
-            try:
+            with progress().doing("indexing", total, "documents"):
                 _spool(texts, analyser, arrived, threads or default_threads())
-            finally:
-                progress().finish()
         for one, spools in zip(folders[1:], arrived[1:], strict=True):
             spools.terms = analyser.terms()
             write_arrays(one, spools)

@@ -71,8 +71,7 @@ def take_weights(documents: Iterable[Weighted], arrived: ArrivedDocuments) -> in
     """
     numbers: dict[str, int] = {}
     seen: set[str] = set()
-    progress().start("indexing", None, "documents")
-    try:
+    with progress().doing("indexing", None, "documents"):
         for docno, weights in documents:
             if docno in seen:
                 what = f"the docno {docno!r} comes twice."
@@ -86,8 +85,6 @@ def take_weights(documents: Iterable[Weighted], arrived: ArrivedDocuments) -> in
             tfs = values.astype(np.int64 if is_whole else np.float32)
             arrived.add([docno], starts, np.array(terms, dtype=np.int32), tfs)
             progress().advance(1)
-    finally:
-        progress().finish()
     arrived.terms = list(numbers)
     return len(seen)
 
