@@ -61,12 +61,14 @@ def write_pairs(corpus: ExpandedCorpus, output: Path, keep: Sequence[str] = ()) 
 
 def _write(corpus: ExpandedCorpus, lines: Iterable[Any], output: Path) -> Written:
     count = 0
-    with progress().doing("expanding", corpus.size_hint(), "documents"):
-        with writing_bytes(output) as file:
-            for line in lines:
-                file.write(orjson.dumps(line) + b"\n")
-                count += 1
-                progress().advance(1)
+    with (
+        progress().doing("expanding", corpus.size_hint(), "documents"),
+        writing_bytes(output) as file,
+    ):
+        for line in lines:
+            file.write(orjson.dumps(line) + b"\n")
+            count += 1
+            progress().advance(1)
     return Written(count, corpus.lost())
 
 

@@ -165,20 +165,22 @@ def make_steps(
         _identity(plan),
     )
     undone, running = set(needed), dict[Future[list[str]], list[Step]]()
-    with progress().doing("making", len(needed), "steps"):
-        with Processes(min(jobs, len(groups))) as processes:
-            while groups or running:
-                for group in [one for one in groups if _is_ready(one, undone)]:
-                    groups.remove(group)
-                    paths = [str(step.path) for step in group]
-                    running[processes.submit(_make, request, plan_again, paths)] = group
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    group = running.pop(future)
-                    for note in _result(future, running):
-                        progress().note(note)
-                    progress().advance(len(group))
-                    undone.difference_update(group)
+    with (
+        progress().doing("making", len(needed), "steps"),
+        Processes(min(jobs, len(groups))) as processes,
+    ):
+        while groups or running:
+            for group in [one for one in groups if _is_ready(one, undone)]:
+                groups.remove(group)
+                paths = [str(step.path) for step in group]
+                running[processes.submit(_make, request, plan_again, paths)] = group
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                group = running.pop(future)
+                for note in _result(future, running):
+                    progress().note(note)
+                progress().advance(len(group))
+                undone.difference_update(group)
 
 
 def _groups(steps: Iterable[Step]) -> list[list[Step]]:
