@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-
-from filelock import BaseFileLock, FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from adducir.core.errors import explaining_writes
 from adducir.core.progress import progress
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 _around = 1
 """Processes that share the cores with the one that started this one, that one included."""
@@ -90,6 +92,8 @@ def locked(path: Path) -> Iterator[None]:
     stands in ``.NAME.lock.holder``; Whoever listens is told, once, whom this process waits for.
     Blocks of one path can stand inside one another.
     """
+    from filelock import Timeout
+
     lock = _lock(path)
     if lock.lock_file in _held_here.get():
         yield
@@ -112,6 +116,8 @@ def locked(path: Path) -> Iterator[None]:
 @contextmanager
 def locked_if_free(path: Path) -> Iterator[bool]:
     """Hold the lock of ``path`` inside the block if nobody does; yields whether it is held."""
+    from filelock import Timeout
+
     lock = _lock(path)
     try:
         lock.acquire(timeout=0)
@@ -122,12 +128,14 @@ def locked_if_free(path: Path) -> Iterator[bool]:
         yield True
 
 
-def _lock(path: Path) -> BaseFileLock:
+def _lock(path: Path) -> "BaseFileLock":
+    from filelock import FileLock  # here, as help shall not load it
+
     return FileLock(Path(os.path.realpath(path.parent), f".{path.name}.lock"))
 
 
 @contextmanager
-def _held(lock: BaseFileLock, path: Path) -> Iterator[None]:
+def _held(lock: "BaseFileLock", path: Path) -> Iterator[None]:
     """Name the holder inside the block, release the lock at its end."""
     holder = holder_of(path)
     before = _held_here.set(_held_here.get() | {lock.lock_file})
