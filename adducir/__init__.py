@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from adducir.core.lazy import offering
+from adducir.core import offering
 from adducir.version import __version__
 
 if TYPE_CHECKING:

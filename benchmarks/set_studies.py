@@ -142,7 +142,6 @@ def write_vectors(folder: Path, count: int) -> None:
 def flat(folder: Path, count: int, part: int | None) -> Work:
     """Put so many vectors into a flat index."""
     del part
-    from adducir.core.progress import SILENT
     from adducir.indexes.dense import engine
     from adducir.indexes.dense.builder import _DenseWork
     from adducir.indexes.dense.settings import DenseSettings
@@ -154,7 +153,7 @@ def flat(folder: Path, count: int, part: int | None) -> Work:
     def work() -> bytes:
         docnos = [f"d{number}" for number in range(count)]
         order: Any = SimpleNamespace(size=SHARD, settings=DenseSettings(), threads=1)
-        _DenseWork._indexed(order, folder, made, docnos, 384, SILENT)
+        _DenseWork._indexed(order, folder, made, docnos, 384)
         with (folder / "index.faiss").open("rb") as file:
             return hashlib.file_digest(file, "sha256").digest()
 

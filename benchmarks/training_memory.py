@@ -74,7 +74,7 @@ class Synthetic(TrainingTask):
         self.recipe = TrainingRecipe(epochs=1, batch_size=16, patience=None)
         self.options = options
 
-    def write(self, folder: Path, progress: Any = None) -> dict[str, Any]:
+    def write(self, folder: Path) -> dict[str, Any]:
         """Write the examples as a kind does."""
         with StoreWriter(folder) as writer:
             for one in synthetic(self.options.examples, self.options.tokens):

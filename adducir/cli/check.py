@@ -48,9 +48,9 @@ def check(
         from adducir.evaluation.measures import parse_measures
 
         wanted = parse_measures(measures)
-    with open_progress() as progress:
-        judged = load_qrels(qrels, progress=progress) if qrels else None
-        posed = load_topics(topics, progress=progress) if topics else None
+    with open_progress():
+        judged = load_qrels(qrels) if qrels else None
+        posed = load_topics(topics) if topics else None
     docnos = _docnos(index) if index else None
     found: dict[str, Sequence[Finding]] = {
         str(path): check_file(path, judged, posed, docnos, wanted) for path in runs

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING
 
 from adducir.core.progress import Progress
 from adducir.core.texts import visible
@@ -102,10 +102,8 @@ class PlainProgress(Progress):
         self._clock = clock
         self._works: list[_Work] = []
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         self._works.clear()
 
     def start(self, what: str, total: int | None, unit: str) -> None:
@@ -201,10 +199,8 @@ class BarProgress(Progress):
         self._bars: RichProgress | None = None
         self._tasks: list[TaskID] = []
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         self._tasks.clear()
         self._stop()
 

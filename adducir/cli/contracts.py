@@ -81,8 +81,7 @@ def _claim(
     """Check all that is to be written."""
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
-    from adducir.core.paths import is_standard_output
-    from adducir.core.together import publishing_together
+    from adducir.core.files import is_standard_output, publishing_together
 
     claims.enter_context(replacing_anything(force))
     inputs = [key for key in values if key in roles or key not in writes]
@@ -110,7 +109,7 @@ def _claim(
 
 def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dict[str, Any]:
     """The values, where a table for standard output is what it is anyway: not for a file."""
-    from adducir.core.paths import is_standard_output
+    from adducir.core.files import is_standard_output
 
     tables = {key for key, one in writes.items() if one.what == "table" and values.get(key)}
     return {

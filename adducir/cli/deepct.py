@@ -11,7 +11,7 @@ from adducir.cli.outputs import LINES, SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.cli.shards import ShardOptions
 from adducir.core.errors import UsageError
-from adducir.core.paths import is_standard_output
+from adducir.core.files import is_standard_output
 from adducir.core.texts import visible
 from adducir.models.machine import Precision
 
@@ -45,8 +45,8 @@ def deepct_evaluate(
     from adducir.models.sources import trained_folder
     from adducir.training.kinds import open_training
 
-    with open_progress() as progress:
-        plan = open_training(recipe, changes or (), progress=progress)
+    with open_progress():
+        plan = open_training(recipe, changes or ())
         if not isinstance(plan, DeepCTPlan):
             raise UsageError(f"{recipe} is no recipe of a term weighter.")
         if not (plan.recipe.held_out.test or plan.recipe.held_out.share):
@@ -57,7 +57,6 @@ def deepct_evaluate(
             device=device,
             precision=precision,
             threads=threads,
-            progress=progress,
         )
     show("\n".join(recovery_lines(part, [asdict(one) for one in found])))
 
@@ -124,13 +123,8 @@ def deepct_expand(
         raise UsageError("standard output has no name to keep the weights by: give --weights.")
     folder = trained_folder(model)
     target = weights or output.with_name(_stem(output.name) + ".weights")
-    with open_progress() as progress:
-        documents = open_corpus(
-            corpus,
-            docno_field=docno_field,
-            format=format_name,
-            progress=progress,
-        )
+    with open_progress():
+        documents = open_corpus(corpus, docno_field=docno_field, format=format_name)
         settings = Settings.load(folder)
         manifest = predict_corpus_weights(
             folder,
@@ -142,14 +136,13 @@ def deepct_expand(
             precision=precision,
             rebuild=rebuild,
             execution=shards.execution(),
-            progress=progress,
         )
         rendering = Rendering(scale=scale, transform=transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, settings, rendering)
         if pairs:
-            written = write_pairs(expanded, output, options.listed(keep), progress)
+            written = write_pairs(expanded, output, options.listed(keep))
         else:
-            written = write_expanded(expanded, output, progress)
+            written = write_expanded(expanded, output)
     lost = f", {written.lost:,} of which keep their words once" if written.lost else ""
     words = manifest.counts["words"]
     note(f"{near(output)}: {written.documents:,} documents of {words:,} weighted words{lost}")

@@ -64,16 +64,11 @@ def encode(
     from adducir.encoders.sources import encoder_source
 
     source = encoder_source(model)
-    with open_progress() as progress:
+    with open_progress():
         if spans is not None:
             items = items_of_spans(spans, side)
         else:
-            documents = open_corpus(
-                corpus or "",
-                docno_field=docno_field,
-                format=format_name,
-                progress=progress,
-            )
+            documents = open_corpus(corpus or "", docno_field=docno_field, format=format_name)
             items = items_of_corpus(documents, tuple(options.listed(fields)))
         manifest = encode_items(
             source,
@@ -85,7 +80,6 @@ def encode(
             precision=precision,
             rebuild=rebuild,
             execution=shards.execution(),
-            progress=progress,
         )
     counts = manifest.counts
     note(

@@ -177,10 +177,10 @@ def evaluate(
     from adducir.tables.hits import HitCollector
     from adducir.tables.material import Material
 
-    with open_progress() as progress:  # ir_datasets may have to download them
-        judged = load_qrels(qrels, progress=progress)
-        by_model = load_qrels(model_qrels, progress=progress) if model_qrels else None
-        asked = load_topics(topics, progress=progress) if topics else None
+    with open_progress():  # ir_datasets may have to download them
+        judged = load_qrels(qrels)
+        by_model = load_qrels(model_qrels) if model_qrels else None
+        asked = load_topics(topics) if topics else None
     evaluator = Evaluator(judged, measures or options.DEFAULT_MEASURES, negative=negative_grades)
     is_page = opts.requested_format(vars(printing)) == "html"
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}

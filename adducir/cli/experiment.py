@@ -83,7 +83,7 @@ def run(
     shards = shards or ShardOptions()
     context = Context(threads, device, shards.batch_tokens, shards.execution())
     with open_progress() as progress:
-        plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run, progress=progress)
+        plan = plan_experiment(file, changes, rebuild=rebuild, dry_run=dry_run)
         if dry_run:
             show("\n".join([*plan.lines(), *plan.notes()]), output)
             return
@@ -92,9 +92,7 @@ def run(
                 f"this study has {plan.study.tables} tables, and --output is one file.",
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
-        outcome = run_experiment(
-            plan, context=context, jobs=jobs, allow_code=allow_code, progress=progress
-        )
+        outcome = run_experiment(plan, context=context, jobs=jobs, allow_code=allow_code)
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
         show_table(table, format_name, output)

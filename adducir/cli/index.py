@@ -114,9 +114,9 @@ def index(
     from adducir.corpora.sources import open_corpus
 
     with open_progress() as progress:
-        corpus = open_corpus(source, docno_field=docno_field, format=format_name, progress=progress)
+        corpus = open_corpus(source, docno_field=docno_field, format=format_name)
         if engine == "dense":
-            build_dense(dense, shards, corpus, output, named, threads, rebuild, progress)
+            build_dense(dense, shards, corpus, output, named, threads, rebuild)
             return
 
         from adducir.indexes.analysis import Analysis
@@ -136,9 +136,7 @@ def index(
             separate_fields=separate_fields,
         )
         build = builder("memory" if engine == "memory" or weights is not None else "lucene")
-        manifest = build(
-            corpus, output, settings, threads=threads, rebuild=rebuild, progress=progress
-        )
+        manifest = build(corpus, output, settings, threads=threads, rebuild=rebuild)
         progress.note(f"{output}: {summary(manifest)}")
 
 

@@ -12,7 +12,6 @@ from adducir.core.errors import UsageError
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.core.progress import Progress
     from adducir.corpora.documents import Corpus
 
 PANEL = "Dense (--engine dense)"
@@ -75,7 +74,6 @@ def build_dense(
     fields: tuple[str, ...],
     threads: int | None,
     rebuild: bool,
-    progress: "Progress",
 ) -> None:
     """Build a dense index and say what it holds.
 
@@ -83,6 +81,7 @@ def build_dense(
         UsageError: No encoder, or settings that mean nothing.
     """
     from adducir.cli.console import near
+    from adducir.core.progress import progress
     from adducir.encoders.sources import encoder_source
     from adducir.indexes.dense.builder import Running, build_dense_index
     from adducir.indexes.dense.settings import dense_settings
@@ -105,12 +104,11 @@ def build_dense(
             execution=shards.execution(),
         ),
         rebuild=rebuild,
-        progress=progress,
     )
     counts = manifest.counts
     measured = counts.get("recall") or {}
     recall = f", recall@{measured['at']} {measured['recall']:.3f}" if measured else ""
-    progress.note(
+    progress().note(
         f"{near(output)}: {counts['documents']:,} documents, vectors of "
         f"{counts['width']:,} numbers computed in {manifest.recipe['precision']}, "
         f"{dense.kind}{recall}"

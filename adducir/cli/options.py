@@ -14,7 +14,7 @@ import typer
 from adducir.cli.choices import kind_of
 from adducir.cli.outputs import RUN, TABLE
 from adducir.cli.parameters import argument, option
-from adducir.core.paths import is_standard_output
+from adducir.core.files import is_standard_output
 from adducir.core.texts import whole_number
 from adducir.corpora.readers import FORMATS
 from adducir.models.machine import Precision

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.paths import is_standard_output, refuse_unwritable, results_folder
+from adducir.core.files import is_standard_output, refuse_unwritable, results_folder
 
 _OTHERS = (
     *(
@@ -167,7 +167,7 @@ def refuse_to_replace(path: Path, what: str) -> None:
 
     Raises:
         ArtifactError: A file stands there that is neither a run nor a table of Adducir's own.
-        MachineError, InputError: As :func:`adducir.core.paths.refuse_unwritable`.
+        MachineError, InputError: As :func:`adducir.core.files.refuse_unwritable`.
     """
     if is_standard_output(path) or (path.exists() and not path.is_file()):
         return

@@ -73,7 +73,7 @@ def rerank(
 
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking, scratch_for
-    from adducir.core.paths import study_folder
+    from adducir.core.files import study_folder
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engine import open_index
@@ -94,15 +94,15 @@ def rerank(
         using_threads(threads),
         scratch_for(output, shards.execution()) as scratch,
     ):
-        queries = load_topics(topics, field=topic_field, progress=progress)
+        queries = load_topics(topics, field=topic_field)
         texts: Texts
         if index is not None:
             opened = open_index(index)
             texts = StoredTexts(opened.documents, wanted or opened.fields)
         else:
             docnos, folder = candidates.top(depth).frame["docno"], scratch / "texts"
-            source = open_corpus(corpus or "", progress=progress)
-            texts = texts_of(source, docnos, wanted, folder=folder, progress=progress)
+            source = open_corpus(corpus or "")
+            texts = texts_of(source, docnos, wanted, folder=folder)
         found = rerank_run(
             candidates,
             queries,
@@ -113,7 +113,6 @@ def rerank(
             cache=kept,
             threads=threads,
             chunking=Chunking(output, shards.execution()),
-            progress=progress,
         )
         facts = read_metadata(run) if metadata_for(run).is_file() else {}
         metadata = {"method": reranked_method(part_of(facts, "method"), found.settings)}

@@ -88,7 +88,7 @@ def search(
         choices = {**choices, "--model": (MODELS, opened.default_model)}
         formula, method = chosen(hyperparameters, choices)
     with open_progress() as progress:
-        queries = load_topics(topics, field=topic_field, progress=progress)
+        queries = load_topics(topics, field=topic_field)
         found = search_topics(
             opened,
             queries,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from adducir.core.errors import UsageError
-from adducir.core.paths import is_standard_output
+from adducir.core.files import is_standard_output
 
 
 def shares_of(text: str | None) -> dict[str, float] | None:

@@ -42,7 +42,6 @@ def train(
     """
     from adducir.cli.console import near, note, open_progress, show
     from adducir.core.executors import Execution
-    from adducir.core.progress import SILENT
     from adducir.training.artifacts import train_model
     from adducir.training.kinds import open_training
     from adducir.training.processes import is_first_launched
@@ -50,8 +49,8 @@ def train(
     target = output or recipe.with_suffix("")
     changed = options.training_changes(changes, threads)
     is_shown = is_first_launched()
-    with open_progress() if is_shown else nullcontext(SILENT) as progress:
-        plan = open_training(recipe, changed, progress=progress)
+    with open_progress() if is_shown else nullcontext():
+        plan = open_training(recipe, changed)
         manifest = train_model(
             plan,
             target,
@@ -59,7 +58,6 @@ def train(
             examples=examples,
             execution=Execution(workers=workers),
             rebuild=rebuild,
-            progress=progress,
         )
     if not is_shown:
         return

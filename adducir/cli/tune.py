@@ -17,7 +17,6 @@ from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 
 if TYPE_CHECKING:
-    from adducir.core.progress import Progress
     from adducir.experiments.tuning.folds import JudgedTopics
     from adducir.experiments.tuning.systems import Tunable
     from adducir.experiments.tuning.tune import Tuning
@@ -149,7 +148,7 @@ def tune(
         raise UsageError(f"{objective} needs more documents per topic than --depth {depth}.")
     refuse_other_results(output)
     with open_progress() as progress:
-        pool = Pool.of(_topic_sets(topics, qrels, plan.topics.get("field"), progress))
+        pool = Pool.of(_topic_sets(topics, qrels, plan.topics.get("field")))
         tunable: Tunable
         if index is not None:
             from adducir.indexes.engine import open_index
@@ -174,9 +173,8 @@ def tune(
             negative=plan.negative_grades,
             tag=output.name,
             chunking=Chunking(output),
-            progress=progress,
         )
-        files = write_report(tuning, output, progress=progress)
+        files = write_report(tuning, output)
         for line in tuning.warnings():
             progress.note(line)
         progress.note(f"{output}: {', '.join(files)}")
@@ -242,7 +240,7 @@ def _planned(data: dict[str, Any], changes: Sequence[str]) -> tuple[Plan, Any]:
 
 
 def _topic_sets(
-    topics: Sequence[str], qrels: Sequence[str], field: str | None, progress: "Progress"
+    topics: Sequence[str], qrels: Sequence[str], field: str | None
 ) -> "list[JudgedTopics]":
     """Topics and qrels in pairs; a single source of topics takes all qrels together."""
     if len(topics) > 1 and len(qrels) not in (1, len(topics)):
@@ -255,13 +253,13 @@ def _topic_sets(
     from adducir.corpora.topics import load_topics
     from adducir.experiments.tuning.folds import JudgedTopics
 
-    load = partial(load_topics, field=field, progress=progress)
+    load = partial(load_topics, field=field)
     loaded = [load(source) for source in topics]
     if len(topics) == 1 or len(qrels) == 1:
-        judged = load_qrels(list(qrels), progress=progress)
+        judged = load_qrels(list(qrels))
         parts = [judged if len(topics) == 1 else judged.restricted(one.qids) for one in loaded]
     else:
-        parts = [load_qrels(source, progress=progress) for source in qrels]
+        parts = [load_qrels(source) for source in qrels]
     return list(map(JudgedTopics, set_names(topics), loaded, parts))
 
 

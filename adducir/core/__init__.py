@@ -1,4 +1,22 @@
-"""Recipes, fingerprints, artifacts and locks: what a study is made of.
+"""Recipes, fingerprints, artifacts and locks: what a study is made of; nothing of retrieval."""
 
-Nothing here knows of retrieval.
-"""
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def offering(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package that loads its names when they are first used.
+
+    Each module's names stand between blanks.
+    """
+    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return find, lambda: sorted(import_module(package).__all__)

@@ -1,20 +1,27 @@
-"""What is not available: files, downloads and optional packages that are named and not here yet.
+"""What is not available, or not read: what a dry run goes on without, and notes.
 
-An error with only that cause is raised with ``absent=True``: a dry run lists it as a note, anything
-else refuses to begin, naming all that is missing at once. Who opens the name of something that is
-fetched when it is first needed (a model of the Hub) says so by :func:`fetched_later`, so that a
-plan knows of it before anything is built.
+An error whose only cause is that something is not here is raised with ``absent=True``: a dry run
+lists it as a note, anything else refuses to begin, naming all that is missing at once. Who opens
+the name of something that is fetched when it is first needed (a model of the Hub) says so by
+:func:`fetched_later`, so that a plan knows of it before anything is built. And a dry run reads no
+files of data that are larger than :data:`LARGEST`: where no earlier run has remembered the digest
+of one, it is not known, and neither is any fingerprint over it (:mod:`adducir.core.fingerprint`).
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar, cast
 
-from adducir.core.errors import AdducirError
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.texts import of_bytes
 
 T = TypeVar("T")
+
+LARGEST = 16 << 20
+"""Bytes of a file, or of the files of one source together, that a dry run reads."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +33,26 @@ class Later:
     fetch: Callable[[], object]
 
 
+@dataclass
+class Unread:
+    """The files that a dry run has left unread, though they would have been checked."""
+
+    files: dict[Path, None] = field(default_factory=dict)
+
+
+class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without the file
+    """The content of a file matters, and a dry run does not read it."""
+
+    @classmethod
+    def of(cls, path: Path) -> "NotRead":
+        """The note of a file."""
+        what = f"{of_bytes(_size(path))}, which a dry run does not read."
+        return cls(what, path=path, absent=True)
+
+
 _downloading: ContextVar[bool] = ContextVar("downloading", default=True)
 _watching: ContextVar[list[Later] | None] = ContextVar("watching", default=None)
+_dry: ContextVar[Unread | None] = ContextVar("what a dry run leaves unread", default=None)
 
 
 def may_download() -> bool:
@@ -83,3 +108,40 @@ def gathering() -> Iterator[Callable[[Callable[[], T]], T]]:
     yield each
     if missing:
         raise AdducirError.united(missing)
+
+
+@contextmanager
+def leaving_unread(unread: Unread | None) -> Iterator[None]:
+    """Inside the block, leave large files of data unread, and note them; None: read all."""
+    token = _dry.set(unread)
+    try:
+        yield
+    finally:
+        _dry.reset(token)
+
+
+def reads(*paths: Path) -> bool:
+    """Whether the files of one source are read: not in a dry run, if they are large together."""
+    return _dry.get() is None or sum(map(_size, paths)) <= LARGEST
+
+
+def may_read(*paths: Path) -> bool:
+    """Whether the files of a source may be read here; if not, they are noted as unread."""
+    unread = _dry.get()
+    if unread is None or reads(*paths):
+        return True
+    unread.files.update(dict.fromkeys(paths))
+    return False
+
+
+def refuse_large(*paths: Path) -> None:
+    """Refuse to read the files of a source that a dry run does not read; raises NotRead."""
+    if not reads(*paths):
+        raise NotRead.of(max(paths, key=_size))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:  # whoever opens it says what is wrong
+        return 0

@@ -7,10 +7,15 @@ old artifact, the new one, or, between the two renames, missing: the next build 
 the lock, finishes or clears up. Work in chunks keeps what it has finished in
 ``.NAME.parts-DIGEST``, where DIGEST is of its fingerprint.
 
+The manifest, ``manifest.json``, has the fields of :class:`Manifest`, ``format`` and ``digest``, the
+SHA-256 of the canonical form of all the others. An artifact is opened only if its files are what
+it says.
+
 One rule says what is replaced: an artifact of the same kind, and the results or the run that
 Adducir wrote; anything else only where the user says so (``--force``, :func:`replacing_anything`).
 """
 
+import json
 import os
 import platform
 import secrets
@@ -20,32 +25,28 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import ArtifactError, InputError, explaining_writes
-from adducir.core.files import file_digest
-from adducir.core.fingerprint import is_known, plain
-from adducir.core.locks import holder_of, locked, locked_if_free
-from adducir.core.paths import give_default_rights, keep_rights, refuse_unwritable, sync
-from adducir.core.progress import SILENT, Progress
-from adducir.core.verified import (
-    CHANGED,
-    MANIFEST,
-    READERS,
-    FileEntry,
-    Manifest,
-    artifact_fingerprint,
-    changes,
-    missized,
-    read_manifest,
-    write_manifest,
+from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes
+from adducir.core.files import (
+    file_digest,
+    give_default_rights,
+    keep_rights,
+    refuse_unwritable,
+    sync,
+    writing_text,
 )
+from adducir.core.fingerprint import READERS, fingerprint, is_known, known_digests, plain
+from adducir.core.json_lines import json_document
+from adducir.core.processes import holder_of, locked, locked_if_free
+from adducir.core.progress import progress
 from adducir.version import __version__
 
-__all__ = ["MANIFEST", "FileEntry", "Manifest", "artifact_fingerprint", "build", "read_manifest"]
-
+MANIFEST = "manifest.json"
+FORMAT = "adducir-artifact/3"
 RESULTS = "results"
 """The kind of a folder of tables and other files that belong together."""
 
@@ -53,8 +54,170 @@ MISSING = "it is missing"
 UNKNOWN = "whether it is up to date is unknown"
 OUT_OF_DATE = "out of date: different"
 DAMAGED = "it is damaged"
+_CHANGED = "its content has changed"
+_FREE = frozenset({"README.md"})  # a model's card is for its owner to edit; no figure depends on it
 
 Make = Callable[[Path], Mapping[str, Any]]
+"""Fills an empty folder; returns its counts, which JSON must be able to hold."""
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """Size in bytes and SHA-256 (hexadecimal) of one file of an artifact."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an artifact is and what it was made from."""
+
+    kind: str
+    fingerprint: str
+    builder_version: int
+    recipe: Mapping[str, Any]
+    inputs: Mapping[str, str]  # fingerprints by name
+    counts: Mapping[str, Any]  # what the builder counted
+    files: Mapping[str, FileEntry]  # by relative path
+    versions: Mapping[str, str]
+    started: str  # UTC, ISO 8601
+    seconds: float
+
+
+def artifact_fingerprint(
+    kind: str, recipe: Mapping[str, Any], inputs: Mapping[str, str], builder_version: int
+) -> str:
+    """The fingerprint of an artifact."""
+    return fingerprint(
+        {"kind": kind, "recipe": recipe, "inputs": inputs, "builder_version": builder_version}
+    )
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write ``manifest`` into ``folder``, whole or not at all."""
+    document = {"format": FORMAT, **asdict(manifest)}
+    with writing_text(folder / MANIFEST) as handle:
+        json.dump({**document, "digest": fingerprint(document)}, handle, indent=2, sort_keys=True)
+        handle.write("\n")
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read the manifest of the artifact in the folder ``path``."""
+    if not path.exists():
+        hint = "Build it first, or check the name."
+        if _siblings(path, "building"):
+            hint = "A build of it is under way, or was cut short: if none is, build it again."
+        raise ArtifactError("there is no such artifact.", path=path, hint=hint)
+    if not (path / MANIFEST).is_file():
+        raise ArtifactError(
+            f"this was not created by Adducir: it holds no {MANIFEST}.",
+            path=path,
+            hint="Name the folder that was given as --output when it was built.",
+        )
+    try:
+        found = json_document(path / MANIFEST)
+    except InputError as error:
+        raise _damaged(path, error.what) from error
+    form = found.get("format") if isinstance(found, dict) else None
+    if not isinstance(form, str) or not form.startswith("adducir-artifact/"):
+        raise ArtifactError(
+            f"its {MANIFEST} was not written by Adducir, or is damaged.",
+            path=path,
+            hint="Build it again; if Adducir did not make this folder, move that file away.",
+        )
+    if form != FORMAT:
+        raise ArtifactError(
+            f"its manifest is in the format {form[:40]}; this version of Adducir knows {FORMAT}.",
+            path=path,
+            hint="Use the Adducir that made it, or delete the folder and build it again.",
+        )
+    try:
+        if found.pop("digest", None) != fingerprint(found):
+            raise _damaged(path, "its content has changed since it was written")
+        del found["format"]
+        files = {name: FileEntry(**entry) for name, entry in found.pop("files").items()}
+        return Manifest(**found, files=files)
+    except (TypeError, KeyError, AttributeError, ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, why: str) -> ArtifactError:
+    what, hint = f"its {MANIFEST} is damaged: {why}", "Delete the folder and build it again."
+    return ArtifactError(f"{what.rstrip('.')}.", path=path, hint=hint)
+
+
+def open_artifact(path: Path, *kinds: str) -> Manifest:
+    """The manifest of the artifact at ``path``, whose files are the ones that were written."""
+    manifest = read_manifest(path)
+    if kinds and manifest.kind not in kinds:
+        raise ArtifactError(
+            f"this is an artifact of the kind {manifest.kind!r}, where one of the kind "
+            f"{' or '.join(map(repr, kinds))} is needed.",
+            path=path,
+        )
+    while found := changes(path, manifest):
+        # Another process may have replaced the artifact in between.
+        before, manifest = manifest, read_manifest(path)
+        if manifest == before:
+            break
+    if not found:
+        return manifest
+    name, what = next(iter(found.items()))
+    more = f", and {len(found) - 1} more files are" if len(found) > 1 else ""
+    raise ArtifactError(
+        f"this file is damaged ({what}){more}; nothing is computed from it.",
+        path=path / name,
+        hint="Build it again with --rebuild, or restore it from a copy.",
+    )
+
+
+def refuse_damaged(folder: Path) -> None:
+    """Refuse a folder that is a damaged artifact; what is no artifact has nothing to be held to."""
+    if (folder / MANIFEST).is_file():
+        open_artifact(folder)
+
+
+def changes(path: Path, manifest: Manifest) -> dict[str, str]:
+    """What has changed in the files of an artifact, by name."""
+    files = {name: entry for name, entry in manifest.files.items() if name not in _FREE}
+    if found := _missized(path, files):
+        return found
+    try:
+        read = known_digests([path / name for name in files])
+    except AdducirError as error:  # perhaps replaced just now
+        return {str(error.path or MANIFEST): error.what.rstrip(".")}
+    return {
+        name: _CHANGED
+        for (name, entry), digest in zip(files.items(), read, strict=True)
+        if digest not in (entry.sha256, None)
+    }
+
+
+def _missized(folder: Path, files: Mapping[str, FileEntry]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, entry in files.items():
+        try:
+            size = (folder / name).stat().st_size
+        except OSError:
+            found[name] = "missing"
+        else:
+            if size != entry.bytes:
+                found[name] = f"{size} bytes instead of {entry.bytes}"
+    return found
+
+
+def verify(path: Path) -> list[str]:
+    """What is wrong with the files of the artifact at ``path``: each is read, and compared."""
+    expected = read_manifest(path).files
+    found = _missized(path, expected)
+    for name, entry in _entries(path).items():
+        if name not in expected:
+            found[name] = "not in the manifest"
+        elif name not in found and entry != expected[name]:
+            found[name] = _CHANGED
+    return [f"{name}: {what}" for name, what in found.items()]
+
 
 _anything: ContextVar[bool] = ContextVar("replacing anything", default=False)
 
@@ -86,28 +249,12 @@ def build(
     make: Make,
     rebuild: bool = False,
     versions: Mapping[str, str] | None = None,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Build the artifact at ``path`` unless it is already there as it would be built.
 
-    Args:
-        path: The artifact's folder.
-        kind: What it is; an artifact of another kind is not replaced.
-        recipe: All that determines its content, as plain values.
-        inputs: The fingerprints of what it is made from, by name.
-        builder_version: Raised whenever the builder's output changes.
-        make: Fills the empty folder it is given and returns its counts, which
-            JSON must be able to hold.
-        rebuild: Build even if the artifact is current.
-        versions: Versions of the engines that took part; Python's and
-            Adducir's are recorded anyway.
-        progress: Notified of what is waited for, and what is found damaged.
-
-    Raises:
-        ArtifactError: ``path`` holds something that is not ours to replace.
-        MachineError: No space left, or the place cannot be written: a read-only artifact is not
-            replaced.
-        Exception: Whatever ``make`` raises; nothing of the build is left then.
+    ``recipe`` is all that determines its content, as plain values, ``inputs`` the fingerprints of
+    what it is made from, and ``builder_version`` is raised whenever the builder's output changes.
+    Nothing of the build is left where ``make`` raises.
     """
     target = Path(os.path.realpath(path))
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
@@ -115,12 +262,12 @@ def build(
         clear_up_if_free(target)
         return read_manifest(target)
     refuse_unwritable(target)
-    with explaining_writes(target), locked(target, progress):
+    with explaining_writes(target), locked(target):
         _clear_up(target)
         # Another process may have built it while this one waited.
         why = out_of_date(target, kind, lambda: recipe, wanted)
         if why is not None and why.startswith(DAMAGED):
-            progress.note(f"{target}: {why}; built again.")
+            progress().note(f"{target}: {why}; built again.")
         if why is not None or rebuild:
             with _replacing(target) as hidden:
                 started, clock = datetime.now(UTC), time.monotonic()
@@ -194,36 +341,17 @@ def is_absent(path: Path) -> bool:
         return False
 
 
-def verify(path: Path) -> list[str]:
-    """What is wrong with the files of the artifact at ``path``, one text per error.
-
-    Every file is read: sizes and SHA-256 are compared with the manifest's.
-    """
-    expected = read_manifest(path).files
-    found = {name: what for name, one in expected.items() if (what := missized(path, name, one))}
-    for name, entry in _entries(path).items():
-        if name not in expected:
-            found[name] = "not in the manifest"
-        elif name not in found and entry != expected[name]:
-            found[name] = CHANGED
-    return [f"{name}: {what}" for name, what in found.items()]
-
-
 @contextmanager
-def publishing_results(path: Path, progress: Progress = SILENT) -> Iterator[Path]:
+def publishing_results(path: Path) -> Iterator[Path]:
     """Give a folder all its results (tables, the files of a tuning) at once, or leave it as it is.
 
     The block writes into the empty folder it is given. When it ends, that takes the place of
     ``path``; when it fails, nothing of it is left. What else lies in the folder (notes, other
     results below) stays; files of the older results that the new ones lack go.
-
-    Raises:
-        InputError, ArtifactError: As :func:`refuse_other_results`.
-        MachineError: The disk is full, or the place cannot be written.
     """
     refuse_other_results(path)
     target = Path(os.path.realpath(path))
-    with explaining_writes(target), locked(target, progress):
+    with explaining_writes(target), locked(target):
         _clear_up(target)
         with _replacing(target) as hidden:
             yield hidden
@@ -246,15 +374,6 @@ def publishing_results(path: Path, progress: Progress = SILENT) -> Iterator[Path
             write_manifest(hidden, manifest)
 
 
-def _is_ours(path: Path, folder: Path) -> bool:
-    """Whether a file below a folder is a killed process's, or an artifact's such as a tuning's."""
-    inside = path.relative_to(folder)
-    above = [folder / one for one in inside.parents if one.parts]
-    return any(part.startswith(".") for part in inside.parts) or any(
-        (one / MANIFEST).is_file() for one in above
-    )
-
-
 def refuse_other_results(path: Path) -> None:
     """Refuse a folder that results cannot take the place of: an index, say, or a user's own."""
     target = Path(os.path.realpath(path))
@@ -268,8 +387,12 @@ def refuse_other_results(path: Path) -> None:
         )
     refuse_unwritable(target)
     if not (target / MANIFEST).is_file():
-        if any(not _is_ours(one, target) for one in target.rglob("*") if one.is_file()):
-            refuse_other(path, "this folder holds files that Adducir did not create")
+        for one in filter(Path.is_file, target.rglob("*")):
+            # What a killed process left, and artifacts such as a tuning's, are ours.
+            above = [folder for folder in one.relative_to(target).parents if folder.parts]
+            is_hidden = any(part.startswith(".") for part in one.relative_to(target).parts)
+            if not is_hidden and not any((target / up / MANIFEST).is_file() for up in above):
+                refuse_other(path, "this folder holds files that Adducir did not create")
     elif (kind := read_manifest(target).kind) != RESULTS:
         raise ArtifactError(
             f"this is an artifact of the kind {kind!r}: it is not replaced.",

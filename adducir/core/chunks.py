@@ -37,11 +37,10 @@ from adducir.core.errors import (
     machine_error,
 )
 from adducir.core.executors import HERE, Execution, Place
-from adducir.core.files import file_digest, link_or_copy
+from adducir.core.files import file_digest, is_stream, link_or_copy, sync
 from adducir.core.fingerprint import fingerprint
-from adducir.core.locks import locked
-from adducir.core.paths import is_stream, sync
-from adducir.core.progress import SILENT, Progress
+from adducir.core.processes import locked
+from adducir.core.progress import progress
 
 ROUNDS = 3
 """How often a chunk is tried whose worker died or failed without a known reason."""
@@ -118,7 +117,7 @@ class Work(Protocol):
 class ArtifactWork(Work, Protocol):
     """Work whose chunks make an artifact."""
 
-    def finish(self, folder: Path, made: "Made", progress: Progress) -> Mapping[str, Any]:
+    def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
         """Fill an artifact's folder from the chunks; returns its counts."""
 
 
@@ -154,16 +153,8 @@ class Made:
             link_or_copy(path, folder / name.format(number))
 
 
-def make_chunks(
-    work: Work, folder: Path, execution: Execution = HERE, progress: Progress = SILENT
-) -> Made:
-    """Make the chunks that are missing in a folder, and check all.
-
-    Raises:
-        IncompleteError: Some cannot be made; all others are.
-        MachineError: The machine lacks space or memory, or nothing succeeds.
-        ArtifactError: Different device types made them.
-    """
+def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
+    """Make the chunks that are missing in a folder, and check all."""
     work.check()
     folder.mkdir(parents=True, exist_ok=True)
     failed: dict[int, BaseException] = {}
@@ -180,7 +171,7 @@ def make_chunks(
                 key = f"{folder} {secrets.token_hex(4)}"
                 submit = partial(executor.submit, _make, key, sent, folder)
                 items = work.items(check=not attempt)
-                made = _round(work, items, folder, submit, at_once, failed, progress)
+                made = _round(work, items, folder, submit, at_once, failed)
             if execution.is_here or all(isinstance(one, InputError) for one in failed.values()):
                 break
     finally:
@@ -203,7 +194,7 @@ class Chunking:
     keep: bool = False
 
     @contextmanager
-    def folder(self, work: Work, progress: Progress = SILENT, **more: Any) -> Iterator[Path]:
+    def folder(self, work: Work, **more: Any) -> Iterator[Path]:
         """Where chunks are kept; ``more`` determines bytes beside the work's identity."""
         if self.output is None or is_stream(self.output):
             with TemporaryDirectory(prefix="adducir-") as name:
@@ -211,16 +202,16 @@ class Chunking:
             return
         work.check()
         key = fingerprint([work.identity(), work.size, more])
-        with nullcontext() if self.keep else locked(self.output, progress):
+        with nullcontext() if self.keep else locked(self.output):
             yield parts_folder(self.output, key)
             if not self.keep:
                 remove_parts(self.output)
 
     @contextmanager
-    def made(self, work: Work, progress: Progress = SILENT) -> Iterator[Made]:
+    def made(self, work: Work) -> Iterator[Made]:
         """Make the chunks of some work; see :func:`make_chunks`."""
-        with self.folder(work, progress) as folder:
-            yield make_chunks(work, folder, self.execution, progress)
+        with self.folder(work) as folder:
+            yield make_chunks(work, folder, self.execution)
 
 
 TEMPORARY = Chunking()
@@ -238,16 +229,15 @@ def build_in_chunks(
     versions: Mapping[str, str] | None = None,
     rebuild: bool = False,
     execution: Execution = HERE,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Build an artifact of chunks, unless it is there; see :func:`adducir.core.artifacts.build`."""
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
     key = fingerprint([wanted, work.identity(), work.size])
 
     def make(folder: Path) -> Mapping[str, Any]:
-        made = make_chunks(work, parts_folder(output, key), execution, progress)
+        made = make_chunks(work, parts_folder(output, key), execution)
         devices = {} if made.device == ANY else {"device": made.device}
-        return {**work.finish(folder, made, progress), **devices}
+        return {**work.finish(folder, made), **devices}
 
     return build(
         output,
@@ -258,7 +248,6 @@ def build_in_chunks(
         make=make,
         rebuild=rebuild,
         versions=versions,
-        progress=progress,
     )
 
 
@@ -290,7 +279,6 @@ def _round(
     submit: "Callable[..., Future[Chunk]]",
     at_once: int,
     failed: dict[int, BaseException],
-    progress: Progress,
 ) -> Made:
     """Go over all items once; make the chunks that are neither there nor known to be impossible."""
     made, found = Made(), dict[int, Chunk]()
@@ -320,7 +308,7 @@ def _round(
                 else:
                     failed[number] = error
                     in_a_row += 1
-                progress.advance(len(made.names[number]))
+                progress().advance(len(made.names[number]))
             if in_a_row >= max(IN_A_ROW, 2 * at_once):
                 last = _reason(list(failed.values())[-1])
                 raise MachineError(
@@ -328,16 +316,16 @@ def _round(
                     hint="What is made is kept. Give fewer workers, or smaller batches.",
                 )
 
-    progress.start(work.doing, work.total, work.unit)
+    progress().start(work.doing, work.total, work.unit)
     try:
         for number, items in enumerate(iter(lambda: list(islice(stream, work.size)), [])):
             names, digest = _described(items, work.describe)
             made.names.append(names)
             if number in failed:
-                progress.resume(len(items))
+                progress().resume(len(items))
             elif chunk := _there(folder, number, digest):
                 found[number] = chunk
-                progress.resume(len(items))
+                progress().resume(len(items))
             else:
                 running[submit(number, digest, items)] = number
                 # What waits is held in memory: no more than keeps the workers busy.
@@ -346,7 +334,7 @@ def _round(
     finally:
         for future in running:
             future.cancel()
-        progress.finish()
+        progress().finish()
     if not failed:
         chunks = [found[number] for number in range(len(made.names))]
         devices = sorted({chunk.device for chunk in chunks})

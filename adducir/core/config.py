@@ -418,11 +418,7 @@ def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R
 
 
 def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R:
-    """Apply overrides to a recipe file and validate it.
-
-    Raises:
-        InputError: With all errors, each with its line or, where an override made it, with that.
-    """
+    """Apply overrides to a recipe file and validate it."""
     reading = read(document, model, overrides)
     error = reading.error()
     if error is not None:

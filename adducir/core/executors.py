@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.paths import cache_folder
+from adducir.core.files import cache_folder
 from adducir.core.processes import cores, share_cores, sharing, start_within
 
 _SECONDS = 10.0

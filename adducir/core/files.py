@@ -1,4 +1,4 @@
-r"""Reading text files with exact errors, writing them whole or not at all.
+r"""Reading text files with exact errors, writing them whole or not at all; places of a study.
 
 Text is UTF-8, a byte-order mark at the start is ignored, and a line ends
 with ``\n`` or ``\r\n`` and with nothing else, so that a text that holds another
@@ -7,29 +7,26 @@ bytes when it is read; gzip is written where the name ends in ``.gz``.
 """
 
 import codecs
+import errno
 import gzip
 import hashlib
 import io
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from adducir.core.errors import InputError, explaining_writes, reading_error
-from adducir.core.paths import (
-    is_standard_output,
-    keep_rights,
-    refuse_unwritable,
-    sync,
-    to_standard_output,
-)
+from adducir.core.errors import InputError, MachineError, explaining_writes, reading_error
 from adducir.core.processes import here, is_alive
 from adducir.core.streams import BrokenStream, blocks, inputs, open_input
-from adducir.core.together import wait
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
@@ -38,14 +35,9 @@ MOST_SETTINGS = 16 << 20
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Read a text file, plain or compressed, line by line, in constant memory.
+    """The lines of a text file, plain or compressed, with their 1-based numbers, in little memory.
 
-    Yields:
-        The 1-based line number, and the line without its line break.
-
-    Raises:
-        InputError: The file is missing, a folder, forbidden, compressed in another way, truncated,
-            corrupt, or not UTF-8; with the line. The lines before it were yielded.
+    Of a file that is truncated, corrupt or not UTF-8 the lines before the error are yielded.
     """
     done = 0
     rest: list[str] = []
@@ -166,13 +158,50 @@ def publishing(path: Path) -> Iterator[Path]:
             if target.exists() or not existed:  # else the block has removed it, and set them
                 keep_rights(target, hidden)
             sync(hidden)
-            waits = wait(hidden, target)
-            if not waits:
+            if target in (together := _together.get({})):
+                waits, older = True, together[target]
+                if older is not None:
+                    older.unlink(missing_ok=True)
+                together[target] = hidden
+            else:
                 hidden.replace(target)
                 sync(target.parent)
         finally:
             if not waits:
                 hidden.unlink(missing_ok=True)
+
+
+_together: ContextVar[dict[Path, Path | None]] = ContextVar("files to publish together")
+
+
+@contextmanager
+def publishing_together(paths: Iterable[Path]) -> Iterator[None]:
+    """Publish those of these files that are written inside the block when it ends, all or none.
+
+    Files in a folder of the user's, such as the parts of a split, have no common name that one
+    rename could give them. So all are written first; then the older ones are removed, and the new
+    ones take their places. A kill in between leaves files missing, which is noticed, and never a
+    part of one split beside a part of another.
+    """
+    waiting: dict[Path, Path | None] = {Path(os.path.realpath(path)): None for path in paths}
+    token = _together.set(waiting)
+    try:
+        yield
+        written = {target: hidden for target, hidden in waiting.items() if hidden is not None}
+        for target in written if len(written) > 1 else ():
+            with explaining_writes(target):
+                target.unlink(missing_ok=True)
+        for target, hidden in written.items():
+            with explaining_writes(target):
+                hidden.replace(target)
+        for folder in {target.parent for target in written}:
+            with explaining_writes(folder):
+                sync(folder)
+    finally:
+        _together.reset(token)
+        for left in waiting.values():
+            if left is not None:
+                left.unlink(missing_ok=True)
 
 
 def _remove_left_behind(target: Path) -> None:
@@ -246,3 +275,151 @@ def link_or_copy(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
+
+
+FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
+"""The folders of a study that hold recipes or artifacts."""
+_STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+
+def study_folder(recipe: Path) -> Path:
+    """The study that a recipe belongs to: relative paths in it start there.
+
+    It is the folder that holds ``experiments/``, ``deepct/`` or whichever folder the recipe lies
+    in, or else the recipe's own folder. Links are not followed: a recipe that is linked into a
+    study belongs to that study.
+    """
+    folder = Path(os.path.normpath(recipe.absolute())).parent
+    return folder.parent if folder.name in FOLDERS else folder
+
+
+def results_folder(recipe: Path) -> Path:
+    """Where the tables of an experiment file go: ``experiments/demo`` of the study."""
+    return study_folder(recipe) / "experiments" / recipe.stem
+
+
+def name_in_study(recipe: Path) -> str:
+    """A recipe's path from the folder of its study, such as ``experiments/demo.yaml``."""
+    whole = Path(os.path.normpath(recipe.absolute()))
+    return whole.relative_to(study_folder(recipe)).as_posix()
+
+
+def cache_folder() -> Path | None:
+    """The user's folder for what can be made again; None where it cannot be written."""
+    try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adducir"
+        cache.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return cache if os.access(cache, os.W_OK) else None
+
+
+def is_standard_output(path: Path) -> bool:
+    """Whether a file's name means standard output: ``-``, or the device."""
+    return str(path) in _STANDARD_OUTPUT
+
+
+def is_stream(path: Path) -> bool:
+    """Whether nothing can be kept beside a path: standard output, a pipe, a device."""
+    is_special = path.exists() and not path.is_file() and not path.is_dir()
+    return is_standard_output(path) or is_special
+
+
+@contextmanager
+def to_standard_output() -> Iterator[Path]:
+    """A file whose bytes go to standard output when the block ends well."""
+    with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
+        hidden = Path(folder) / "output"
+        yield hidden
+        sys.stdout.flush()
+        with hidden.open("rb") as handle:
+            shutil.copyfileobj(handle, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a place that cannot be written, or that is kept from being written.
+
+    A file or folder without any right to write is read-only for everyone, for root as well, and
+    though the folder around it would let it be replaced. A file of several names (hard links) is
+    refused too: one rename would part the names, and writing in place could leave it half-written.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        status = target.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InputError("symbolic links lead in a circle here.", path=path) from error
+        above = next(folder for folder in target.parents if folder.exists())
+        if above.is_dir():
+            _refuse_read_only(above)
+        return
+    if not (target.is_file() or target.is_dir()):
+        return
+    _refuse_read_only(target)
+    _refuse_read_only(target.parent)
+    if target.is_file() and status.st_nlink > 1:
+        raise InputError(
+            f"this file has {status.st_nlink} names (hard links), which writing it would part.",
+            path=target,
+            hint="Remove this name first, or write to another place.",
+        )
+
+
+def _refuse_read_only(path: Path) -> None:
+    if not path.stat().st_mode & _WRITABLE or not os.access(path, os.W_OK):
+        what = "folder" if path.is_dir() else "file"
+        raise MachineError(
+            f"permission denied: this {what} is read-only, and is not replaced.",
+            path=path,
+            hint="Change its permissions (chmod u+w), or write to another place.",
+        )
+
+
+def keep_rights(old: Path, new: Path) -> None:
+    """Give ``new``, which is to take the place of ``old``, its mode and, if permitted, its owner.
+
+    Where there is no ``old``, ``new`` gets the mode of any new file.
+    """
+    try:
+        status = old.stat()
+    except OSError:
+        _set_mode(new, 0o666 & ~_umask())
+        return
+    mine = new.stat()
+    if (status.st_uid, status.st_gid) != (mine.st_uid, mine.st_gid) and hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(new, status.st_uid, status.st_gid)
+    _set_mode(new, stat.S_IMODE(status.st_mode))
+
+
+def give_default_rights(folder: Path) -> None:
+    """Give every file in a new folder the mode of any new file: safetensors writes 0600."""
+    mode = 0o666 & ~_umask()
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            _set_mode(path, mode)
+
+
+def _umask() -> int:
+    """The process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _set_mode(path: Path, mode: int) -> None:
+    if stat.S_IMODE(path.stat().st_mode) != mode:
+        path.chmod(mode)
+
+
+def sync(path: Path) -> None:
+    """Force a file or folder to the disk, where the file system can."""
+    if os.name == "nt":
+        return  # Windows neither opens folders nor syncs read-only handles.
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

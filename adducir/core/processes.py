@@ -1,9 +1,19 @@
-"""Which process this is, whether another one still lives, and its share of the cores."""
+"""Which process this is, its share of the cores, and one process at a time at one artifact."""
 
 import os
 import platform
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adducir.core.errors import explaining_writes
+from adducir.core.progress import progress
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 _around = 1
 """Processes that share the cores with the one that started this one, that one included."""
@@ -65,3 +75,82 @@ def share_cores(processes: int) -> None:
 def default_threads() -> int:
     """Threads to take where no number is given: one for each core of this process's share."""
     return max(1, cores() // _sharing)
+
+
+_POLL_SECONDS = 0.1
+_held_here: ContextVar[frozenset[str]] = ContextVar("locks held here", default=frozenset())
+"""The files of locks that this thread holds: it may enter their blocks again."""
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of ``path`` inside the block, waiting for it as long as it takes.
+
+    The lock is the hidden sibling ``.NAME.lock``, which stays: removing it
+    would let two processes hold locks on two files of one name. The operating
+    system frees it when its holder ends, however that ends. Who holds it
+    stands in ``.NAME.lock.holder``; Whoever listens is told, once, whom this process waits for.
+    Blocks of one path can stand inside one another.
+    """
+    from filelock import Timeout
+
+    lock = _lock(path)
+    if lock.lock_file in _held_here.get():
+        yield
+        return
+    with explaining_writes(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            try:
+                holder = holder_of(path).read_text(encoding="utf-8") or "another process"
+            except (OSError, UnicodeDecodeError):
+                holder = "another process"
+            progress().note(f"{path}: waiting for {holder}, which is at work on it.")
+            lock.acquire(poll_interval=_POLL_SECONDS)
+        with _held(lock, path):
+            yield
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Hold the lock of ``path`` inside the block if nobody does; yields whether it is held."""
+    from filelock import Timeout
+
+    lock = _lock(path)
+    try:
+        lock.acquire(timeout=0)
+    except (Timeout, OSError):
+        yield False
+        return
+    with _held(lock, path):
+        yield True
+
+
+def _lock(path: Path) -> "BaseFileLock":
+    from filelock import FileLock  # here, as help shall not load it
+
+    return FileLock(Path(os.path.realpath(path.parent), f".{path.name}.lock"))
+
+
+@contextmanager
+def _held(lock: "BaseFileLock", path: Path) -> Iterator[None]:
+    """Name the holder inside the block, release the lock at its end."""
+    holder = holder_of(path)
+    before = _held_here.set(_held_here.get() | {lock.lock_file})
+    try:
+        # Only a courtesy to those who wait: it must not stop the work.
+        with suppress(OSError):
+            holder.write_text(describe_self(), encoding="utf-8")
+        yield
+    finally:
+        with suppress(OSError):
+            holder.unlink()
+        _held_here.reset(before)
+        lock.release()
+
+
+def holder_of(path: Path) -> Path:
+    """The file that names who holds the lock of ``path``; a killed holder leaves it."""
+    return path.with_name(f".{path.name}.lock.holder")

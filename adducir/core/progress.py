@@ -1,8 +1,31 @@
-"""How long work reports its progress to the command line, without printing."""
+"""How long work reports its progress to whoever listens, without printing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from typing import Self
 
 
 class Progress:
-    """Receives the advance of one piece of work after another."""
+    """Within ``with`` it is told of the advance of all work; this one shows nothing."""
+
+    _before: "Token[Progress]"
+
+    def __enter__(self) -> Self:
+        self._before = _listening.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _listening.reset(self._before)
+
+    @contextmanager
+    def doing(self, what: str, total: int | None, unit: str) -> Iterator[None]:
+        """The block is a piece of work; see :meth:`start`."""
+        self.start(what, total, unit)
+        try:
+            yield
+        finally:
+            self.finish()
 
     def start(self, what: str, total: int | None, unit: str) -> None:
         """Begin a piece of work of ``total`` units (None: not known)."""
@@ -23,8 +46,10 @@ class Progress:
         """Show the user one line."""
 
 
-class Silent(Progress):
-    """Reports to nobody."""
+_SILENT = Progress()
+_listening: ContextVar[Progress] = ContextVar("progress", default=_SILENT)
 
 
-SILENT = Silent()
+def progress() -> Progress:
+    """Whoever listens to the work that goes on here."""
+    return _listening.get()

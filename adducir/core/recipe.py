@@ -98,12 +98,7 @@ _METACLASS: Any = _Called  # type checkers take the arguments from the fields
 
 
 class Kind(Recipe, metaclass=_METACLASS):  # type: ignore[metaclass]
-    """A kind of a family that Python code makes directly; its fields are its hyperparameters.
-
-    Raises:
-        UsageError: When it is made: an argument is of another type than its field, or out of
-            bounds.
-    """
+    """A kind of a family that Python code makes directly; its fields are its hyperparameters."""
 
 
 def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:

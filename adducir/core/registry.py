@@ -76,12 +76,7 @@ class Family(Generic[K]):
         return AfterValidator(check)
 
     def kind(self, name: str) -> type[K]:
-        """The class of a name, imported now.
-
-        Raises:
-            UsageError: There is no such kind.
-            MachineError: Another package's kind cannot be imported, or is none of this family.
-        """
+        """The class of a name, imported now."""
         if name in self._own:
             module, _, attribute = self._own[name].partition(":")
             return cast("type[K]", getattr(import_module(module), attribute))
@@ -114,12 +109,7 @@ class Family(Generic[K]):
         return found
 
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
-        """A kind with hyperparameters; those not given have their defaults.
-
-        Raises:
-            UsageError: There is no such kind or hyperparameter, or a value is not allowed.
-            MachineError: As :meth:`kind`.
-        """
+        """A kind with hyperparameters; those not given have their defaults."""
         kind, given = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
         for key, what in _unknown(kind, name, given):
             raise UsageError(f"`{key}` {what}." if what[-1] != "?" else f"`{key}` {what}")
@@ -198,11 +188,7 @@ def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
 def hyperparameters(
     kind: type[R], name: str, given: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
-    """A kind from those keys of an entry that are not the entry's own, ``others``.
-
-    Raises:
-        ValueError: A key is not a hyperparameter of the kind, or a value is not allowed.
-    """
+    """A kind from those keys of an entry that are not the entry's own, ``others``."""
     if unknown := _unknown(kind, name, given, others):
         raise errors_at(*(((key,), what) for key, what in unknown))
     return kind.model_validate(dict(given))

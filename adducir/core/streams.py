@@ -18,8 +18,8 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from adducir.core.absent import refuse_large
 from adducir.core.errors import InputError, reading_error
-from adducir.core.unread import refuse_large
 
 # Larger blocks fall out of the processor's cache: 1 MiB makes reading lines a fifth slower.
 BLOCK = 1 << 17

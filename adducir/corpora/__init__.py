@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from adducir.core.lazy import offering
+from adducir.core import offering
 
 if TYPE_CHECKING:
     from adducir.corpora.bundled import bundled_corpus, bundled_qrels, bundled_topics

@@ -20,7 +20,7 @@ from typing import Any
 
 from adducir.core.absent import may_download, without_downloads
 from adducir.core.errors import InputError, MachineError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import Progress, progress
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
 
@@ -37,9 +37,8 @@ _log.addHandler(logging.NullHandler())
 class _Notes(logging.Handler):
     """Passes log records on, and keeps the last hint about placing a file by hand."""
 
-    def __init__(self, progress: Progress, home: str) -> None:
+    def __init__(self, home: str) -> None:
         super().__init__()
-        self.progress = progress
         self.home = home
         self.hint: str | None = None
 
@@ -47,18 +46,19 @@ class _Notes(logging.Handler):
         message = " ".join(record.getMessage().split())
         if self.home in message:
             self.hint = message.rstrip(".")
-        self.progress.note(f"ir_datasets: {message}")
+        if may_download():
+            progress().note(f"ir_datasets: {message}")
         _log.handle(record)
 
 
 @contextmanager
-def quietly(progress: Progress) -> Iterator[_Notes]:
+def quietly() -> Iterator[_Notes]:
     """Route what ir_datasets logs, and keep its progress bars off the terminal."""
     import ir_datasets
     from ir_datasets import lazy_libs
 
     logger = ir_datasets.log.easy().logger()
-    notes = _Notes(progress if may_download() else SILENT, str(ir_datasets.util.home_path()))
+    notes = _Notes(str(ir_datasets.util.home_path()))
     handlers, logger.handlers = logger.handlers, [notes]
     library, network = lazy_libs.tqdm, lazy_libs.requests
     silent = SimpleNamespace(tqdm=partial(library().tqdm, disable=True))
@@ -76,7 +76,7 @@ def _refuse_to_download() -> Any:
     raise OSError("not downloaded yet")
 
 
-def open_dataset(name: str, part: str, progress: Progress = SILENT) -> Any:
+def open_dataset(name: str, part: str) -> Any:
     """The ir_datasets object of an id; nothing is downloaded yet.
 
     Args:
@@ -93,7 +93,7 @@ def open_dataset(name: str, part: str, progress: Progress = SILENT) -> Any:
             f"ir_datasets cannot be used: {error}.",
             hint="Its folder must be writable; IR_DATASETS_HOME names another.",
         ) from error
-    with quietly(progress) as notes:
+    with quietly() as notes:
         try:
             dataset = ir_datasets.load(name)
         except KeyError:
@@ -111,20 +111,20 @@ def _near(name: str, part: str) -> str:
     """Name the ids near to this one that have the part, those within it first."""
     from ir_datasets import registry
 
-    with quietly(SILENT):
+    with Progress(), quietly():
         known = [other for other in registry if registry[other].has(part)]
     inside = [other for other in known if other.startswith(f"{name}/")]
     near = inside[:5] or difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     return f"Near it: {', '.join(near)}." if near else "See https://ir-datasets.com for the ids."
 
 
-def records(dataset: Any, name: str, part: str, progress: Progress = SILENT) -> Iterator[Any]:
+def records(dataset: Any, name: str, part: str) -> Iterator[Any]:
     """The documents, topics or judgements of a data set, downloading what is missing.
 
     Raises:
         MachineError: They could not be downloaded or read.
     """
-    with quietly(progress) as notes:
+    with quietly() as notes:
         try:
             with redirect_stdout(io.StringIO()):
                 iterator = iter(getattr(dataset, f"{part}_iter")())

@@ -7,7 +7,7 @@ from typing import Any
 
 from adducir.core.absent import fetched_later
 from adducir.core.errors import InputError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import Progress
 from adducir.corpora.documents import Document, Place, check_docno
 from adducir.corpora.irds import is_here, open_dataset, quietly, records
 from adducir.corpora.values import ARGUMENT_FIELDS, argument_fields, as_text
@@ -25,18 +25,17 @@ class IrdsCorpus:
 
     source: str
     dataset: Any
-    progress: Progress = SILENT
 
     @classmethod
-    def open(cls, name: str, progress: Progress = SILENT) -> "IrdsCorpus":
+    def open(cls, name: str) -> "IrdsCorpus":
         """The corpus of an id; see :func:`open_dataset`."""
-        dataset = open_dataset(name, "docs", progress)
+        dataset = open_dataset(name, "docs")
         fetched_later(
             f"the documents of {name}, which ir_datasets downloads.",
             partial(is_here, dataset, name, "docs"),
-            lambda: next(records(dataset, name, "docs", progress)),
+            lambda: next(records(dataset, name, "docs")),
         )
-        return cls(name, dataset, progress)
+        return cls(name, dataset)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process opens the data set anew, and reports to nobody.
@@ -64,7 +63,7 @@ class IrdsCorpus:
     def __iter__(self) -> Iterator[Document]:
         fields = _argument if self._is_argument else _generic(self._names)
         found = False
-        for record in records(self.dataset, self.source, "docs", self.progress):
+        for record in records(self.dataset, self.source, "docs"):
             check_docno(record.doc_id)
             yield Document(record.doc_id, fields(record))
             found = True
@@ -75,7 +74,7 @@ class IrdsCorpus:
         """The id that owns the documents, their number, and the version of ir_datasets."""
         import ir_datasets
 
-        with quietly(SILENT):
+        with Progress(), quietly():
             try:
                 owner = ir_datasets.docs_parent_id(self.source)
             except KeyError:

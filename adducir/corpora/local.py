@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adducir.core.absent import reads, refuse_large
 from adducir.core.errors import InputError, UsageError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.fingerprint import source_digests
+from adducir.core.progress import progress
 from adducir.core.streams import is_compressed
-from adducir.core.unread import reads, refuse_large
-from adducir.core.verified import source_digests
 from adducir.corpora.documents import Document, Place
 from adducir.corpora.formats import choose_files, format_of, skipped_note, why_skipped
 from adducir.corpora.readers import FORMATS, CorpusFormat
@@ -120,7 +120,6 @@ def open_local(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
-    progress: Progress = SILENT,
 ) -> LocalCorpus:
     """The corpus in an existing file or folder; files of the folder that are not read are noted.
 
@@ -142,7 +141,7 @@ def open_local(
         return LocalCorpus(source, (path,), format or format_of(path), docno_field)
     kind, chosen, skipped = choose_files(path, format)
     if skipped:
-        progress.note(skipped_note(path, why_skipped(skipped, kind)))
+        progress().note(skipped_note(path, why_skipped(skipped, kind)))
     return LocalCorpus(source, tuple(chosen), kind, docno_field, tuple(skipped), path)
 
 

@@ -15,7 +15,6 @@ import polars as pl
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
-from adducir.core.progress import SILENT, Progress
 from adducir.core.texts import refuse_text
 from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
@@ -100,7 +99,7 @@ class Qrels:
         )
 
 
-def load_qrels(source: str | Path | Sequence[str | Path], *, progress: Progress = SILENT) -> Qrels:
+def load_qrels(source: str | Path | Sequence[str | Path]) -> Qrels:
     """Read judgements; several sources are taken together.
 
     Args:
@@ -117,7 +116,7 @@ def load_qrels(source: str | Path | Sequence[str | Path], *, progress: Progress 
     with gathering() as each:
         found = [each(partial(resolve, one)) for one in sources]
     with gathering() as each:
-        frames = [each(partial(_read, one, progress)) for one in found]
+        frames = [each(partial(_read, one)) for one in found]
     frame = pl.concat(frames) if len(frames) > 1 else frames[0]
     name = " + ".join(map(str, sources))
     if has_duplicates(frame):
@@ -125,15 +124,15 @@ def load_qrels(source: str | Path | Sequence[str | Path], *, progress: Progress 
     return Qrels(frame, name)
 
 
-def _read(found: Path | str, progress: Progress) -> pl.DataFrame:
-    return read_qrels(found) if isinstance(found, Path) else _from_dataset(found, progress)
+def _read(found: Path | str) -> pl.DataFrame:
+    return read_qrels(found) if isinstance(found, Path) else _from_dataset(found)
 
 
-def _from_dataset(name: str, progress: Progress) -> pl.DataFrame:
-    dataset = irds.open_dataset(name, "qrels", progress)
+def _from_dataset(name: str) -> pl.DataFrame:
+    dataset = irds.open_dataset(name, "qrels")
     rows = [
         (qrel.query_id, qrel.doc_id, int(qrel.relevance))
-        for qrel in irds.records(dataset, name, "qrels", progress)
+        for qrel in irds.records(dataset, name, "qrels")
     ]
     if not rows:
         raise InputError(f"{name} of ir_datasets gave no judgements.")

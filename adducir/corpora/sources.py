@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adducir.core.errors import InputError
-from adducir.core.progress import SILENT, Progress
 from adducir.corpora.bundled import PREFIX, bundled
 
 if TYPE_CHECKING:
@@ -71,7 +70,6 @@ def open_corpus(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002  (the word users know)
-    progress: Progress = SILENT,
 ) -> "Corpus":
     """Find the corpus that a source names; its documents are not read yet.
 
@@ -80,7 +78,6 @@ def open_corpus(
         docno_field: The field that holds the docno, where it has none of the usual names
             (local files only).
         format: A kind of :data:`adducir.corpora.readers.FORMATS`, if the name does not show it.
-        progress: Notified of downloads, and of files of a folder that are not read.
 
     Raises:
         InputError: The source is nothing that can be read.
@@ -90,9 +87,7 @@ def open_corpus(
     if isinstance(found, Path):
         from adducir.corpora.local import open_local
 
-        return open_local(
-            found, str(source), docno_field=docno_field, format=format, progress=progress
-        )
+        return open_local(found, str(source), docno_field=docno_field, format=format)
     from adducir.corpora.irds_corpus import IrdsCorpus
 
-    return IrdsCorpus.open(found, progress)
+    return IrdsCorpus.open(found)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError
+from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import json_values
-from adducir.core.verified import source_digests
 from adducir.corpora.documents import check_docno
 from adducir.corpora.formats import choose_files
 

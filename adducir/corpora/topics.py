@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
 from adducir.corpora.digests import digest_of
 from adducir.corpora.frames import QID, QUERY, column_of, texts_of
 from adducir.corpora.markup import collapse
@@ -127,9 +126,7 @@ class Topics:
         return details | {"vectors": fingerprint([sorted(one.items()) for one in self.vectors])}
 
 
-def load_topics(
-    source: str | Path, *, field: str | None = None, progress: Progress = SILENT
-) -> Topics:
+def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     """Read topics.
 
     Args:
@@ -145,7 +142,7 @@ def load_topics(
     if isinstance(found, Path):
         raw, path = read_topics(found), found
     else:
-        raw, path = _from_dataset(found, progress), None
+        raw, path = _from_dataset(found), None
     if not raw:
         raise InputError("there are no topics in it.", path=source)
     _refuse_duplicates(raw, path, str(source))
@@ -177,12 +174,12 @@ def _vectors(
     return [*found] or None
 
 
-def _from_dataset(name: str, progress: Progress) -> list[RawTopic]:
+def _from_dataset(name: str) -> list[RawTopic]:
     from adducir.corpora import irds
 
-    dataset = irds.open_dataset(name, "queries", progress)
+    dataset = irds.open_dataset(name, "queries")
     topics = []
-    for query in irds.records(dataset, name, "queries", progress):
+    for query in irds.records(dataset, name, "queries"):
         names = getattr(query, "_fields", ("query_id", "text"))
         fields = {
             name: text

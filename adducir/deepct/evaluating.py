@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adducir.core.errors import InputError
-from adducir.core.progress import SILENT, Progress
 from adducir.deepct.examples import Counts
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.opened import OpenedRecipe
@@ -31,7 +30,6 @@ def evaluate_recovery(
     device: str = "auto",
     precision: Precision = "float32",
     threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> tuple[list[Recovery], str]:
     """The average precision of a model and of what it must beat, on passages held out.
 
@@ -48,7 +46,7 @@ def evaluate_recovery(
     """
     place = choose_device(device)
     trained = TermWeighter.load(model).to(place)
-    with TemporaryDirectory() as folder, _stored(opened, Path(folder), progress) as held:
+    with TemporaryDirectory() as folder, _stored(opened, Path(folder)) as held:
         store, parts = held
         some = [unpacked_example(store.get(number)) for number in parts.unseen]
         if not len(parts.measured):
@@ -65,13 +63,11 @@ def evaluate_recovery(
 
 
 @contextmanager
-def _stored(
-    opened: OpenedRecipe, folder: Path, progress: Progress
-) -> Iterator[tuple[Store, Divided]]:
+def _stored(opened: OpenedRecipe, folder: Path) -> Iterator[tuple[Store, Divided]]:
     """The examples on the disk, and their parts; only passages held out are measured on."""
     divider = Divider(opened.recipe)
     with StoreWriter(folder) as writer:
-        for one in opened.examples(opened.cutter, Counts(), progress):
+        for one in opened.examples(opened.cutter, Counts()):
             writer.add(**packed_example(one))
             divider.add(one.docno, one.number, one.group, has_target=any(one.targets))
     with Store(folder) as store:

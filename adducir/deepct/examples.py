@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
 from adducir.deepct.cutting import Cut, CutSettings, Cutter, number_of
@@ -109,7 +109,6 @@ def examples(
     counts: Counts,
     *,
     excluded: Excluded = NOBODY,
-    progress: Progress = SILENT,
 ) -> Iterator[Example]:
     """Make the training examples of a corpus, one after the other.
 
@@ -125,8 +124,8 @@ def examples(
     """
     refuse_reference_in_text(settings, supervision)
     fields = _Fields(settings, supervision)
-    progress.start("make examples", corpus.size_hint(), "documents")
-    for document in _allowed(corpus, settings, excluded, counts, fields, progress):
+    progress().start("make examples", corpus.size_hint(), "documents")
+    for document in _allowed(corpus, settings, excluded, counts, fields):
         recall = matcher.recall(supervision.queries(document))
         if not recall:
             counts.without_reference += 1
@@ -145,7 +144,7 @@ def examples(
                     group,
                     one.row,
                 )
-    progress.finish()
+    progress().finish()
     fields.check(corpus.source)
     if not counts.examples:
         raise InputError(
@@ -157,18 +156,13 @@ def examples(
 
 
 def _allowed(
-    corpus: Corpus,
-    settings: ExampleSettings,
-    excluded: Excluded,
-    counts: Counts,
-    fields: "_Fields",
-    progress: Progress,
+    corpus: Corpus, settings: ExampleSettings, excluded: Excluded, counts: Counts, fields: "_Fields"
 ) -> Iterator[Document]:
     """The documents that leak control leaves."""
     forbidden = _texts(corpus, settings, excluded) if settings.drop_copies else frozenset()
     found = Counter(dict.fromkeys(excluded.by_source, 0))
     for document in refuse_duplicates(corpus):
-        progress.advance(1)
+        progress().advance(1)
         counts.documents += 1
         fields.see(document)
         if document.docno in excluded:

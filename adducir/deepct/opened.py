@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adducir.core.absent import gathering
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path
@@ -51,7 +51,7 @@ class OpenedRecipe:
     base: ModelSource
 
     @classmethod
-    def of(cls, recipe: DeepCTRecipe, folder: Path, progress: Progress = SILENT) -> "OpenedRecipe":
+    def of(cls, recipe: DeepCTRecipe, folder: Path) -> "OpenedRecipe":
         """Open what a recipe names; no document is read, no model loaded.
 
         Raises:
@@ -60,9 +60,9 @@ class OpenedRecipe:
         """
         named = recipe.stopwords
         with gathering() as each:
-            corpus = each(partial(recipe.corpus.open, folder, progress))
-            supervision = each(partial(_supervision, recipe, folder, progress))
-            without = each(partial(recipe.without.excluded, folder, progress))
+            corpus = each(partial(recipe.corpus.open, folder))
+            supervision = each(partial(_supervision, recipe, folder))
+            without = each(partial(recipe.without.excluded, folder))
             words = each(lambda: stop_words(named if named in NAMES else file_path(named, folder)))
             tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
             base = each(lambda: model_source(expanded(recipe.base), folder, tokenizer))
@@ -128,9 +128,7 @@ class OpenedRecipe:
             work,
         )
 
-    def examples(
-        self, cut: Cutter, counts: Counts, progress: Progress = SILENT
-    ) -> Iterator[Example]:
+    def examples(self, cut: Cutter, counts: Counts) -> Iterator[Example]:
         """Make the examples, one after the other.
 
         Args:
@@ -147,10 +145,9 @@ class OpenedRecipe:
             cut,
             counts,
             excluded=self.without,
-            progress=progress,
         )
         for warning in counts.warnings():
-            progress.note(warning)
+            progress().note(warning)
 
     @property
     def matcher(self) -> Matcher:
@@ -164,10 +161,10 @@ class OpenedRecipe:
         return cutter(self.example_settings, self.matcher, count_pieces)
 
 
-def _supervision(recipe: DeepCTRecipe, folder: Path, progress: Progress) -> Supervision:
+def _supervision(recipe: DeepCTRecipe, folder: Path) -> Supervision:
     part = recipe.topics
     if part is None:
         return FromFields(listed(recipe.reference))
-    topics = load_topics(source_path(part.source, folder), field=part.field, progress=progress)
+    topics = load_topics(source_path(part.source, folder), field=part.field)
     sources = [source_path(source, folder) for source in listed(part.qrels)]
-    return FromTopics.of(topics, load_qrels(sources, progress=progress), grade=part.grade)
+    return FromTopics.of(topics, load_qrels(sources), grade=part.grade)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.deepct.examples import Counts, Example
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.opened import OpenedRecipe
@@ -56,11 +56,11 @@ class DeepCTTask(TrainingTask):
         self.preparation = opened.preparation
         self._folder = Path()
 
-    def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
+    def write(self, folder: Path) -> dict[str, Any]:
         """Lay targets on the passages, which come with token ids and text; see :mod:`.prepared`."""
         counts, divider = Counts(), Divider(self._opened.recipe)
-        with self.given(folder, progress) as prepared:
-            rows = self._write_targets(folder, prepared, counts, divider, progress)
+        with self.given(folder) as prepared:
+            rows = self._write_targets(folder, prepared, counts, divider)
             share_columns(prepared, folder, SHARED)
         parts = divider.divided(_MEASURED, _KNOWN)
         write_parts(
@@ -77,7 +77,7 @@ class DeepCTTask(TrainingTask):
         }
 
     def _write_targets(
-        self, folder: Path, prepared: Path, counts: Counts, divider: Divider, progress: Progress
+        self, folder: Path, prepared: Path, counts: Counts, divider: Divider
     ) -> Numbers:
         """Write the targets of each passage's words, none for one that is no example.
 
@@ -86,7 +86,7 @@ class DeepCTTask(TrainingTask):
         """
         kept = array("q")
         with Prepared(prepared) as passages, StoreWriter(folder) as writer:
-            for one in self._opened.examples(passages.cuts, counts, progress):
+            for one in self._opened.examples(passages.cuts, counts):
                 _skip(writer, one.row)
                 writer.add(values=np.array(one.targets, dtype=np.float64))
                 divider.add(one.docno, one.number, one.group, has_target=any(one.targets))
@@ -125,13 +125,13 @@ class DeepCTTask(TrainingTask):
             f"{counts['held_out_examples']:,} held out"
         )
 
-    def measure(self, progress: Progress = SILENT) -> dict[str, Any]:
+    def measure(self) -> dict[str, Any]:
         """The average precision of the model and of what it must beat, on passages held out."""
         some = list(self._examples("unseen"))
         if not some:
             return {"recovery": None}
         part = "test" if self._opened.recipe.held_out.test else "validation"
-        progress.note(f"measuring the model on {len(some):,} {part} passages")
+        progress().note(f"measuring the model on {len(some):,} {part} passages")
         known = by_tf_idf(self._examples("known"))
         ways = {"trained": by_model(self._weighter), "tf-idf": known, "constant": constant}
         ranked = [asdict(one) for one in recoveries(ways, some)]

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
 from adducir.deepct.opened import OpenedRecipe
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.recovery import recovery_lines
@@ -28,9 +27,9 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
     recipe_type = DeepCTRecipe
     artifact = "term-weighter"
 
-    def __init__(self, recipe: DeepCTRecipe, folder: Path, progress: Progress = SILENT) -> None:
-        super().__init__(recipe, folder, progress)
-        self.opened = OpenedRecipe.of(recipe, folder, progress)
+    def __init__(self, recipe: DeepCTRecipe, folder: Path) -> None:
+        super().__init__(recipe, folder)
+        self.opened = OpenedRecipe.of(recipe, folder)
 
     @property
     def model_settings(self) -> Settings:
@@ -71,7 +70,7 @@ class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
         """The passages of the corpus."""
         return self.opened.preparation
 
-    def task(self, device: torch.device, progress: Progress = SILENT) -> DeepCTTask:
+    def task(self, device: torch.device) -> DeepCTTask:
         """The model with its new head."""
         return DeepCTTask(self.opened.untrained().to(device), self.opened)
 

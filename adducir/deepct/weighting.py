@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint
+from adducir.core.artifacts import Manifest, artifact_fingerprint, open_artifact
 from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import ArtifactError
 from adducir.core.executors import HERE, Execution, Place
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
-from adducir.core.verified import open_artifact
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.passages import CountPieces, passages, remembering
@@ -153,7 +151,6 @@ def predict_corpus_weights(
     shard: int = SHARD,
     rebuild: bool = False,
     execution: Execution = HERE,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Predict the weights of all documents, unless ``output`` holds them already.
 
@@ -183,7 +180,6 @@ def predict_corpus_weights(
             versions=model_versions(),
             rebuild=rebuild,
             execution=execution,
-            progress=progress,
         )
 
 
@@ -226,7 +222,7 @@ class WeightingWork:
     def builder(self, place: Place) -> "_Builder":
         return _Builder(self, place)
 
-    def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
+    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         totals = dict.fromkeys(("words", "passages", "texts"), 0)
         for path in made.files:
             arrays = read_shard(path)

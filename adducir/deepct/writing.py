@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from adducir.core.files import writing_bytes
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.deepct.expanded import ExpandedCorpus
 from adducir.deepct.rendering import weighted_counts
 from adducir.deepct.weighting import TermWeights
@@ -25,7 +25,7 @@ class Written:
     lost: int
 
 
-def write_expanded(corpus: ExpandedCorpus, output: Path, progress: Progress = SILENT) -> Written:
+def write_expanded(corpus: ExpandedCorpus, output: Path) -> Written:
     """Write the documents as JSON lines, with the field ``weighted`` more than they had.
 
     Raises:
@@ -33,12 +33,10 @@ def write_expanded(corpus: ExpandedCorpus, output: Path, progress: Progress = SI
         ArtifactError: The weights are not of this corpus.
     """
     documents = ({"docno": docno, **fields} for docno, fields in corpus)
-    return _write(corpus, documents, output, progress)
+    return _write(corpus, documents, output)
 
 
-def write_pairs(
-    corpus: ExpandedCorpus, output: Path, keep: Sequence[str] = (), progress: Progress = SILENT
-) -> Written:
+def write_pairs(corpus: ExpandedCorpus, output: Path, keep: Sequence[str] = ()) -> Written:
     """Write for each document how often each word counts: ``{"docno": …, "weights": {…}}``.
 
     Args:
@@ -58,22 +56,19 @@ def write_pairs(
             _add(counts, document.fields, keep)
             yield {"docno": document.docno, WEIGHTS_FIELD: counts}
 
-    return _write(corpus, pairs(), output, progress)
+    return _write(corpus, pairs(), output)
 
 
-def _write(
-    corpus: ExpandedCorpus, lines: Iterable[Any], output: Path, progress: Progress
-) -> Written:
+def _write(corpus: ExpandedCorpus, lines: Iterable[Any], output: Path) -> Written:
     count = 0
-    progress.start("expanding", corpus.size_hint(), "documents")
-    try:
-        with writing_bytes(output) as file:
-            for line in lines:
-                file.write(orjson.dumps(line) + b"\n")
-                count += 1
-                progress.advance(1)
-    finally:
-        progress.finish()
+    with (
+        progress().doing("expanding", corpus.size_hint(), "documents"),
+        writing_bytes(output) as file,
+    ):
+        for line in lines:
+            file.write(orjson.dumps(line) + b"\n")
+            count += 1
+            progress().advance(1)
     return Written(count, corpus.lost())
 
 

@@ -9,7 +9,6 @@ from adducir.core.artifacts import Manifest
 from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import InputError
 from adducir.core.executors import HERE, Execution, Place
-from adducir.core.progress import SILENT, Progress
 from adducir.datasets.spans.record import MaskedSpan
 from adducir.encoders.items import Item, Items, described
 from adducir.encoders.kinds import Floats
@@ -82,7 +81,7 @@ class EncodingWork:
     def builder(self, place: Place) -> "_Builder":
         return _Builder(self, place)
 
-    def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
+    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         """See :class:`.Work`.
 
         Returns:
@@ -155,7 +154,6 @@ def encode(
     shard: int = SHARD,
     rebuild: bool = False,
     execution: Execution = HERE,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Encode, unless ``output`` holds the vectors already.
 
@@ -196,5 +194,4 @@ def encode(
             versions=model_versions(),
             rebuild=rebuild,
             execution=execution,
-            progress=progress,
         )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.core.names import Made, TextFile
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.datasets.quotations.pools import Pools
 from adducir.datasets.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.datasets.spans.record import MaskedSpan, two_texts
@@ -280,7 +280,6 @@ def task_scores(
     *,
     tokens: int | None = None,
     precision: Precision = "float32",
-    progress: Progress = SILENT,
 ) -> tuple[Callable[[int, int], Floats], Distinct]:
     """Encode the contexts and the different candidates of a task.
 
@@ -293,17 +292,14 @@ def task_scores(
     """
     same = task.same
     texts = same.picked(task.texts)
-    progress.start("encoding", len(task.spans) + len(texts), "texts")
-    try:
+    with progress().doing("encoding", len(task.spans) + len(texts), "texts"):
         options: dict[str, Any] = {
             "tokens": tokens,
             "precision": precision,
-            "on_batch": progress.advance,
+            "on_batch": progress().advance,
         }
         contexts = encoder.encode_contexts(task.spans, **options)
         return by_vectors(contexts, encoder.encode_documents(texts, **options)), same
-    finally:
-        progress.finish()
 
 
 Scored = tuple[SpanTask, Callable[[int, int], Floats], Distinct]

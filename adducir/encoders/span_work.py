@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
 from adducir.core.executors import Place
-from adducir.core.progress import SILENT, Progress
 from adducir.encoders.encoding import SHARD
 from adducir.encoders.items import Item, described
 from adducir.encoders.model import DualEncoder
@@ -133,9 +132,7 @@ class Rows:
 
 
 @contextmanager
-def scored_by_shards(
-    work: SpanWork, chunking: Chunking = TEMPORARY, progress: Progress = SILENT
-) -> Iterator[Iterator[Scored]]:
+def scored_by_shards(work: SpanWork, chunking: Chunking = TEMPORARY) -> Iterator[Iterator[Scored]]:
     """What ranks the candidates of each task; shards are removed when the block ends well.
 
     Args:
@@ -145,7 +142,7 @@ def scored_by_shards(
         IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     with (
-        chunking.made(work, progress) as made,
+        chunking.made(work) as made,
     ):
         rows = Rows(work, made)
         yield (_scored(task, rows) for task in work.tasks())

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from adducir.core.errors import InputError
-from adducir.core.progress import SILENT, Progress
 from adducir.encoders.contrast import contrast
 from adducir.encoders.data import spans_of
 from adducir.encoders.examples import divided
@@ -68,13 +67,13 @@ class EncoderTask(TrainingTask):
             return self._stated.temperature
         return COSINE_TEMPERATURE if self._encoder.settings.similarity == "cosine" else 1.0
 
-    def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
+    def write(self, folder: Path) -> dict[str, Any]:
         """Write the parts of the spans and their groups beside their token ids."""
         found = spans_of(self._stated.data, self._folder)
         parts = {"train": array("q"), "validation": array("q")}
         groups: dict[str, set[int]] = {"train": set(), "validation": set()}
         codes, numbers, order = array("q"), dict[str, int](), Order()
-        with self.given(folder, progress) as prepared:
+        with self.given(folder) as prepared:
             for row, (span, part) in enumerate(divided(found)):
                 order.add(span.id)
                 codes.append(numbers.setdefault(span.group, len(numbers)))
@@ -176,7 +175,7 @@ class EncoderTask(TrainingTask):
         chosen = [one.astype(np.int64) for one in inputs]
         return in_pieces(tower.forward, chosen, self._stated.batches.at_once)
 
-    def measure(self, progress: Progress = SILENT) -> dict[str, Any]:
+    def measure(self) -> dict[str, Any]:
         """The negatives of a context, and the copies among them that are left out, in one epoch."""
         found = Negatives()
         for batch in self.batches(0):

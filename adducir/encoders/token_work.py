@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
 from adducir.core.executors import Place
-from adducir.core.progress import SILENT, Progress
 from adducir.encoders.maxsim import Floats, MultiVectors
 from adducir.encoders.packed_files import PackedFiles, PackedPart, write_packed
 from adducir.models.artifacts import model_versions
@@ -121,7 +120,6 @@ class Making:
     device: str = "auto"
     threads: int | None = None
     tokens: int | None = None
-    progress: Progress = SILENT
 
     def chosen(self) -> "torch.device":
         """The device of this process."""
@@ -306,5 +304,5 @@ def encoded(
     given = how.key, how.device, how.threads, how.tokens, block, max(1, min(shards, most))
     work = VectorsWork(texts, counts, *given)
     work = replace(work, size=max(1, work.total // max(1, most)))
-    with how.chunking.made(work, how.progress) as made:
+    with how.chunking.made(work) as made:
         yield VectorFiles.of(work, made), replace(how.chunking, keep=True)

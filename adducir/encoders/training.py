@@ -12,7 +12,6 @@ import torch
 from adducir.core.absent import gathering
 from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.progress import SILENT, Progress
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.examples import KIND, VERSION, SpanExamples, reading_identity
 from adducir.encoders.kinds import NETWORK
@@ -73,10 +72,9 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
         self,
         recipe: EncoderRecipe,
         folder: Path,
-        progress: Progress = SILENT,
         before: tuple[TrainingPlan[Any], Path] | None = None,
     ) -> None:
-        super().__init__(recipe, folder, progress)
+        super().__init__(recipe, folder)
         with gathering() as each:
             self.before = before or each(lambda: base_training(recipe.base, folder))
             if self.before is None:
@@ -135,7 +133,7 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
         base = self.before[0].fingerprint if self.before else self.base.identity()
         return {"base": base, **self._data}
 
-    def task(self, device: torch.device, progress: Progress = SILENT) -> EncoderTask:
+    def task(self, device: torch.device) -> EncoderTask:
         """The base, as one tower or two."""
         recipe = self.recipe
         # The first token for a plain transformer, as both papers have it; else what the base says.

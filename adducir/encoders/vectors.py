@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.artifacts import Manifest
+from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import ArtifactError
 from adducir.core.files import publishing, read_lines, writing_text
-from adducir.core.verified import open_artifact
 
 KIND = "vectors"
 DOCNOS = "docnos.txt"

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import file_digest, writing_text
+from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
-from adducir.core.paths import cache_folder
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from adducir.core.errors import UsageError
 from adducir.core.executors import HERE, Execution
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 
 if TYPE_CHECKING:
     from adducir.core.chunks import Chunking
@@ -27,7 +27,6 @@ class Context:
             what suits the device. Figures depend on it in their last digits.
         execution: Who makes the chunks of a step.
         rebuild: Whether all is made anew, even what is there.
-        progress: Notified of each step.
         shown: A path as the study's own, for notes.
         steps: All of the plan's, each after those that it is made from.
 
@@ -40,7 +39,6 @@ class Context:
     batch_tokens: int | None = None
     execution: Execution = HERE
     rebuild: bool = False
-    progress: Progress = field(default=SILENT, repr=False)
     shown: Callable[[Path], str] = field(default=str, repr=False)
     steps: Sequence[Any] = field(default=(), repr=False)
     _shared: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
@@ -84,4 +82,4 @@ class Context:
         """Show the user one line, however many steps have it to show."""
         if self._shared.setdefault(("noted", message), message) is not None:
             self._shared["noted", message] = None
-            self.progress.note(message)
+            progress().note(message)

@@ -10,12 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adducir.core.absent import Unread, leaving_unread
 from adducir.core.artifacts import publishing_results
 from adducir.core.config import load, read
 from adducir.core.errors import InputError, UsageError
-from adducir.core.paths import study_folder
-from adducir.core.progress import SILENT, Progress
-from adducir.core.unread import Unread, leaving_unread
+from adducir.core.files import study_folder
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan, make_steps
 from adducir.experiments.planner import ErrorList, Planner
@@ -33,7 +32,6 @@ def plan_experiment(
     rebuild: bool = False,
     dry_run: bool = False,
     folder: Path | None = None,
-    progress: Progress = SILENT,
 ) -> Plan:
     """Read an experiment file, check all of it, and plan it; nothing is built.
 
@@ -42,11 +40,10 @@ def plan_experiment(
         overrides: ``key.key=value`` changes to it.
         rebuild: Plan to make everything, even what is there.
         dry_run: Plan without what is not at hand, download nothing, and leave large files of data
-            unread (:mod:`adducir.core.unread`): such a plan is for reading, and
+            unread (:mod:`adducir.core.absent`): such a plan is for reading, and
             :meth:`.Plan.notes` says what it lacks.
         folder: The study's folder, where artifacts go and relative paths start; by default the
             folder that holds ``experiments/``.
-        progress: Notified of what ir_datasets downloads.
 
     Raises:
         InputError: The file or something that it names is wrong, or is not at hand; all of it in
@@ -61,7 +58,7 @@ def plan_experiment(
     if recipe is None:
         errors.check()
         raise InputError("the file cannot be understood.", path=path)  # never without an error
-    planner = Planner(document, reading.data, folder, overrides, errors, progress)
+    planner = Planner(document, reading.data, folder, overrides, errors)
     errors.extend(comparison_errors(recipe.comparison, recipe.table, Names(planner.data)))
     with leaving_unread(unread):
         study = recipe.study(planner)
@@ -78,7 +75,6 @@ def run_experiment(
     rebuild: bool = False,
     jobs: int = 1,
     allow_code: bool = False,
-    progress: Progress = SILENT,
 ) -> "Outcome":
     """Make the steps of a plan that are not made, evaluate, test, and write the tables.
 
@@ -93,7 +89,6 @@ def run_experiment(
         jobs: How many processes make steps that do not depend on one another.
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
-        progress: Notified of each step.
 
     Raises:
         UsageError: Code would run that nobody allowed to, or the plan is of a dry run.
@@ -112,11 +107,10 @@ def run_experiment(
         context or Context(),
         shown=plan.shown,
         rebuild=plan.rebuild,
-        progress=progress,
         steps=plan.steps,
     )
-    with publishing_results(plan.output, progress) as folder, context:
-        made = plan.prepare(progress, allow_code=allow_code)
+    with publishing_results(plan.output) as folder, context:
+        made = plan.prepare(allow_code=allow_code)
         make_steps(plan, made, context, jobs, plan_experiment)
         findings = [with_steps(one, context) for one in plan.study.findings(context)]
         written = write_findings(folder, findings)

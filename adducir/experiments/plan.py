@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from adducir.core.absent import NotRead, Unread, leaving_unread
 from adducir.core.artifacts import MISSING, UNKNOWN, clear_up_if_free
 from adducir.core.errors import (
     AdducirError,
@@ -21,9 +22,8 @@ from adducir.core.errors import (
 )
 from adducir.core.executors import Processes
 from adducir.core.fingerprint import fingerprint, is_known, unread_file
-from adducir.core.progress import Progress, Silent
+from adducir.core.progress import Progress, progress
 from adducir.core.recipe import Recipe
-from adducir.core.unread import NotRead, Unread, leaving_unread
 from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context
 from adducir.experiments.planner import Needs, note
@@ -96,21 +96,21 @@ class Plan:
                 wanted.update(one for one in step.inputs if state[one] is not None)
         return [step for step in self.steps if step in wanted]
 
-    def prepare(self, progress: Progress, *, allow_code: bool = False) -> list[Step]:
+    def prepare(self, *, allow_code: bool = False) -> list[Step]:
         """The steps to be made, as things are now; what they read is fetched."""
         needed = self.needed(self.current())
         steps = [step for step in self.goals if step.kept == "keep"]
         kept = sum(step not in needed for step in steps)
         if kept:
             share = f"all {kept}" if kept == len(steps) else f"{kept} of {len(steps)}"
-            progress.note(f"{share} {self.study.makes} are there and kept")
+            progress().note(f"{share} {self.study.makes} are there and kept")
         at_work = {place for step in needed for place in (step.path, *step.chunk_places)}
         done = {place for step in self.steps for place in (step.path, *step.chunk_places)}
         for place in done - at_work:
             clear_up_if_free(place)
         code = dict(step.runs_code for step in needed if step.runs_code is not None)
         require_consent(code, self.folder, allow_code)
-        self.needs.fetch({place for step in needed for place in step.reads}, progress)
+        self.needs.fetch({place for step in needed for place in step.reads})
         return needed
 
     def lines(self) -> list[str]:
@@ -165,24 +165,22 @@ def make_steps(
         _identity(plan),
     )
     undone, running = set(needed), dict[Future[list[str]], list[Step]]()
-    progress = context.progress
-    progress.start("making", len(needed), "steps")
-    try:
-        with Processes(min(jobs, len(groups))) as processes:
-            while groups or running:
-                for group in [one for one in groups if _is_ready(one, undone)]:
-                    groups.remove(group)
-                    paths = [str(step.path) for step in group]
-                    running[processes.submit(_make, request, plan_again, paths)] = group
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    group = running.pop(future)
-                    for note in _result(future, running):
-                        progress.note(note)
-                    progress.advance(len(group))
-                    undone.difference_update(group)
-    finally:
-        progress.finish()
+    with (
+        progress().doing("making", len(needed), "steps"),
+        Processes(min(jobs, len(groups))) as processes,
+    ):
+        while groups or running:
+            for group in [one for one in groups if _is_ready(one, undone)]:
+                groups.remove(group)
+                paths = [str(step.path) for step in group]
+                running[processes.submit(_make, request, plan_again, paths)] = group
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                group = running.pop(future)
+                for note in _result(future, running):
+                    progress().note(note)
+                progress().advance(len(group))
+                undone.difference_update(group)
 
 
 def _groups(steps: Iterable[Step]) -> list[list[Step]]:
@@ -228,7 +226,7 @@ def _identity(plan: Plan) -> str:
 
 
 @dataclass
-class _Notes(Silent):
+class _Notes(Progress):
     """Keeps what is to be reported."""
 
     lines: list[str] = field(default_factory=list)
@@ -253,12 +251,13 @@ def _make(request: _Request, plan_again: PlanAgain, paths: Sequence[str]) -> lis
         if _identity(plan) != request.identity:
             raise InputError("the experiment file was changed meanwhile.", path=request.path)
         notes = _Notes()
-        context = replace(given, shown=plan.shown, progress=notes, steps=plan.steps)
+        context = replace(given, shown=plan.shown, steps=plan.steps)
         _planned = {str(step.path): step for step in plan.steps}, context, notes
     steps, context, notes = _planned
     notes.lines.clear()
-    for path in paths:
-        _make_one(steps[path], context)
+    with notes:
+        for path in paths:
+            _make_one(steps[path], context)
     return list(notes.lines)
 
 

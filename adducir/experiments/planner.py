@@ -11,12 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from adducir.core.absent import Later, watching, without_downloads
+from adducir.core.absent import Later, NotRead, watching, without_downloads
 from adducir.core.config import Document, Reading
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.progress import Progress
+from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
-from adducir.core.unread import NotRead
 from adducir.corpora.references import source_path
 
 _Opened = TypeVar("_Opened")
@@ -43,14 +42,14 @@ class Needs:
             places.setdefault(what.rstrip("."), {})[".".join(map(str, place[:2]))] = None
         return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
-    def fetch(self, places: Collection[KeyPath], progress: Progress) -> None:
+    def fetch(self, places: Collection[KeyPath]) -> None:
         """Fetch what the places of the file need, before anything is built."""
         needed = {need.what: need for path, need in self.later if tuple(path[:2]) in places}
         failed: list[AdducirError] = []
         for need in needed.values():
             try:
                 if not need.is_here():
-                    progress.note(f"fetching {need.what}")
+                    progress().note(f"fetching {need.what}")
                     need.fetch()
             except AdducirError as error:
                 failed.append(error)
@@ -150,7 +149,6 @@ class Planner:
     folder: Path  # the study's, where relative paths start
     overrides: tuple[str, ...]
     errors: ErrorList
-    progress: Progress
 
     @property
     def path(self) -> Path:

@@ -150,7 +150,6 @@ class ArtifactStep(FolderStep):
             make=lambda folder: self.fill(folder, context),
             rebuild=context.rebuild,
             versions=self.versions(),
-            progress=context.progress,
         )
 
 
@@ -179,11 +178,7 @@ class PreparationStep(FolderStep):
 
     def make(self, context: "Context") -> None:
         self.preparation.make(
-            self.path,
-            device=context.device,
-            execution=context.execution,
-            rebuild=context.rebuild,
-            progress=context.progress,
+            self.path, device=context.device, execution=context.execution, rebuild=context.rebuild
         )
 
 
@@ -238,7 +233,6 @@ class ModelStep(FolderStep):
             prepared=None if self.prepared is None else self.prepared.path,
             execution=context.execution,
             rebuild=context.rebuild,
-            progress=context.progress,
         )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from adducir.core.errors import AdducirError
-from adducir.core.paths import name_in_study
+from adducir.core.files import name_in_study
 from adducir.core.recipe import ErrorDetail
 from adducir.evaluation.seeds import run_name
 from adducir.experiments.planner import Planner

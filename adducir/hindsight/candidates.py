@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.encoders.token_work import BLOCK, PART, Loader, Making, Readable, encoded
 from adducir.hindsight.building import Problem
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe
@@ -67,13 +67,8 @@ def candidates_of(
     # The passages are read once for both.
     queries, depth = problem.queries(guide), recipe.candidate_depth
     if recipe.candidates == "bm25":
-        how.progress.start("ranking", len(problem.passages), "passages")
-        try:
-            found, _ = bm25_ranking(
-                problem.passages, queries, depth, threads=how.threads, progress=how.progress
-            )
-        finally:
-            how.progress.finish()
+        with progress().doing("ranking", len(problem.passages), "passages"):
+            found, _ = bm25_ranking(problem.passages, queries, depth, threads=how.threads)
     else:
         found = vector_ranking(problem.passages, queries, depth, load, how)
     size = len(problem.contexts)
@@ -92,19 +87,14 @@ def texts_of(
 
 
 def bm25_ranking(
-    passages: Sequence[str],
-    queries: Sequence[str],
-    depth: int,
-    *,
-    threads: int | None = None,
-    progress: Progress = SILENT,
+    passages: Sequence[str], queries: Sequence[str], depth: int, *, threads: int | None = None
 ) -> tuple[NDArray[np.int32], Floats]:
     """(n, depth) passages and scores of BM25 with Anserini's parameters and analysis.
 
     Passages without a word of the query follow with 0, in the order of the corpus.
     """
     different, rows = _different(queries)
-    found = rank_parts(passages, different, BM25(), depth, threads=threads, progress=progress)
+    found = rank_parts(passages, different, BM25(), depth, threads=threads)
     return found.numbers[rows], found.scores.astype(np.float32)[rows]
 
 

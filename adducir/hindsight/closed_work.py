@@ -94,7 +94,7 @@ def closed_sets(
     with encoded(passages, counts, how, block, shards) as (vectors, kept):
         computing = Loader[Computing](partial(ClosedComputing, request, vectors, part))
         work = ContextWork.of(computing, names, size, "ranking", how, [vectors.names, part])
-        with kept.made(work, how.progress) as made:
+        with kept.made(work) as made:
             return ClosedSets.joined([ClosedSets.load(path) for path in made.files])
 
 

@@ -94,7 +94,7 @@ def write_answers(writing: Loader[Writing], names: Sequence[str], how: Making, p
     computing = Loader[Computing](writing.load, writing.loaded)
     work = ContextWork.of(computing, names, SHARD, "writing", how, batch_rule(how.tokens))
     with (
-        how.chunking.made(work, how.progress) as made,
+        how.chunking.made(work) as made,
         writing_text(path) as handle,
     ):
         for part in made.files:

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.progress import SILENT, Progress
 from adducir.hindsight.closed import ClosedSets
 from adducir.hindsight.losses import PARTS, READS, TRAINS, LossName, loss_of
 from adducir.hindsight.model import Data, Hindsight
@@ -122,19 +121,18 @@ class Phase:
             return {name: self._mean(name) for name in READS}
 
 
-def train_phase(phase: Phase, *, parts: Path | None = None, progress: Progress = SILENT) -> History:
+def train_phase(phase: Phase, *, parts: Path | None = None) -> History:
     """Train a phase in place; what its loss does not train stays as it is.
 
     Args:
         phase: The phase.
         parts: A folder for snapshots; a training that stands there goes on.
-        progress: Notified of steps and losses.
 
     Raises:
         InputError: Everything is frozen, or a pattern fits no parameter.
         MachineError: The loss is not a number, or a snapshot cannot be written.
     """
-    return train(phase, frozen_for(phase.recipe), parts=parts, progress=progress)
+    return train(phase, frozen_for(phase.recipe), parts=parts)
 
 
 def frozen_for(recipe: PhaseRecipe) -> TrainingRecipe:

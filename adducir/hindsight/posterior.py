@@ -63,6 +63,6 @@ def likelihoods(targets: Loader[Targets], names: Sequence[str], how: Making) -> 
     computing = Loader[Computing](targets.load, targets.loaded)
     work = ContextWork.of(computing, names, SHARD, "scoring targets", how, batch_rule(how.tokens))
     with (
-        how.chunking.made(work, how.progress) as made,
+        how.chunking.made(work) as made,
     ):
         return np.concatenate([none, *(read_shard(path)["values"] for path in made.files)])

@@ -5,7 +5,7 @@ The names below are loaded when they are first used, because PyTerrier takes mos
 
 from typing import TYPE_CHECKING
 
-from adducir.core.lazy import offering
+from adducir.core import offering
 
 if TYPE_CHECKING:
     from adducir.indexes.candidates.sets import CandidateSet

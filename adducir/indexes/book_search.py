@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.datasets.spans.book import Book
 from adducir.indexes.candidates.sets import CandidateSet
 from adducir.indexes.models import BM25
@@ -80,7 +80,6 @@ class SearchableBooks:
         encoders: "Mapping[str, tuple[EncoderSource, DualEncoder]] | None" = None,
         keep: Path | None = None,
         precision: "Precision" = "float32",
-        progress: Progress = SILENT,
     ) -> None:
         self.length = length
         self.starts = [(book, start) for book in books for start in book.passages(length)]
@@ -94,11 +93,7 @@ class SearchableBooks:
         self._encoders = {name: encoder for name, (_, encoder) in (encoders or {}).items()}
         self._vectors = {
             name: np.concatenate(
-                [
-                    _vectors(own, source, encoder, keep, precision, progress)
-                    for own in by_book
-                    if own
-                ]
+                [_vectors(own, source, encoder, keep, precision) for own in by_book if own]
             )
             for name, (source, encoder) in (encoders or {}).items()
         }
@@ -150,19 +145,15 @@ def _vectors(
     encoder: "DualEncoder",
     keep: Path | None,
     precision: "Precision",
-    progress: Progress,
 ) -> NDArray[np.float32]:
     """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
     if keep is not None:
         try:
-            return _kept(texts, source, encoder, keep, precision, progress)
+            return _kept(texts, source, encoder, keep, precision)
         except MachineError as error:  # an answer needs no cache
-            progress.note(f"what {source.name} makes of the book is not kept: {error}")
-    progress.start(f"reading with {source.name}", len(texts), "passages")
-    try:
-        return encoder.encode_documents(texts, precision=precision, on_batch=progress.advance)
-    finally:
-        progress.finish()
+            progress().note(f"what {source.name} makes of the book is not kept: {error}")
+    with progress().doing(f"reading with {source.name}", len(texts), "passages"):
+        return encoder.encode_documents(texts, precision=precision, on_batch=progress().advance)
 
 
 def _kept(
@@ -171,7 +162,6 @@ def _kept(
     encoder: "DualEncoder",
     keep: Path,
     precision: "Precision",
-    progress: Progress,
 ) -> NDArray[np.float32]:
     """Vectors of passages as the folder has them, made if they are not there."""
     from adducir.encoders.encoding import encode
@@ -187,7 +177,6 @@ def _kept(
         encoder=encoder,
         device=str(encoder.document.network.device),
         precision=precision,
-        progress=progress,
     )
     return Vectors(folder).all()
 

@@ -24,7 +24,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import psutil
 
 from adducir.core.errors import AdducirError, ArtifactError, MachineError
-from adducir.core.paths import cache_folder
+from adducir.core.files import cache_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")

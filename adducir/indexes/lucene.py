@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import MANIFEST, Manifest
+from adducir.core.artifacts import MANIFEST, Manifest, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
-from adducir.core.verified import open_artifact
 from adducir.indexes import jvm
 from adducir.indexes.feedback import (
     RM3,

@@ -13,7 +13,7 @@ from adducir.core.artifacts import Manifest, build
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import identity_of
@@ -77,7 +77,6 @@ def build_index(
     *,
     threads: int | None = None,
     rebuild: bool = False,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
@@ -102,7 +101,7 @@ def build_index(
         )
 
     def make(folder: Path) -> dict[str, Any]:
-        return _make(corpus, folder, settings, threads or default_threads(), progress)
+        return _make(corpus, folder, settings, threads or default_threads())
 
     return build(
         path,
@@ -113,7 +112,6 @@ def build_index(
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
-        progress=progress,
     )
 
 
@@ -129,13 +127,7 @@ def engine_versions() -> dict[str, str]:
     return {"anserini": jvm.anserini_version(), "java": str(java.version)}
 
 
-def _make(
-    corpus: Corpus,
-    folder: Path,
-    settings: IndexSettings,
-    threads: int,
-    progress: Progress,
-) -> dict[str, Any]:
+def _make(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -> dict[str, Any]:
     bridge = jvm.java_class("adducir.BulkIndexer")
     (folder / INDEX_FOLDER).mkdir()
     with translated(folder):
@@ -149,7 +141,7 @@ def _make(
             threads,
             max(16, min(2048, jvm.settled_heap() // 3)),
         )
-        progress.start("indexing", corpus.size_hint(), "documents")
+        progress().start("indexing", corpus.size_hint(), "documents")
         try:
             with DocumentWriter(folder) as store:
                 documents, sound = 0, documents_with(corpus, settings.fields)
@@ -157,13 +149,13 @@ def _make(
                 for docnos, block in packed(texts, with_docnos=True):
                     indexer.add(block)
                     documents += len(docnos)
-                    progress.advance(len(docnos))
+                    progress().advance(len(docnos))
             indexer.finish()
         except BaseException:
             indexer.abort()
             raise
         finally:
-            progress.finish()
+            progress().finish()
         statistics = _statistics((folder / INDEX_FOLDER).absolute(), settings.analysis)
         return {"documents": documents, "empty": int(indexer.empty()), **statistics}
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, get_args, overload
 
 from adducir.core.errors import UsageError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, passage_of, with_gold
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.sampling import NEGATIVES, with_sets
@@ -98,7 +98,6 @@ def bm25_pools(
     negatives: int = NEGATIVES,
     model: BM25 | None = None,
     seed: int = 0,
-    progress: Progress = SILENT,
 ) -> Pools:
     """Give each question the paragraphs that BM25 ranks first.
 
@@ -114,7 +113,6 @@ def bm25_pools(
         negatives: Sets of false passages to train on, as many members as the gold set.
         model: BM25's parameters; Anserini's defaults where not given.
         seed: Decides the negative sets, with the question's id.
-        progress: Notified of each paragraph.
 
     Raises:
         UsageError: No paragraph at all, no place for the true ones, or no such choice.
@@ -124,16 +122,15 @@ def bm25_pools(
     if not len(paragraphs):
         raise UsageError("there is no paragraph to search.")
     texts = [question.question for question in questions]
-    progress.start("searching", len(paragraphs), "paragraphs")
+    progress().start("searching", len(paragraphs), "paragraphs")
     best = rank_parts(
         paragraphs.searched,
         texts,
         model or BM25(),
         passages,
         vocabulary=QueriedWords(bigram_terms, texts),
-        progress=progress,
     ).numbers
-    progress.finish()
+    progress().finish()
     kept: list[int] = []
     unknown = found = 0
     for place, question in enumerate(questions):

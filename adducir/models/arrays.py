@@ -22,11 +22,7 @@ DIGEST = "sha256"
 
 
 def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays, whole or not at all.
-
-    Raises:
-        MachineError: The disk is full, or the place cannot be written.
-    """
+    """Write arrays, whole or not at all."""
     import numpy as np
     from safetensors.numpy import save_file
 
@@ -37,12 +33,7 @@ def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_shard(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file of :func:`write_shard`.
-
-    Raises:
-        FileNotFoundError: There is none.
-        ArtifactError: It is damaged, or was not written by :func:`write_shard`.
-    """
+    """The arrays of a file of :func:`write_shard`; an ArtifactError where it is damaged."""
     return _read(path, "np")[0]
 
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import ValidationError
 
+from adducir.core.artifacts import refuse_damaged
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe
-from adducir.core.verified import refuse_damaged
 
 Kind = TypeVar("Kind", bound=Recipe)
 
@@ -35,12 +35,7 @@ class ModelSettings(Recipe):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read the settings of a model that was trained here.
-
-        Raises:
-            ArtifactError: The folder is an artifact that is damaged.
-            InputError: There are none.
-        """
+        """Read the settings of a model that was trained here."""
         refuse_damaged(folder)
         if not (folder / cls.file).is_file():
             raise InputError(

@@ -84,11 +84,7 @@ def padded(
 def computed(
     batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], Result]
 ) -> Iterator[tuple[NDArray[np.int64], Result]]:
-    """Compute batch by batch, as they were cut: figures depend on batches in their last digits.
-
-    Raises:
-        MachineError: A batch does not fit in memory.
-    """
+    """Compute batch by batch, as they were cut: figures depend on batches in their last digits."""
     for batch in batches:
         try:
             result = compute(batch)

@@ -49,10 +49,6 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
 
     Truncation and padding that the files may ask for are off: what is cut, and how, is for the
     caller to say.
-
-    Raises:
-        InputError: There is none, it cannot be read, has no fast version, or is of another model.
-        MachineError: It cannot be fetched.
     """
     from transformers import AutoTokenizer
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
@@ -116,26 +112,14 @@ def load_model(
     source: ModelSource,
     kind: str = "AutoModel",
     *,
-    new_head: bool = False,
-    pooler: bool = False,
-    **options: Any,
+    new_head: bool = False,  # a training follows: head and pooler may be new (torch is seeded)
+    pooler: bool = False,  # whether the pooler of an AutoModel is read
+    **options: Any,  # what is to be otherwise in its configuration, such as num_labels
 ) -> "PreTrainedModel":
     """The model in single precision, in evaluation mode, on the CPU, with all of its weights.
 
     Names of weights as wrappers and Fusion-in-Decoder write them are understood. A pooler that the
     checkpoint lacks and nobody reads is left out of the model, so that it is not saved either.
-
-    Args:
-        kind: The class in transformers that is wanted, such as ``AutoModel``,
-            ``AutoModelForSequenceClassification`` or ``T5ForConditionalGeneration``.
-        new_head: Whether a training follows, so that what stands behind the encoder (head and
-            pooler) may be missing or of another shape. It is new then: the caller seeds torch.
-        pooler: Whether the pooler of an ``AutoModel`` is read.
-        options: What is to be otherwise in its configuration, such as ``num_labels``.
-
-    Raises:
-        InputError: The folder does not hold such a model, or not all of it, or NaN.
-        MachineError: The model cannot be fetched.
     """
     import transformers
 
@@ -297,13 +281,7 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
 
 
 def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int:
-    """The tokens that an input may have, special ones included.
-
-    Args:
-        config: The network's configuration.
-        wanted: As many are wanted; None for as many as the network can read, and 512 where its
-            positions are relative, so that it could read any number.
-    """
+    """The tokens that an input may have, special ones too; 512 where positions are relative."""
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None:
         return wanted or min(512, tokenizer.model_max_length)
@@ -314,16 +292,7 @@ def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int
 
 @contextmanager
 def explaining(what: str, folder: Path) -> Iterator[None]:
-    """Make one error of whatever a library says of a damaged file, and nothing else of its talk.
-
-    Args:
-        what: What is read: ``tokenizer``, ``model``, ...
-        folder: The model's.
-
-    Raises:
-        InputError: It cannot be read.
-        MachineError: It needs a package that is not installed.
-    """
+    """Make one error of whatever a library says of a damaged file, and nothing else of its talk."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()

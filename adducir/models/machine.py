@@ -28,11 +28,7 @@ Precision = Literal["float32", "bfloat16"]
 
 
 def choose_device(name: str = "auto") -> "torch.device":
-    """The device with that name; ``auto`` is the first of CUDA, MPS and the CPU that is there.
-
-    Raises:
-        UsageError: This machine has no such device.
-    """
+    """The device with that name; ``auto`` is the first of CUDA, MPS and the CPU that is there."""
     import torch
 
     if name == "auto":

@@ -14,11 +14,10 @@ from itertools import chain
 from pathlib import Path
 
 from adducir.core.absent import fetched_later, may_download, without_downloads
-from adducir.core.artifacts import MANIFEST, read_manifest
+from adducir.core.artifacts import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.fingerprint import fingerprint, is_known
+from adducir.core.fingerprint import fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
-from adducir.core.verified import refuse_damaged, source_digests
 
 RECIPES = (".yaml", ".yml")
 """How the names of recipes end; a recipe's model lies in the folder of its name."""
@@ -73,13 +72,7 @@ class ModelSource:
         return f"files:{_digest(self.folder, patterns)}"
 
     def local(self) -> Path:
-        """The folder with the model's files, fetched from the Hub where need be.
-
-        Raises:
-            MachineError: It cannot be fetched.
-            InputError: Weights are missing, or it is an adapter or needs code of its own.
-            ArtifactError: It is an artifact that is damaged.
-        """
+        """The folder with the model's files, fetched from the Hub where need be."""
         folder = self.folder or self.fetched((*_TEXTS, *_SAFE))
         if self.folder is None and not any(folder.glob("*.safetensors")):
             folder = self.fetched((*_TEXTS, *_SAFE, _PICKLED))
@@ -137,17 +130,9 @@ class ModelSource:
 def model_source(
     name: str, folder: Path | None = None, tokenizer: str | None = None
 ) -> ModelSource:
-    """What a model's name stands for; nothing is fetched.
+    """What a name stands for: a path, ``minilm``, or an id of the Hub (``bert-base-uncased@v2``).
 
-    Args:
-        name: A path, ``minilm``, or an id of the Hub such as ``bert-base-uncased``, with
-            ``@REVISION`` if not the main branch is meant.
-        folder: Where relative paths start; by default the current folder.
-        tokenizer: The name of the model whose tokenizer it takes; by default it has its own.
-
-    Raises:
-        InputError: It reads like a path and there is no such folder, or it is not a model.
-        MachineError: It is ``minilm``, and the package is not installed.
+    Nothing is fetched. ``tokenizer`` names the model whose tokenizer it takes, if not its own.
     """
     source = _source(name, folder, CONFIGURATION)
     if source.folder is None:
@@ -198,15 +183,9 @@ def trained_folder(
     what: str = "model",
     error: type[AdducirError] = InputError,
     *,
-    absent: bool = False,
+    absent: bool = False,  # whether a training that is still to come may make it
 ) -> Path:
-    """The folder of a model that is named by its recipe (``deepct/X.yaml``) or by itself.
-
-    Args:
-        what: What the recipe makes, for the message.
-        error: What is raised where it is not there.
-        absent: Whether a training that is still to come may make it.
-    """
+    """The folder of a model that is named by its recipe (``deepct/X.yaml``) or by itself."""
     if path.suffix not in RECIPES:
         return path
     folder = path.with_suffix("")
@@ -221,11 +200,7 @@ def trained_folder(
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold a checkpoint's weights: safetensors, or pickled where there are none.
-
-    Raises:
-        InputError: There are none, or one that the index names is not there.
-    """
+    """The files that hold a checkpoint's weights: safetensors, or pickled where there are none."""
     for name in _WEIGHTS:
         if (folder / name).is_file():
             return [folder / name]

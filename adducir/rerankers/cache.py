@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from adducir.core.errors import ArtifactError
 from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
-from adducir.core.locks import locked_if_free
-from adducir.core.progress import SILENT, Progress
+from adducir.core.processes import locked_if_free
+from adducir.core.progress import progress
 from adducir.models.arrays import read_shard, write_shard
 
 _MANY = 64
@@ -114,15 +114,11 @@ class ScoreCache:
     Args:
         folder: The folder of all models' scores; made when there is something to keep.
         identity: All that determines the model's scores, as plain values.
-        progress: Notified of files that cannot be read; their scores are computed anew.
     """
 
-    def __init__(
-        self, folder: Path, identity: Mapping[str, Any], progress: Progress = SILENT
-    ) -> None:
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self.folder = folder / fingerprint(identity)[:_DIGITS]
         self._identity = dict(identity)
-        self._progress = progress
 
     def load(self) -> KnownScores:
         """All scores that are there."""
@@ -161,4 +157,4 @@ class ScoreCache:
         return self.folder / name
 
     def _damaged(self, path: Path) -> None:
-        self._progress.note(f"{path}: these scores are damaged and are computed anew.")
+        progress().note(f"{path}: these scores are damaged and are computed anew.")

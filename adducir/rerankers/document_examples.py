@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from adducir.core.errors import InputError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, text_of
 from adducir.models.machine import seed_of
@@ -58,7 +58,6 @@ def document_examples(
     negatives: int,
     most: int | None = None,
     seed: int = 0,
-    progress: Progress = SILENT,
 ) -> Iterator[Example]:
     """Make examples of the documents that may be learnt from, document by document.
 
@@ -80,13 +79,13 @@ def document_examples(
     fields = [name for name in text_fields or corpus.default_fields if name != query_field]
     if not fields:
         raise InputError(f"the text has no field but {query_field!r}, which is the query.")
-    usable = _usable(corpus, query_field, fields, leaks, counts, progress)
+    usable = _usable(corpus, query_field, fields, leaks, counts)
     docnos = usable.docnos
     order = sorted(range(len(docnos)), key=lambda n: seed_of(seed, "document", docnos[n]))
     chosen = sorted(order[:most])
     drawn = [_negatives(usable, number, negatives, seed) for number in chosen]
     wanted = {docnos[number] for number in (*chosen, *(n for some in drawn for n in some))}
-    found = partial(texts_of, corpus, wanted, progress=progress)
+    found = partial(texts_of, corpus, wanted)
     texts = found(fields, folder=folder / "texts")
     queries = found([query_field], folder=folder / "queries")
     is_empty = True
@@ -109,19 +108,14 @@ def document_examples(
 
 
 def _usable(
-    corpus: Corpus,
-    query_field: str,
-    fields: Sequence[str],
-    leaks: Leaks,
-    counts: Counts,
-    progress: Progress,
+    corpus: Corpus, query_field: str, fields: Sequence[str], leaks: Leaks, counts: Counts
 ) -> _Documents:
     """The documents that may be learnt from, in the order of the corpus."""
     found = _Documents()
     barred: set[int] = set()
-    progress.start("reading documents", corpus.size_hint(), "documents")
+    progress().start("reading documents", corpus.size_hint(), "documents")
     for document in corpus:
-        progress.advance(1)
+        progress().advance(1)
         query, text = document.fields.get(query_field, ""), text_of(document, fields)
         digest = _short(text)
         if document.docno in leaks.documents:
@@ -133,7 +127,7 @@ def _usable(
             counts.left_out_queries += 1
         else:
             found.add(document.docno, query, digest)
-    progress.finish()
+    progress().finish()
     if leaks.copies:
         kept = found.without(barred)
         counts.left_out_documents += len(found.docnos) - len(kept.docnos)

@@ -8,9 +8,7 @@ from typing import Any
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
-from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
-from adducir.core.verified import source_digest
+from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import load_topics
@@ -42,7 +40,6 @@ class PairSource:
     part: ExamplesPart
     fields: Several
     folder: Path
-    progress: Progress = SILENT
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Whoever gets it opens all anew."""
@@ -51,14 +48,14 @@ class PairSource:
     @cached_property
     def leaks(self) -> Leaks:
         """What must not be learnt from."""
-        part, folder, progress = self.part.without, self.folder, self.progress
+        part, folder = self.part.without, self.folder
 
         def queries_of(source: str) -> list[str]:
-            return load_topics(source_path(source, folder), progress=progress).queries
+            return load_topics(source_path(source, folder)).queries
 
         with gathering() as each:
             queries = [each(partial(queries_of, source)) or [] for source in listed(part.topics)]
-            documents = each(partial(part.excluded, folder, progress))
+            documents = each(partial(part.excluded, folder))
         excluded = frozenset(normal(query) for some in queries for query in some)
         return Leaks(excluded, documents, part.copies)
 
@@ -93,29 +90,27 @@ class PairSource:
     def topics(self) -> Any:
         """The topics."""
         source = source_path(str(self.part.topics), self.folder)
-        return load_topics(source, field=self.part.topic_field, progress=self.progress)
+        return load_topics(source, field=self.part.topic_field)
 
     @cached_property
     def qrels(self) -> Any:
         """The judgements."""
         sources = [source_path(one, self.folder) for one in listed(self.part.qrels)]
-        return load_qrels(sources, progress=self.progress)
+        return load_qrels(sources)
 
     @cached_property
     def corpus(self) -> Any:
         """The documents."""
         if self.part.corpus is None:
             raise InputError("the examples name no corpus.")
-        return self.part.corpus.open(self.folder, self.progress)
+        return self.part.corpus.open(self.folder)
 
     @cached_property
     def runs(self) -> list[Path]:
         """The runs' files."""
         return [file_path(one, self.folder) for one in listed(self.part.runs)]
 
-    def examples(
-        self, counts: Counts, folder: Path, progress: Progress = SILENT
-    ) -> Iterator[Example]:
+    def examples(self, counts: Counts, folder: Path) -> Iterator[Example]:
         """Make the examples, one after the other.
 
         Args:
@@ -138,11 +133,10 @@ class PairSource:
                 negatives=part.negatives,
                 most=part.most,
                 seed=part.seed,
-                progress=progress,
             )
-        return self._judged(counts, folder, progress)
+        return self._judged(counts, folder)
 
-    def _judged(self, counts: Counts, folder: Path, progress: Progress) -> Iterator[Example]:
+    def _judged(self, counts: Counts, folder: Path) -> Iterator[Example]:
         """Examples of judged topics."""
         part = self.part
         found = candidates(
@@ -159,7 +153,7 @@ class PairSource:
         if self.leaks.copies:
             wanted |= self.leaks.documents.docnos
         fields = listed(self.fields)
-        texts = texts_of(self.corpus, wanted, fields, folder=folder / "texts", progress=progress)
+        texts = texts_of(self.corpus, wanted, fields, folder=folder / "texts")
         made = examples(
             found, texts.find, self.leaks, counts, negatives=part.negatives, seed=part.seed
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import ArtifactError, InputError, UsageError
-from adducir.core.paths import study_folder
+from adducir.core.files import study_folder
 from adducir.core.registry import Family
 from adducir.corpora.references import expanded
 from adducir.models.artifacts import as_settings, read_settings

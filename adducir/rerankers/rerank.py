@@ -15,7 +15,6 @@ import polars as pl
 
 from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
-from adducir.core.progress import SILENT, Progress
 from adducir.corpora.topics import Topics
 from adducir.rerankers.candidates import CandidateTable
 from adducir.rerankers.registry import Reranker
@@ -58,7 +57,6 @@ def rerank(
     cache: Path | None = None,
     threads: int | None = None,
     chunking: Chunking = TEMPORARY,
-    progress: Progress = SILENT,
 ) -> Reranked:
     """Rerank a run to a depth.
 
@@ -81,9 +79,7 @@ def rerank(
         raise UsageError(f"the depth is at least 1, not {depth}.")
     began = time.perf_counter()
     asked = _candidates(run.top(depth), topics)
-    found = reorder(
-        asked, texts, reranker, chunking, cache=cache, threads=threads, progress=progress
-    )
+    found = reorder(asked, texts, reranker, chunking, cache=cache, threads=threads)
     frame = _reordered(run, depth, found, "ranks" if reranker.is_listwise else "scores")
     return Reranked(
         Run(frame, tag or f"{run.tag}-{Path(reranker.name).stem}"),

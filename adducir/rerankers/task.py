@@ -12,7 +12,6 @@ import numpy as np
 import torch
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.progress import SILENT, Progress
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.rerankers.examples import Counts, held_out
 from adducir.rerankers.inputs import Encoded
@@ -58,9 +57,9 @@ class CrossEncoderTask(TrainingTask):
         self.preparation = preparation
         self._reranker, self._stated, self._data = reranker, recipe, data
 
-    def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
+    def write(self, folder: Path) -> dict[str, Any]:
         """Write which pairs are held out beside their token ids."""
-        with self.given(folder, progress) as prepared:
+        with self.given(folder) as prepared:
             # In their order, which the manifest does not keep.
             counts = Counts(**read_manifest(prepared).counts["source"]).record()
             with Store(prepared) as pairs:

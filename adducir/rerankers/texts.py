@@ -9,7 +9,7 @@ import polars as pl
 
 from adducir.core.errors import InputError
 from adducir.core.names import NameTable
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus, Document, text_of
 from adducir.indexes.documents import DocumentStore, DocumentWriter
@@ -92,12 +92,7 @@ class KnownTexts:
 
 
 def texts_of(
-    corpus: Corpus,
-    docnos: Iterable[str],
-    fields: Sequence[str] = (),
-    *,
-    folder: Path | None = None,
-    progress: Progress = SILENT,
+    corpus: Corpus, docnos: Iterable[str], fields: Sequence[str] = (), *, folder: Path | None = None
 ) -> KnownTexts | StoredTexts:
     """Read the texts of some documents in one pass over a corpus.
 
@@ -112,7 +107,7 @@ def texts_of(
     refuse_text(docnos, "docnos")
     refuse_text(fields, "fields")
     chosen = tuple(fields) or corpus.default_fields
-    found = _found(corpus, pl.Series(list(docnos), dtype=pl.String).unique(), progress)
+    found = _found(corpus, pl.Series(list(docnos), dtype=pl.String).unique())
     if folder is None:
         return KnownTexts(
             {document.docno: text_of(document, chosen) for document in found}, corpus.source, chosen
@@ -125,14 +120,13 @@ def texts_of(
     return StoredTexts(DocumentStore(folder), chosen, corpus.source)
 
 
-def _found(corpus: Corpus, wanted: pl.Series, progress: Progress) -> Iterator[Document]:
+def _found(corpus: Corpus, wanted: pl.Series) -> Iterator[Document]:
     """The first document of each docno, until all are found."""
     table, missing = NameTable.of(wanted), len(wanted)
     is_missing = np.ones(missing, dtype=np.bool_)
-    progress.start("reading texts", corpus.size_hint(), "documents")
-    try:
+    with progress().doing("reading texts", corpus.size_hint(), "documents"):
         for document in corpus:
-            progress.advance(1)
+            progress().advance(1)
             for number in table.numbers(document.docno):
                 if is_missing[number] and wanted[number] == document.docno:
                     yield document
@@ -140,8 +134,6 @@ def _found(corpus: Corpus, wanted: pl.Series, progress: Progress) -> Iterator[Do
                     missing -= 1
             if not missing:
                 break
-    finally:
-        progress.finish()
 
 
 def _missing(docno: str, source: str) -> InputError:

@@ -8,7 +8,6 @@ import torch
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
-from adducir.core.progress import SILENT, Progress
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.rerankers.monobert import MonoBERTRecipe
 from adducir.rerankers.pair_examples import KIND, VERSION, PairExamples
@@ -28,16 +27,14 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
     recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
     artifact = "reranker"
 
-    def __init__(
-        self, recipe: CrossEncoderRecipe, folder: Path, progress: Progress = SILENT
-    ) -> None:
-        super().__init__(recipe, folder, progress)
+    def __init__(self, recipe: CrossEncoderRecipe, folder: Path) -> None:
+        super().__init__(recipe, folder)
         if recipe.examples is None:
             raise InputError(
                 "the recipe has no `examples`, so that there is nothing to train.",
                 hint="It can be used as it is: adducir rerank --model RECIPE.",
             )
-        self.pairs = PairSource(recipe.examples, recipe.fields, folder, progress)
+        self.pairs = PairSource(recipe.examples, recipe.fields, folder)
         with gathering() as each:
             each(lambda: self.pairs.leaks)
             self.base = each(partial(source_of, recipe, folder))
@@ -73,7 +70,7 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
             PairExamples(pairs, self.base, recipe.length, recipe.held_out.seed),
         )
 
-    def task(self, device: torch.device, progress: Progress = SILENT) -> CrossEncoderTask:
+    def task(self, device: torch.device) -> CrossEncoderTask:
         """The model with its own classifier, or a new one."""
         recipe = self.recipe
         model = CrossEncoder.untrained(

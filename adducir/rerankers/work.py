@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from adducir.core.chunks import TEMPORARY, Chunking, make_chunks
 from adducir.core.executors import Place
-from adducir.core.progress import SILENT, Progress
 from adducir.models.arrays import read_shard, write_shard
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
@@ -162,7 +161,6 @@ def reorder(
     *,
     cache: Path | None = None,
     threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> Reordered:
     """Put the documents of topics in a new order, in shards.
 
@@ -178,14 +176,14 @@ def reorder(
     # The windows of a topic have no part in another's batches.
     size = 1 if reranker.is_listwise else max(1, PAIRS // int(sizes.max(initial=1)))
     work = RerankingWork(reranker, topics, texts, size, threads=threads)
-    kept = None if cache is None else ScoreCache(cache, score_identity(reranker), progress)
-    with chunking.folder(work, progress, is_cached=kept is not None) as folder:
+    kept = None if cache is None else ScoreCache(cache, score_identity(reranker))
+    with chunking.folder(work, is_cached=kept is not None) as folder:
         if kept is not None:
             # What is known when the first chunk is made is what all workers know.
             if not (folder / _KNOWN).is_file():
                 kept.load().save(folder / _KNOWN)
             work = replace(work, known=folder / _KNOWN)
-        made = make_chunks(work, folder, chunking.execution, progress)
+        made = make_chunks(work, folder, chunking.execution)
         found = _united(made.files)
         if kept is not None:
             kept.add(found["keys"], found["values"])

@@ -14,9 +14,8 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.files import publishing
-from adducir.core.locks import locked
-from adducir.core.paths import is_standard_output, keep_rights, sync
+from adducir.core.files import is_standard_output, keep_rights, publishing, sync
+from adducir.core.processes import locked
 from adducir.runs.metadata import metadata_for, metadata_text, now
 from adducir.runs.order import Floats, strictly_decreasing
 from adducir.runs.run import Run, regular_lines

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from adducir.core.errors import ArtifactError, UsageError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet
 from adducir.models.machine import Precision
@@ -107,7 +107,6 @@ def select(
     *,
     precision: Precision = "float32",
     tokens: int | None = None,
-    progress: Progress = SILENT,
 ) -> Iterator[SelectedSet]:
     """Yield the selected set of each question, in the order given.
 
@@ -117,13 +116,10 @@ def select(
         tokens: Padded tokens that are computed at a time.
     """
     every = list(questions)
-    progress.start("selecting", len(every), "questions")
-    try:
+    with progress().doing("selecting", len(every), "questions"):
         for some, states in _states(model, every, precision, tokens):
             yield from chosen(model, some, states, selection or model.settings.selection)
-            progress.advance(len(some))
-    finally:
-        progress.finish()
+            progress().advance(len(some))
 
 
 def _states(

@@ -10,7 +10,6 @@ import numpy as np
 from torch import Tensor
 
 from adducir.core.errors import InputError
-from adducir.core.progress import SILENT, Progress
 from adducir.selectors.data import questions_of, split_examples
 from adducir.selectors.drn import DRNModel, drn_loss
 from adducir.selectors.examples import inputs_of
@@ -57,12 +56,12 @@ class EvidenceTask(TrainingTask, Generic[M]):
         self.preparation = preparation
         self._stated, self._folder = recipe, folder
 
-    def write(self, folder: Path, progress: Progress = SILENT) -> dict[str, Any]:
+    def write(self, folder: Path) -> dict[str, Any]:
         """Write the parts of the questions beside their token ids."""
         found = questions_of(self._stated.data, self._folder)
         parts = {"train": array("q"), "validation": array("q")}
         passages, sets, order = 0, 0, Order()
-        with self.given(folder, progress) as prepared:
+        with self.given(folder) as prepared:
             for row, (question, part) in enumerate(split_examples(self._stated.data, found)):
                 order.add(question.id)
                 parts[part].append(row)
@@ -110,7 +109,7 @@ class EvidenceTask(TrainingTask, Generic[M]):
             f"{counts['validation_questions']:,} held out"
         )
 
-    def measure(self, progress: Progress = SILENT) -> dict[str, Any]:
+    def measure(self) -> dict[str, Any]:
         """The settings of the selection, chosen on the validation questions if there are any."""
         found: dict[str, Any] = {}
         if len(self.held_out):

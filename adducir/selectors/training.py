@@ -6,7 +6,6 @@ from typing import Any, ClassVar, TypeVar
 
 import torch
 
-from adducir.core.progress import SILENT, Progress
 from adducir.corpora.references import expanded
 from adducir.models.sources import model_source
 from adducir.selectors.drn import DRNModel
@@ -30,8 +29,8 @@ class EvidencePlan(TrainingPlan[R]):
     artifact = "evidence-selector"
     model_type: ClassVar[type[EvidenceModel[Any]]]
 
-    def __init__(self, recipe: R, folder: Path, progress: Progress = SILENT) -> None:
-        super().__init__(recipe, folder, progress)
+    def __init__(self, recipe: R, folder: Path) -> None:
+        super().__init__(recipe, folder)
         tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
         self.base = model_source(expanded(recipe.base), folder, tokenizer)
         self.inputs  # noqa: B018 - every file is read now
@@ -82,7 +81,7 @@ class ComplementaryPlan(EvidencePlan[ComplementaryRecipe]):
     recipe_type = ComplementaryRecipe
     model_type = ComplementaryModel
 
-    def task(self, device: torch.device, progress: Progress = SILENT) -> ComplementaryTask:
+    def task(self, device: torch.device) -> ComplementaryTask:
         """The encoder with a new head."""
         recipe = self.recipe
         model = ComplementaryModel.untrained(self.base, self.model_settings, recipe.training.seed)
@@ -98,7 +97,7 @@ class DRNPlan(EvidencePlan[DRNRecipe]):
     model_type = DRNModel
     networks = 2
 
-    def task(self, device: torch.device, progress: Progress = SILENT) -> DRNTask:
+    def task(self, device: torch.device) -> DRNTask:
         """Two copies of the encoder with new heads."""
         recipe = self.recipe
         model = DRNModel.untrained(self.base, self.model_settings, recipe.training.seed)

@@ -14,7 +14,6 @@ from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local
 from adducir.core.errors import InputError
 from adducir.core.executors import Place
 from adducir.core.names import Seen
-from adducir.core.progress import SILENT, Progress
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected, write_selected
 from adducir.models.artifacts import model_versions
@@ -115,7 +114,7 @@ class _Builder:
 
 @contextmanager
 def selected_by_shards(
-    work: SelectionWork, chunking: Chunking = TEMPORARY, progress: Progress = SILENT
+    work: SelectionWork, chunking: Chunking = TEMPORARY
 ) -> Iterator[Iterator[SelectedSet]]:
     """The selected set of each question, in their order; shards go when the block ends well.
 
@@ -126,6 +125,6 @@ def selected_by_shards(
         IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
     with (
-        chunking.made(work, progress) as made,
+        chunking.made(work) as made,
     ):
         yield (one for path in made.files for one in read_selected(path))

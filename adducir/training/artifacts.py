@@ -21,7 +21,7 @@ from adducir.core.artifacts import (
 )
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.executors import HERE, Execution
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, using_threads
 from adducir.training.card import model_card
@@ -49,7 +49,6 @@ def train_model(
     prepared: Path | None = None,
     execution: Execution = HERE,
     rebuild: bool = False,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Train the model of a plan, unless ``output`` holds it already.
 
@@ -64,7 +63,6 @@ def train_model(
         examples: A folder where examples are kept, each under its fingerprint, for other trainings
             that learn from the same ones; by default they are removed when the model is there.
         rebuild: Train even if the model is up to date.
-        progress: Notified of examples, steps and losses.
 
     Raises:
         InputError: The data or the base cannot be read, or do not fit the recipe; or the base is
@@ -83,8 +81,8 @@ def train_model(
     with joined(here) as processes:
         _refuse_others(plan, processes)
         if processes.is_first:
-            places = _Places(plan, examples, prepared, device, execution, progress)
-            return _lead(plan, output, processes, here, places, rebuild, progress)
+            places = _Places(plan, examples, prepared, device, execution)
+            return _lead(plan, output, processes, here, places, rebuild)
         return _follow(plan, output, processes, here)
 
 
@@ -95,7 +93,6 @@ def _lead(
     device: "torch.device",
     places: "_Places",
     rebuild: bool,
-    progress: Progress,
 ) -> Manifest:
     """Train as the first process, or the only one."""
     training = False
@@ -104,13 +101,13 @@ def _lead(
     def make(folder: Path) -> dict[str, Any]:
         nonlocal training
         parts = parts_folder(output, key)
-        task = _task(plan, device, progress)
+        task = _task(plan, device)
         place, counts = places.written(task, parts)
         training = True
         processes.broadcast((_TRAIN, f"{parts}", f"{place.resolve()}"))
         with processes.agreeing():
             task.read(place)
-        return _make(plan, task, counts, folder, parts, output.name, progress)
+        return _make(plan, task, counts, folder, parts, output.name)
 
     try:
         with using_threads(plan.recipe.training.threads):
@@ -123,7 +120,6 @@ def _lead(
                 make=make,
                 rebuild=rebuild,
                 versions=model_versions(),
-                progress=progress,
             )
     except BaseException as error:
         # Once they train, they notice by themselves; a message would meet another exchange.
@@ -142,7 +138,7 @@ def _follow(
     if what == _TRAIN:
         with using_threads(plan.recipe.training.threads):
             with processes.agreeing():
-                task = _task(plan, device, SILENT)
+                task = _task(plan, device)
                 task.read(_shared(Path(examples)))
             with closing(task):
                 train(task, plan.recipe.training, parts=Path(value))
@@ -179,8 +175,8 @@ def _shared(folder: Path) -> Path:
     return folder
 
 
-def _task(plan: TrainingPlan[Any], device: "torch.device", progress: Progress) -> TrainingTask:
-    task = plan.task(device, progress)
+def _task(plan: TrainingPlan[Any], device: "torch.device") -> TrainingTask:
+    task = plan.task(device)
     if plan.recipe.training.gradient_accumulation > 1 and not task.adds_up:
         raise UsageError(
             "the pieces of a batch have fewer negatives than the batch, so that their losses do "
@@ -198,12 +194,11 @@ def _make(
     folder: Path,
     parts: Path,
     name: str,
-    progress: Progress,
 ) -> dict[str, Any]:
     with closing(task):
-        progress.note(task.summary(counts))
-        history = train(task, plan.recipe.training, parts=parts, progress=progress)
-        counts |= task.measure(progress)
+        progress().note(task.summary(counts))
+        history = train(task, plan.recipe.training, parts=parts)
+        counts |= task.measure()
     task.save(folder)
     history.save(folder)
     text = model_card(name, task.card(counts), counts, history)
@@ -220,7 +215,6 @@ class _Places:
     prepared: Path | None
     device: str
     execution: Execution
-    progress: Progress
 
     def written(self, task: TrainingTask, parts: Path) -> tuple[Path, dict[str, Any]]:
         """The examples, written unless they are there already, and their counts.
@@ -244,7 +238,6 @@ class _Places:
             inputs={"examples": name},
             builder_version=_EXAMPLES_VERSION,
             make=make,
-            progress=self.progress,
         )
         counts: dict[str, Any] = json.loads((place / _COUNTS).read_text(encoding="utf-8"))
         return place, counts
@@ -252,13 +245,11 @@ class _Places:
     def _write(self, task: TrainingTask, folder: Path, parts: Path) -> Mapping[str, Any]:
         preparation = task.preparation
         if preparation is None:
-            return task.write(folder, self.progress)
+            return task.write(folder)
         kept = self.prepared or (self.examples and preparation.place_in(self.examples))
         task.prepared = kept or parts / "prepared"
-        preparation.make(
-            task.prepared, device=self.device, execution=self.execution, progress=self.progress
-        )
-        counts = task.write(folder, self.progress)
+        preparation.make(task.prepared, device=self.device, execution=self.execution)
+        counts = task.write(folder)
         if kept is None:
             shutil.rmtree(task.prepared, ignore_errors=True)
         return counts

@@ -14,10 +14,9 @@ from pydantic import Field, model_validator
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import Numbered
 from adducir.core.recipe import Recipe
-from adducir.core.verified import source_digest
 from adducir.corpora.references import file_path
 from adducir.datasets.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.training.recipe import Several, listed

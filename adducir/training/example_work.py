@@ -22,7 +22,6 @@ from adducir.core.artifacts import read_manifest
 from adducir.core.chunks import ANY, Made
 from adducir.core.errors import ArtifactError
 from adducir.core.executors import Place
-from adducir.core.progress import Progress
 from adducir.models.arrays import read_shard, write_shard
 from adducir.training.store import Array, StoreWriter
 
@@ -112,7 +111,7 @@ class ExampleWork(ABC, Generic[T]):
     def builder(self, place: Place) -> "_Builder[T]":
         return _Builder(self.encode(place))
 
-    def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
+    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         """See :class:`.ArtifactWork`: the store of all examples, and their number."""
         totals: Counter[str] = Counter()
         with StoreWriter(folder) as writer:

@@ -10,8 +10,7 @@ from typing import Any
 
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
-from adducir.core.paths import study_folder
-from adducir.core.progress import SILENT, Progress
+from adducir.core.files import study_folder
 from adducir.core.registry import Family
 from adducir.training.plan import TrainingPlan
 
@@ -31,11 +30,7 @@ KINDS: Family[TrainingPlan[Any]] = Family(
 
 
 def open_training(
-    recipe: Path | Document,
-    changes: Sequence[str] = (),
-    *,
-    folder: Path | None = None,
-    progress: Progress = SILENT,
+    recipe: Path | Document, changes: Sequence[str] = (), *, folder: Path | None = None
 ) -> TrainingPlan[Any]:
     """Open a recipe's file and the sources that it names; no document is read, no model loaded.
 
@@ -43,7 +38,6 @@ def open_training(
         recipe: The file, or what was read of it.
         changes: Overrides such as ``training.epochs=2``.
         folder: The study's, where relative paths start; by default that which holds the file.
-        progress: Notified of what ir_datasets downloads.
 
     Raises:
         InputError: The recipe has errors, or a source cannot be read; of all that is not at hand
@@ -54,7 +48,7 @@ def open_training(
     name = kind_of(document)
     kind = KINDS.kind(name)
     wanted = validate(document, kind.recipe_type, changes)
-    plan = kind(wanted, folder or study_folder(document.path), progress)
+    plan = kind(wanted, folder or study_folder(document.path))
     plan.origin = KINDS.origin(name)
     return plan
 

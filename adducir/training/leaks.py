@@ -23,7 +23,6 @@ import polars as pl
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
-from adducir.core.progress import SILENT, Progress
 from adducir.corpora.digests import digest_of
 from adducir.corpora.qrels import load_qrels
 from adducir.runs.read import read_run
@@ -101,19 +100,13 @@ NOBODY = Excluded({})
 """Leaves no document out."""
 
 
-def excluded(
-    without: Without,
-    *,
-    locate: Callable[[str], str] = str,
-    progress: Progress = SILENT,
-) -> Excluded:
+def excluded(without: Without, *, locate: Callable[[str], str] = str) -> Excluded:
     """Read the docnos that the sources name.
 
     Args:
         without: The sources.
         locate: Gives the path of a source as the user wrote it, or an ir_datasets id, so that a
             recipe's paths can start at its study's folder. Of a pattern it gets the folder.
-        progress: Receives what ir_datasets has to say while it downloads.
 
     Raises:
         InputError: A source cannot be read, is of another kind than said, or a pattern fits no
@@ -126,7 +119,7 @@ def excluded(
         found[source] = found.get(source, frozenset()).union(docnos)
 
     def add_qrels(source: str) -> None:
-        add(source, load_qrels(locate(source), progress=progress).frame["docno"])
+        add(source, load_qrels(locate(source)).frame["docno"])
 
     def add_files(source: str, docnos_of: Callable[[Path], frozenset[str]]) -> None:
         for path in _files(source, locate):

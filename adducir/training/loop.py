@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adducir.core.errors import InputError, MachineError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.models.machine import computing_in, device_kind, device_of, seed_of, using_threads
 from adducir.training.checkpoints import (
     load_snapshot,
@@ -74,13 +74,7 @@ class Trainee(Protocol):
         """The validation loss, of which less is better; None where there is nothing to validate."""
 
 
-def train(
-    task: Trainee,
-    recipe: TrainingRecipe,
-    *,
-    parts: Path | None = None,
-    progress: Progress = SILENT,
-) -> History:
+def train(task: Trainee, recipe: TrainingRecipe, *, parts: Path | None = None) -> History:
     """Train a model in place; it ends with the weights of the lowest validation loss.
 
     Without validation data, and for one that was never validated, it ends with the last weights.
@@ -90,7 +84,6 @@ def train(
         recipe: How.
         parts: A folder for snapshots; a training that stands there goes on. Of several processes
             only the first writes there and ends with the best weights.
-        progress: Notified of each step, and the losses of each validation.
 
     Raises:
         InputError: It is to stop early, and nothing is held out.
@@ -106,20 +99,14 @@ def train(
     with using_threads(recipe.threads):
         freeze(task.model, listed(recipe.freeze))
         with checkpointing(task.model, recipe.gradient_checkpointing):
-            return _Training(task, recipe, parts, progress).run()
+            return _Training(task, recipe, parts).run()
 
 
 class _Training:
     """One training under way."""
 
-    def __init__(
-        self,
-        task: Trainee,
-        recipe: TrainingRecipe,
-        parts: Path | None,
-        progress: Progress,
-    ) -> None:
-        self.task, self.recipe, self.progress = task, recipe, progress
+    def __init__(self, task: Trainee, recipe: TrainingRecipe, parts: Path | None) -> None:
+        self.task, self.recipe = task, recipe
         self.snapshot = None if parts is None else parts / "training.safetensors"
         self.parts, self.processes = parts, current()
         self.history = History()
@@ -136,19 +123,19 @@ class _Training:
         self._resume()
         kind = device_kind(device_of(self.task.model))
         self.history.take(self.processes.all_of(kind))
-        self.progress.start("training", self.recipe.epochs * self.examples, self.task.unit)
+        progress().start("training", self.recipe.epochs * self.examples, self.task.unit)
         self.began = self.saved = time.monotonic()
         self.before = self.history.seconds
         try:
-            self.progress.resume(self.history.steps * self.examples // max(1, self.per_epoch))
+            progress().resume(self.history.steps * self.examples // max(1, self.per_epoch))
             for epoch in range(self.recipe.epochs):
                 if self._is_over(epoch) or not self._epoch(epoch):
                     continue
         finally:
-            self.progress.finish()
+            progress().finish()
         self.history.seconds = self._seconds()
         self._take_best()
-        self.progress.note(f"the weights are of epoch {kept_epoch(vars(self.history))}")
+        progress().note(f"the weights are of epoch {kept_epoch(vars(self.history))}")
         return self.history
 
     def _is_over(self, epoch: int) -> bool:
@@ -186,10 +173,8 @@ class _Training:
         self.optimiser.step()
         self.losses.append(value)
         self.history.steps += 1
-        self.progress.detail(
-            f"loss {sum(self.losses[-_RECENT:]) / len(self.losses[-_RECENT:]):.5f}"
-        )
-        self.progress.advance(len(batch))
+        progress().detail(f"loss {sum(self.losses[-_RECENT:]) / len(self.losses[-_RECENT:]):.5f}")
+        progress().advance(len(batch))
 
     def _seed(self, step: int) -> int:
         """The seed of a step's dropout in this process."""
@@ -259,7 +244,7 @@ class _Training:
         text = f"epoch {entry['epoch']:g}: training loss {entry['training_loss']:.5f}"
         if entry["validation_loss"] is not None:
             text += f", validation loss {entry['validation_loss']:.5f}"
-        self.progress.note(text)
+        progress().note(text)
 
     def _keep(self) -> None:
         """Keep the weights, the best so far."""
@@ -308,7 +293,7 @@ class _Training:
         state = load_snapshot(self.snapshot, self.task.model, self.optimiser)
         self.history = History(**state["history"])
         self.losses, self.without_gain = state["losses"], state["without_gain"]
-        self.progress.note(f"training goes on after step {self.history.steps:,} of {self.total:,}")
+        progress().note(f"training goes on after step {self.history.steps:,} of {self.total:,}")
 
     def _seconds(self) -> float:
         return self.before + time.monotonic() - self.began

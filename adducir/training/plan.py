@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from adducir.core.artifacts import artifact_fingerprint, is_current
-from adducir.core.progress import SILENT, Progress
 from adducir.training.preparation import Preparation
 from adducir.training.recipe import ModelRecipe
 
@@ -42,8 +41,8 @@ class TrainingPlan(ABC, Generic[R]):
     version: ClassVar[int] = 2
     networks: ClassVar[int] = 1
 
-    def __init__(self, recipe: R, folder: Path, progress: Progress = SILENT) -> None:
-        self.recipe, self.folder, self.progress = recipe, folder, progress
+    def __init__(self, recipe: R, folder: Path) -> None:
+        self.recipe, self.folder = recipe, folder
         self.origin: Mapping[str, str] = {}
         self.before: tuple[TrainingPlan[Any], Path] | None = None
 
@@ -58,7 +57,7 @@ class TrainingPlan(ABC, Generic[R]):
         """The fingerprints of what the model is made from, by name."""
 
     @abstractmethod
-    def task(self, device: "torch.device", progress: Progress = SILENT) -> "TrainingTask":
+    def task(self, device: "torch.device") -> "TrainingTask":
         """Load the network, and say how it learns.
 
         Raises:

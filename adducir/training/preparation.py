@@ -10,7 +10,6 @@ from typing import Any
 from adducir.core.artifacts import Manifest, artifact_fingerprint, is_current, parts_path
 from adducir.core.chunks import build_in_chunks
 from adducir.core.executors import HERE, Execution
-from adducir.core.progress import SILENT, Progress
 from adducir.training.example_work import ExampleWork
 
 _DIGITS = 16
@@ -54,7 +53,6 @@ class Preparation:
         device: str = "auto",
         execution: Execution = HERE,
         rebuild: bool = False,
-        progress: Progress = SILENT,
     ) -> Manifest:
         """Make it, unless it is there.
 
@@ -76,11 +74,10 @@ class Preparation:
             versions=self.work.versions(),
             rebuild=rebuild,
             execution=execution,
-            progress=progress,
         )
 
     @contextmanager
-    def there(self, path: Path | None, folder: Path, progress: Progress) -> Iterator[Path]:
+    def there(self, path: Path | None, folder: Path) -> Iterator[Path]:
         """Where it is, for the block: made for it beside a folder, where it is not there.
 
         Args:
@@ -92,5 +89,5 @@ class Preparation:
             return
         with TemporaryDirectory(dir=folder.parent) as place:
             made = Path(place) / "prepared"
-            self.make(made, progress=progress)
+            self.make(made)
             yield made

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import source_path
@@ -22,21 +21,17 @@ class CorpusPart(Recipe):
     format: str | None = None
     docno_field: str | None = None
 
-    def open(self, folder: Path, progress: Progress = SILENT) -> Corpus:
+    def open(self, folder: Path) -> Corpus:
         """Open the corpus.
 
         Args:
             folder: The study's, where a relative path starts.
-            progress: Notified of what ir_datasets downloads.
 
         Raises:
             InputError, MachineError: As :func:`adducir.corpora.sources.open_corpus`.
         """
         return open_corpus(
-            source_path(self.source, folder),
-            docno_field=self.docno_field,
-            format=self.format,
-            progress=progress,
+            source_path(self.source, folder), docno_field=self.docno_field, format=self.format
         )
 
 
@@ -57,18 +52,17 @@ class WithoutPart(Recipe):
     depth: Annotated[int, Field(ge=1)] = DEFAULT_DEPTH
     copies: bool = True
 
-    def excluded(self, folder: Path, progress: Progress = SILENT) -> Excluded:
+    def excluded(self, folder: Path) -> Excluded:
         """The documents that are left out.
 
         Args:
             folder: The study's, where relative paths start.
-            progress: Notified of what ir_datasets downloads.
 
         Raises:
             InputError: A source cannot be read.
         """
         without = Without(listed(self.qrels), listed(self.pools), listed(self.runs), self.depth)
-        return excluded(without, locate=partial(source_path, folder=folder), progress=progress)
+        return excluded(without, locate=partial(source_path, folder=folder))
 
     def card(self) -> dict[str, object]:
         """What a model card shows of it."""

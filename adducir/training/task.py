@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from adducir.core.progress import SILENT, Progress
 from adducir.models.batches import shuffled_batches, token_batches
 from adducir.models.machine import device_of, seed_of
 from adducir.training.card import Card
@@ -81,18 +80,18 @@ class TrainingTask(ABC):
     _lengths: Numbers | None = None
 
     @abstractmethod
-    def write(self, folder: Path, progress: Progress = SILENT) -> Mapping[str, Any]:
+    def write(self, folder: Path) -> Mapping[str, Any]:
         """Write all examples into an empty folder, with :func:`write_parts`.
 
         Returns:
             What became of the data, as plain values.
         """
 
-    def given(self, folder: Path, progress: Progress) -> AbstractContextManager[Path]:
+    def given(self, folder: Path) -> AbstractContextManager[Path]:
         """What the examples in a folder are made of: what is prepared; made now if need be."""
         if self.preparation is None:
             raise ValueError("nothing is prepared for this kind")
-        return self.preparation.there(self.prepared, folder, progress)
+        return self.preparation.there(self.prepared, folder)
 
     def read(self, folder: Path) -> None:
         """Open the examples that :meth:`write` wrote."""
@@ -154,7 +153,7 @@ class TrainingTask(ABC):
     def summary(self, counts: Mapping[str, Any]) -> str:
         """What is trained on, in a line."""
 
-    def measure(self, progress: Progress = SILENT) -> Mapping[str, Any]:
+    def measure(self) -> Mapping[str, Any]:
         """What is measured or chosen once the model is trained: further counts."""
         return {}
 

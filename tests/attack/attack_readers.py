@@ -210,7 +210,7 @@ def _metadata(path: Path) -> Any:
 
 
 def _manifest(path: Path) -> Any:
-    from adducir.core.verified import read_manifest
+    from adducir.core.artifacts import read_manifest
 
     return read_manifest(path.parent)
 

@@ -31,7 +31,7 @@ def test_help_fits_80_columns_and_ends_with_the_examples(name, capsys, monkeypat
     shown = capsys.readouterr().out
     assert [line for line in shown.splitlines() if "…" in line or len(line) > 80] == []
     visible = [one for one in load_command(name).params if not getattr(one, "hidden", False)]
-    assert sum(one.param_type_name == "option" for one in visible) <= (99 if name == "tune" else 15)
+    assert sum(one.param_type_name == "option" for one in visible) <= 15
     options = [one for param in visible for one in param.opts]
     assert [option for option in options if option.startswith("--") and option not in shown] == []
     assert " ".join(shown.split()).endswith(" ".join(load_command(name).epilog.split()))

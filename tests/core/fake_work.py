@@ -70,7 +70,7 @@ class FakeWork:
             raise MachineError("there is no model.")
         return _Builder(self)
 
-    def finish(self, folder, made, progress):
+    def finish(self, folder, made):
         made.keep(folder, "shard-{:03d}.txt")
         names = [name for names in made.names for name in names]
         assert names == [f"d{number}" for number in range(self.count)]
@@ -124,8 +124,7 @@ class _Cores(_Builder):
         path.write_text(f"{default_threads()}")
 
 
-def build(path, work, execution=HERE, progress=None, **changes):
-    given = {} if progress is None else {"progress": progress}
+def build(path, work, execution=HERE, **changes):
     return build_in_chunks(
         Path(path),
         work,
@@ -134,7 +133,6 @@ def build(path, work, execution=HERE, progress=None, **changes):
         inputs={},
         builder_version=1,
         execution=execution,
-        **given,
         **changes,
     )
 

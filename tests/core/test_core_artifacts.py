@@ -12,6 +12,7 @@ import pytest
 from adducir import __version__
 from adducir.core import artifacts
 from adducir.core.artifacts import (
+    FORMAT,
     MANIFEST,
     artifact_fingerprint,
     build,
@@ -20,7 +21,7 @@ from adducir.core.artifacts import (
     verify,
 )
 from adducir.core.errors import ArtifactError, MachineError
-from adducir.core.verified import FORMAT
+from adducir.core.progress import Progress
 
 
 class Builder:
@@ -39,19 +40,11 @@ class Builder:
         return {"documents": np.int64(3), "share": 0.5}
 
 
-class Notes:
+class Notes(Progress):
     """A progress that remembers its notes."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-
-    def start(self, what: str, total: int | None, unit: str) -> None: ...
-
-    def advance(self, count: int) -> None: ...
-
-    def resume(self, count: int) -> None: ...
-
-    def finish(self) -> None: ...
 
     def note(self, message: str) -> None:
         self.notes.append(message)
@@ -271,7 +264,8 @@ def test_damage_is_found_and_fixed(tmp_path: Path) -> None:
     ]
     assert not is_current(path, manifest.fingerprint)
     progress = Notes()
-    made(path, Builder(), progress=progress)
+    with progress:
+        made(path, Builder())
     assert verify(path) == []
     assert "empty: missing" in progress.notes[0]
 
@@ -296,7 +290,8 @@ def test_the_second_of_two_waits_and_finds_it_built(tmp_path: Path) -> None:
     thread = threading.Thread(target=made, args=(path, slow))
     thread.start()
     assert begun.wait(30)
-    made(path, second, progress=progress)
+    with progress:
+        made(path, second)
     thread.join()
     assert second.calls == 0
     assert (path / "a").read_text() == "slow"

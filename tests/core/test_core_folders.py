@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from adducir.core.paths import cache_folder
+from adducir.core.files import cache_folder
 from adducir.indexes import jvm
 
 

@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core.artifacts import build, publishing_results, replacing_anything, verify
+from adducir.core.artifacts import (
+    MANIFEST,
+    build,
+    publishing_results,
+    read_manifest,
+    replacing_anything,
+    verify,
+)
 from adducir.core.errors import ArtifactError, InputError, MachineError
-from adducir.core.verified import MANIFEST, read_manifest
 
 # Publishes three files, and is killed at the n-th thing that it does to the file system.
 CHILD = """

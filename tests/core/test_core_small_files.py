@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core.artifacts import build
+from adducir.core.artifacts import MANIFEST, build, read_manifest
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, ArtifactError, InputError
-from adducir.core.verified import MANIFEST, read_manifest
 from adducir.models.artifacts import read_settings
 
 

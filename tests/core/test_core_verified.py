@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core import verified
-from adducir.core.artifacts import build
+from adducir.core import fingerprint as digests
+from adducir.core.artifacts import build, changes, open_artifact, read_manifest, refuse_damaged
 from adducir.core.errors import ArtifactError
 from adducir.core.files import file_digest
-from adducir.core.verified import changes, open_artifact, refuse_damaged
 
 
 @pytest.fixture
@@ -23,16 +22,16 @@ def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         names.append(path.name)
         return file_digest(path)
 
-    monkeypatch.setattr(verified, "file_digest", count)
+    monkeypatch.setattr(digests, "file_digest", count)
     (tmp_path / "cache").mkdir()
-    monkeypatch.setattr(verified, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(verified, "_known", {})
+    monkeypatch.setattr(digests, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(digests, "_known", {})
     return names
 
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in another process."""
-    monkeypatch.setattr(verified, "_known", {})
+    monkeypatch.setattr(digests, "_known", {})
 
 
 def toy(path: Path) -> Path:
@@ -78,7 +77,7 @@ def test_a_forced_verification_reads_all(
     path = toy(tmp_path / "toy")
     open_artifact(path)
     forget(monkeypatch)
-    monkeypatch.setenv(verified.VERIFY_VARIABLE, "1")
+    monkeypatch.setenv(digests.VERIFY_VARIABLE, "1")
     open_artifact(path)
     open_artifact(path)  # once in a process
     assert len(reads) == 4
@@ -114,7 +113,7 @@ def test_to_lose_what_was_kept_costs_time_only(
 def test_without_a_cache_a_process_verifies_once(
     tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verified, "cache_folder", lambda: None)
+    monkeypatch.setattr(digests, "cache_folder", lambda: None)
     path = toy(tmp_path / "toy")
     open_artifact(path)
     open_artifact(path)
@@ -127,7 +126,7 @@ def test_every_damage_is_named(tmp_path: Path, reads: list[str]) -> None:
     with pytest.raises(ArtifactError, match=r"sub/a: this file is damaged.*--rebuild") as caught:
         open_artifact(path)
     assert caught.value.exit_code == 5
-    assert changes(path, verified.read_manifest(path)) == {"sub/a": "its content has changed"}
+    assert changes(path, read_manifest(path)) == {"sub/a": "its content has changed"}
     (path / "b").write_text("short")
     with pytest.raises(ArtifactError, match=r"5 bytes instead of 100"):
         open_artifact(path)
@@ -153,6 +152,6 @@ def test_the_kind_is_checked(tmp_path: Path, reads: list[str]) -> None:
 def test_the_option_sets_the_variable(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     from adducir.cli.app import main
 
-    monkeypatch.setenv(verified.VERIFY_VARIABLE, "0")
+    monkeypatch.setenv(digests.VERIFY_VARIABLE, "0")
     assert main(["doctor", "--help", "--verify"]) == 0
-    assert os.environ[verified.VERIFY_VARIABLE] == "1"
+    assert os.environ[digests.VERIFY_VARIABLE] == "1"

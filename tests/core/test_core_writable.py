@@ -9,8 +9,7 @@ import pytest
 from adducir.core import artifacts
 from adducir.core.artifacts import build, is_current
 from adducir.core.errors import InputError, MachineError
-from adducir.core.files import writing_text
-from adducir.core.paths import refuse_unwritable
+from adducir.core.files import refuse_unwritable, writing_text
 
 
 def write(path: Path, text: str) -> None:

@@ -24,7 +24,7 @@ from ir_datasets.formats import (
 )
 
 from adducir.core.errors import InputError, MachineError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import open_corpus
@@ -237,7 +237,7 @@ class Unreachable(BaseDocs):
         raise self.error
 
 
-class Notes(Silent):
+class Notes(Progress):
     def __init__(self):
         self.message = []
 
@@ -254,8 +254,8 @@ def test_failed_download(register, error, after, capfd, caplog):
     progress = Notes()
     caplog.set_level(logging.DEBUG)
     handlers = list(ir_datasets.log.easy().logger().handlers)
-    with pytest.raises(MachineError) as caught:
-        list(open_corpus(name, progress=progress))
+    with pytest.raises(MachineError) as caught, progress:
+        list(open_corpus(name))
     assert name in caught.value.what
     assert type(error).__name__ in caught.value.what
     assert "\n" not in str(caught.value)

@@ -10,7 +10,7 @@ from file_damage import damage, damaged_files
 
 from adducir.core.artifacts import build
 from adducir.core.errors import ArtifactError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.settings import Settings
@@ -82,13 +82,13 @@ def test_a_damaged_part_of_killed_work_is_made_again(trained: Path, study: Path)
     class KilledError(Exception):
         pass
 
-    class Progress(Silent):
+    class Watching(Progress):
         def advance(self, count: int) -> None:
             if (parts := list(study.glob(".w.parts-*/000001-*"))) and parts[0].stat():
                 raise KilledError
 
-    with pytest.raises(KilledError):
-        predict_corpus_weights(trained, corpus, study / "w", shard=5, progress=Progress())
+    with pytest.raises(KilledError), Watching():
+        predict_corpus_weights(trained, corpus, study / "w", shard=5)
     (part,) = study.glob(".w.parts-*/000001-*")
     content = bytearray(part.read_bytes())
     content[-2] ^= 4

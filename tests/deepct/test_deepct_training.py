@@ -10,7 +10,7 @@ import torch
 from adducir.core.artifacts import read_manifest
 from adducir.core.config import load, validate
 from adducir.core.errors import InputError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.deepct.model import TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.deepct.weighting import predict_weights
@@ -19,7 +19,7 @@ from adducir.training.artifacts import train_model
 from adducir.training.kinds import open_training
 
 
-class Killed(Silent):
+class Killed(Progress):
     """Stops a training as a kill would, after some steps."""
 
     def __init__(self, after):
@@ -101,8 +101,8 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeyp
     whole, cut = study / "deepct" / "whole", study / "deepct" / "cut"
     train_model(training_plan(study), whole)
     for after in (2, 9):
-        with pytest.raises(KeyboardInterrupt):
-            train_model(training_plan(study), cut, progress=Killed(after))
+        with pytest.raises(KeyboardInterrupt), Killed(after):
+            train_model(training_plan(study), cut)
         assert not cut.exists()
     assert [path.name[:11] for path in cut.parent.iterdir() if "parts" in path.name] == [
         ".cut.parts-"

@@ -5,7 +5,7 @@ import pytest
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.deepct import weighting
 from adducir.deepct.expanded import ExpandedCorpus
@@ -63,7 +63,7 @@ def test_shards_change_nothing(study, model, corpus):
 
 
 def test_killed_work_goes_on_behind_its_last_shard(study, model, corpus, monkeypatch):
-    class Killed(Silent):
+    class Killed(Progress):
         done = 0
 
         def start(self, what, total, unit):
@@ -74,8 +74,8 @@ def test_killed_work_goes_on_behind_its_last_shard(study, model, corpus, monkeyp
             if self.done >= 6:
                 raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        predict_corpus_weights(model, corpus, study / "w", shard=3, progress=Killed())
+    with pytest.raises(KeyboardInterrupt), Killed():
+        predict_corpus_weights(model, corpus, study / "w", shard=3)
     assert not (study / "w").exists()
     weighted_text = []
 

@@ -8,7 +8,7 @@ from safetensors.numpy import load_file, save_file
 from some_spans import some_spans
 
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.encoders import encoding
 from adducir.encoders.encoding import encode
@@ -25,7 +25,7 @@ def corpus(tmp_path):
     return open_corpus(tmp_path / "corpus.jsonl")
 
 
-class Killed(Silent):
+class Killed(Progress):
     """Stops after some texts are encoded."""
 
     def __init__(self, after):
@@ -56,8 +56,8 @@ def test_a_corpus_in_shards(corpus, tiny, tmp_path):
 def test_killed_work_goes_on_behind_its_last_shard(corpus, tiny, tmp_path, monkeypatch):
     source, items = encoder_source(str(tiny)), items_of_corpus(corpus)
     encode(source, items, tmp_path / "whole", shard=2)
-    with pytest.raises(KeyboardInterrupt):
-        encode(source, items, tmp_path / "cut", shard=2, progress=Killed(5))
+    with pytest.raises(KeyboardInterrupt), Killed(5):
+        encode(source, items, tmp_path / "cut", shard=2)
     made = []
     write = encoding.write_shard
     monkeypatch.setattr(

@@ -12,7 +12,7 @@ from some_spans import some_spans
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.datasets.spans.record import MaskedSpan, read_spans, write_spans
 from adducir.encoders import pieces
 from adducir.encoders.contrast import contrast
@@ -274,7 +274,7 @@ def test_groups_are_kept_apart(tmp_path):
     assert {home for _, home in spans_of(both, tmp_path)} == {"train"}
 
 
-class Killed(Silent):
+class Killed(Progress):
     """Stops a training as a kill would, after some steps."""
 
     def __init__(self, after):
@@ -328,8 +328,8 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeyp
     train_model(arguments, whole)
     assert DualEncoder.load(encoder_source(str(whole))).query.network.pooling == "first"
     for after in (2, 5):
-        with pytest.raises(KeyboardInterrupt):
-            train_model(arguments, cut, progress=Killed(after))
+        with pytest.raises(KeyboardInterrupt), Killed(after):
+            train_model(arguments, cut)
         assert not cut.exists()
     train_model(arguments, cut)
     assert torch.equal(weights(whole), weights(cut))

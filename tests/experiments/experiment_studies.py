@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.outcome import Outcome
@@ -120,7 +120,7 @@ def run_lines(ranking: dict[str, str]) -> list[str]:
     ]
 
 
-class Notes(Silent):
+class Notes(Progress):
     """A progress that keeps its notes."""
 
     def __init__(self) -> None:

@@ -22,12 +22,11 @@ from some_questions import some_questions
 from some_spans import some_spans
 from tiny import tiny_bert
 
-from adducir.core import verified
+from adducir.core import fingerprint as digests
+from adducir.core.absent import LARGEST, Unread, leaving_unread
 from adducir.core.errors import InputError, UsageError
-from adducir.core.fingerprint import fingerprint, is_known, unread_file
-from adducir.core.paths import cache_folder
-from adducir.core.unread import LARGEST, Unread, leaving_unread
-from adducir.core.verified import source_digest
+from adducir.core.files import cache_folder
+from adducir.core.fingerprint import fingerprint, is_known, source_digest, unread_file
 from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
 from adducir.datasets.spans.record import write_spans
@@ -284,7 +283,7 @@ def test_what_a_run_has_read_is_known_to_a_dry_run(grown: Study) -> None:
     assert large == []
     assert [line.split()[0] for line in lines[:3]] == ["build", "search", "search"]
     grown.run()
-    verified._known.clear()  # as in another process
+    digests._known.clear()  # as in another process
     _, lines, large = dry_run(grown.file)
     assert large == []
     assert [line.split()[0] for line in lines[:3]] == ["keep", "keep", "keep"]
@@ -303,7 +302,7 @@ def test_what_a_run_has_read_is_known_to_a_dry_run(grown: Study) -> None:
 
 def test_without_its_cache_a_dry_run_knows_less(grown: Study) -> None:
     grown.run()
-    verified._known.clear()
+    digests._known.clear()
     cache = cache_folder()
     assert cache is not None
     shutil.rmtree(cache / "digests")

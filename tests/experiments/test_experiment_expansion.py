@@ -10,7 +10,7 @@ import pytest
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.executors import Execution
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from tiny import tiny_bert
 
 
-class Recorded(Silent):
+class Recorded(Progress):
     def __init__(self):
         self.works = []
 
@@ -71,7 +71,8 @@ def folder(tmp_path_factory):
 def run(folder, *changes):
     progress = Recorded()
     plan = plan_experiment(folder / "experiments" / "pets.yaml", changes)
-    return plan.lines(), run_experiment(plan, progress=progress), progress.works
+    with progress:
+        return plan.lines(), run_experiment(plan), progress.works
 
 
 def test_it_trains_weights_and_indexes_what_is_missing_and_nothing_else(folder):
@@ -176,7 +177,8 @@ def test_models_share_what_their_examples_are_made_of(folder):
     assert lines[:2] == [f"make   {passages}", "train  deepct/one"]
     assert "train  deepct/two" in lines[2:]
     assert sum(passages in line for line in lines) == 1
-    run_experiment(plan, progress=progress)
+    with progress:
+        run_experiment(plan)
     assert progress.works.count("cutting passages") == 1
     assert progress.works.count("training") == 2
     plan = plan_experiment(path)

@@ -60,11 +60,12 @@ before(files, "sync", "writing metadata", hidden("ir-metadata.yml"))
 before(table, "_evaluate", "evaluating")
 before(files, "sync", "writing table", hidden("md"))
 
-plan = plan_experiment(file, progress=PlainProgress(sys.stdout))
+PlainProgress(sys.stdout).__enter__()
+plan = plan_experiment(file)
 print("planned", flush=True)
 sys.stdin.readline()
 resources = context.Context(threads=1)
-outcome = running.run_experiment(plan, context=resources, progress=PlainProgress(sys.stdout))
+outcome = running.run_experiment(plan, context=resources)
 print("made", len(outcome.runs), flush=True)
 """
 
@@ -174,7 +175,8 @@ def test_a_killed_experiment_is_finished_by_the_next_call(
     for path in study.folder.glob("experiments/pets/table.*"):
         assert path.read_bytes() == undisturbed["searched"].get(path.name, path.read_bytes())
     notes = Notes()
-    assert len(study.run(progress=notes).runs) == made
+    with notes:
+        assert len(study.run().runs) == made
     assert ("indexing (documents)" not in notes.lines) == is_indexed
     assert results(study) == undisturbed["searched"]
     assert leftovers(study) == []

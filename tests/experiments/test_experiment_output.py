@@ -61,7 +61,8 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Outcome, list
     study.change("{baseline: BM25}", f"{COMPARISON}\ntable: {{show: [ci, equivalence_p]}}")
     lines = study.plan().lines()
     notes = Notes()
-    return study, study.run(progress=notes), lines, notes.lines
+    with notes:
+        return study, study.run(), lines, notes.lines
 
 
 _SET = "test   systems that may be the best: model confidence set of each measure"
@@ -282,7 +283,8 @@ def test_the_plan_states_the_tests_that_the_table_reports(study: Study) -> None:
 def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
     study.write("topics.tsv", "1\tzebra", "2\tthe", "3\t", "4\tyak")
     notes = Notes()
-    outcome = study.run(progress=notes)
+    with notes:
+        outcome = study.run()
     for row in outcome.table.rows:
         assert [cell.mean for cell in row.cells] == [0, 0, 0]
     assert read_run(study.path("BM25"), allow_empty=True).qids == []

@@ -10,7 +10,7 @@ import pytest
 
 from adducir.core.config import load, validate
 from adducir.core.errors import InputError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.recipe import Retrieval
@@ -55,7 +55,7 @@ comparison: {baseline: BM25}
 """
 
 
-class Recorded(Silent):
+class Recorded(Progress):
     def __init__(self):
         self.works, self.notes = [], []
 
@@ -107,11 +107,12 @@ def planned(study, *changes, **options):
 def run(study, *changes, **options):
     progress = Recorded()
     plan = planned(study, *changes, **options)
-    return (
-        plan.lines(),
-        run_experiment(plan, context=Context(threads=1), progress=progress),
-        progress,
-    )
+    with progress:
+        return (
+            plan.lines(),
+            run_experiment(plan, context=Context(threads=1)),
+            progress,
+        )
 
 
 def ranking(study, system, topic_set="t"):

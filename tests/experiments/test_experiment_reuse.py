@@ -42,7 +42,8 @@ def test_nothing_is_done_twice_and_the_table_is_the_same(study: Study) -> None:
     before = {name: (study.folder / "experiments/pets" / name).read_bytes() for name in names}
     stamps = {path: path.stat().st_mtime_ns for path in study.folder.glob("runs/pets/*")}
     notes = Notes()
-    outcome = study.run(progress=notes)
+    with notes:
+        outcome = study.run()
     assert outcome.runs == []
     assert notes.lines == ["all 2 runs are there and kept", "evaluating (runs)"]
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
@@ -143,7 +144,8 @@ def test_why_an_index_is_built_anew_is_said(study: Study) -> None:
         "accurate length"
     )
     notes = Notes()
-    study.run(*changes, "systems.QLD.model=bm25", progress=notes)
+    with notes:
+        study.run(*changes, "systems.QLD.model=bm25")
     assert notes.lines[:2] == [
         "index indexes/pets: out of date: different vectors, accurate length",
         "indexing (documents)",

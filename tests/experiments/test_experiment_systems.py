@@ -329,8 +329,8 @@ def test_a_file_that_cannot_be_planned_again_elsewhere(study: Study, old, new, w
         study.path(system).unlink()
     table = (study.folder / "experiments/pets/table.csv").read_bytes()
     progress = BreaksTheFile(study, study.file.read_text().replace(old, new, 1))
-    with pytest.raises(InputError, match=what):
-        study.run(allow_code=True, jobs=2, progress=progress)
+    with pytest.raises(InputError, match=what), progress:
+        study.run(allow_code=True, jobs=2)
     assert not study.path("BM25").exists()
     assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
     assert not list((study.folder / "experiments").glob(".pets.building*"))

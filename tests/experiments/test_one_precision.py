@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.core.verified import read_manifest
+from adducir.core.artifacts import read_manifest
 from adducir.runs.metadata import read_metadata
 
 EXPERIMENT = """

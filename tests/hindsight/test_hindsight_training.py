@@ -9,7 +9,7 @@ import pytest
 import torch
 from small_bed import bed, closed_sets
 
-from adducir.core.progress import SILENT
+from adducir.core.progress import Progress
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.generators.lexical import Lexical
 from adducir.hindsight.building import Problem, assemble
@@ -306,7 +306,7 @@ def test_a_killed_phase_ends_with_the_same_weights(tmp_path: Path, monkeypatch) 
     monkeypatch.setattr("adducir.training.loop.SNAPSHOT_EVERY", 0.0)
     killed, data = bed()
 
-    class Killing(type(SILENT)):
+    class Killing(Progress):
         steps = 0
 
         def advance(self, count: int = 1) -> None:
@@ -314,8 +314,8 @@ def test_a_killed_phase_ends_with_the_same_weights(tmp_path: Path, monkeypatch) 
             if Killing.steps == 5:
                 raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        train_phase(_phase(killed, data, recipe()), parts=tmp_path, progress=Killing())
+    with pytest.raises(KeyboardInterrupt), Killing():
+        train_phase(_phase(killed, data, recipe()), parts=tmp_path)
     other, data = bed()
     train_phase(_phase(other, data, recipe()), parts=tmp_path)
     weights = weights_of(whole)

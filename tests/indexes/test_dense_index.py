@@ -16,7 +16,7 @@ from tiny import tiny_bert
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, UsageError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.indexes.dense import engine
@@ -200,7 +200,7 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
     assert named.search(["cat"], depth=3).counts.tolist() == [3]
 
 
-class Killed(Silent):
+class Killed(Progress):
     """Stops after some texts are encoded."""
 
     def __init__(self, after):
@@ -219,8 +219,8 @@ class Killed(Silent):
 def test_a_killed_build_goes_on(flat, tiny, tmp_path):
     source, path = encoder_source(str(tiny)), tmp_path / "x"
     running = Running(shard=20)
-    with pytest.raises(KeyboardInterrupt):
-        build_dense_index(ListCorpus(TEXTS), path, source, running=running, progress=Killed(50))
+    with pytest.raises(KeyboardInterrupt), Killed(50):
+        build_dense_index(ListCorpus(TEXTS), path, source, running=running)
     assert not path.exists()
     assert [p for p in tmp_path.iterdir() if ".parts-" in p.name]
     build_dense_index(ListCorpus(TEXTS), path, source, running=running)

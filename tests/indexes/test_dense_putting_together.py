@@ -7,7 +7,6 @@ import faiss
 import numpy as np
 import pytest
 
-from adducir.core.progress import SILENT
 from adducir.encoders.vectors import write_shard
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.builder import _DenseWork
@@ -35,7 +34,7 @@ def shards_of(folder, vectors):
 def put_together(folder, made, docnos, settings, width):
     work = SimpleNamespace(size=SHARD, settings=settings, threads=1)
     (folder / "made").mkdir()
-    counts = _DenseWork._indexed(work, folder / "made", made, docnos, width, SILENT)
+    counts = _DenseWork._indexed(work, folder / "made", made, docnos, width)
     assert [path.name for path in (folder / "made").iterdir()] == ["index.faiss"]
     assert set(counts) == (set() if settings.kind == "flat" else {"recall"})
     return folder / "made" / "index.faiss"

@@ -86,11 +86,11 @@ from pathlib import Path
 sys.path[:0] = sys.argv[3].split(":")
 from file_damage import damage
 import test_index_integrity as tests
-from adducir.core import verified
+from adducir.core import artifacts
 from adducir.core.errors import AdducirError
 import adducir.indexes.memory.index as index
 # As if a disk had changed what was verified before: nothing but the checks of shapes is left.
-index.open_artifact = lambda path, *kinds: verified.read_manifest(path)
+index.open_artifact = lambda path, *kinds: artifacts.read_manifest(path)
 whole, (seed, count) = Path(sys.argv[1]), map(int, sys.argv[2].split(","))
 draw = random.Random(seed)
 files = sorted(p for p in whole.iterdir() if p.name != "manifest.json" and p.stat().st_size)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from file_damage import damage
 
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.rerankers.cache import ScoreCache, pair_keys
 
 PAIRS = [(f"query {n % 7}", f"text {n}") for n in range(200)]
 
 
-class Notes(Silent):
+class Notes(Progress):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
@@ -32,7 +32,8 @@ def test_a_damaged_file_gives_no_other_scores(tmp_path: Path, count: int) -> Non
     for _ in range(count):
         damage(second, draw)
         notes = Notes()
-        found = ScoreCache(tmp_path, {"model": 1}, notes).load().look_up(keys)
+        with notes:
+            found = ScoreCache(tmp_path, {"model": 1}).load().look_up(keys)
         known = ~np.isnan(found)
         assert (found[known] == scores[known]).all()
         assert known[:100].all()

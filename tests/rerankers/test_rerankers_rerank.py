@@ -9,7 +9,7 @@ import pytest
 from rerank_texts import QUERIES, TEXTS
 
 from adducir.core.errors import IncompleteError, InputError, UsageError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.batches import CPU_TOKENS
@@ -187,7 +187,7 @@ def test_many_files_are_made_one(tmp_path):
 
 
 def test_a_damaged_file_is_reported_and_ignored(tmp_path):
-    class Recorded(Silent):
+    class Recorded(Progress):
         def __init__(self):
             self.lines = []
 
@@ -198,7 +198,8 @@ def test_a_damaged_file_is_reported_and_ignored(tmp_path):
     shard = min(tmp_path.glob("*/*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:50])
     message = Recorded()
-    assert len(ScoreCache(tmp_path, {"model": 1}, message).load()) == 490
+    with message:
+        assert len(ScoreCache(tmp_path, {"model": 1}).load()) == 490
     assert "are damaged and are computed anew" in message.lines[0]
 
 
@@ -228,7 +229,7 @@ def test_long_documents_by_passages(classifier, tmp_path, take):
 
 
 def test_progress_counts_topics(classifier, run, topics, tmp_path):
-    class Recorded(Silent):
+    class Recorded(Progress):
         def __init__(self):
             self.parts = []
 
@@ -239,7 +240,8 @@ def test_progress_counts_topics(classifier, run, topics, tmp_path):
             self.parts[-1][-1] += count
 
     message = Recorded()
-    rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=2, progress=message)
+    with message:
+        rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=2)
     assert message.parts == [["reranking", 3, "topics", 3]]
 
 

@@ -8,7 +8,7 @@ import torch
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.topics import load_topics
 from adducir.rerankers.examples import Candidates, Counts, Leaks, candidates, examples
@@ -219,7 +219,7 @@ def test_the_fingerprint_follows_all_that_determines_the_weights(recipe, study):
     assert training_plan(recipe).fingerprint != one
 
 
-class Killed(Silent):
+class Killed(Progress):
     """Stops a training as a kill would, after some steps."""
 
     def __init__(self, after):
@@ -236,8 +236,8 @@ def test_a_killed_training_ends_with_the_same_weights(recipe, monkeypatch):
     whole, cut = recipe.with_name("whole"), recipe.with_name("cut")
     train_model(training_plan(recipe), whole)
     for after in (2, 4):
-        with pytest.raises(KeyboardInterrupt):
-            train_model(training_plan(recipe), cut, progress=Killed(after))
+        with pytest.raises(KeyboardInterrupt), Killed(after):
+            train_model(training_plan(recipe), cut)
         assert not cut.exists()
     train_model(training_plan(recipe), cut)
     assert torch.equal(weights(whole), weights(cut))

@@ -10,7 +10,7 @@ from some_questions import some_questions
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, LabelledSet, Passage
 from adducir.datasets.evidence_sets.record_files import write_questions
 from adducir.datasets.evidence_sets.selected import SelectedSet, read_selected, write_selected
@@ -47,7 +47,7 @@ def weights(folder):
     return [load_file(path) for path in sorted(folder.rglob("*.safetensors"))]
 
 
-class Killed(Silent):
+class Killed(Progress):
     """Stops a training as a kill would, after some steps."""
 
     def __init__(self, after):
@@ -66,8 +66,8 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(place, monkeyp
     arguments = training_plan(place, name, "training.at_once=60", f"layers={layers}")
     train_model(arguments, whole)
     for after in (2, 6):
-        with pytest.raises(KeyboardInterrupt):
-            train_model(arguments, cut, progress=Killed(after))
+        with pytest.raises(KeyboardInterrupt), Killed(after):
+            train_model(arguments, cut)
         assert not cut.exists()
     train_model(arguments, cut)
     for one, two in zip(weights(whole), weights(cut), strict=True):

@@ -56,7 +56,7 @@ def gradients(study: Path, name: str) -> tuple[float, dict[str, np.ndarray]]:
     task.read(folder)
     if name in DOUBLE:
         task.model.double()
-    training = loop._Training(task, task.recipe, None, loop.SILENT)
+    training = loop._Training(task, task.recipe, None)
     task.model.train()
     for module in task.model.modules():
         if isinstance(module, torch.nn.Dropout):

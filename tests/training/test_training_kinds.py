@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError, UsageError
+from adducir.core.progress import Progress
 from adducir.training import kinds, loop
 from adducir.training.artifacts import train_model
 from adducir.training.kinds import open_training
@@ -38,7 +39,7 @@ def task_of(study, kind, *changes, name="examples"):
 
 def gradients_of(task, recipe):
     """The gradient of a task's first batch, as the loop computes it."""
-    training = loop._Training(task, recipe, None, loop.SILENT)
+    training = loop._Training(task, recipe, None)
     task.model.train()
     for module in task.model.modules():
         if isinstance(module, torch.nn.Dropout):
@@ -198,15 +199,15 @@ def test_a_killed_training_does_not_make_its_examples_again(study, kind, monkeyp
     monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
     train_model(opened(study, kind), study / "whole")
 
-    class Killed(type(loop.SILENT)):
+    class Killed(Progress):
         steps = itertools.count(1)
 
         def detail(self, text):
             if next(self.steps) == 2:
                 raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        train_model(opened(study, kind), study / "cut", progress=Killed())
+    with pytest.raises(KeyboardInterrupt), Killed():
+        train_model(opened(study, kind), study / "cut")
     plan = opened(study, kind)
     made = type(plan.task(CPU))
     monkeypatch.setattr(made, "write", lambda *_: pytest.fail("examples were made again"))
@@ -325,7 +326,7 @@ class LinePlan(TrainingPlan[LineRecipe]):
     def inputs(self):
         return {"points": file_digest(self.path)}
 
-    def task(self, device, progress=None):
+    def task(self, device):
         return LineTask(self, device)
 
 class LineTask(TrainingTask):
@@ -335,7 +336,7 @@ class LineTask(TrainingTask):
         torch.manual_seed(plan.recipe.training.seed)
         self.model, self.recipe, self.plan = torch.nn.Linear(1, 1), plan.recipe.training, plan
 
-    def write(self, folder, progress=None):
+    def write(self, folder):
         points = [tuple(map(float, line.split())) for line in self.plan.path.open()]
         with StoreWriter(folder) as writer:
             for x, y in points:

@@ -8,7 +8,7 @@ import torch
 from safetensors import safe_open
 
 from adducir.core.errors import MachineError
-from adducir.core.progress import Silent
+from adducir.core.progress import Progress
 from adducir.models.machine import using_threads
 from adducir.training import loop
 from adducir.training.card import Card, model_card
@@ -143,7 +143,7 @@ def test_a_loss_that_is_no_number_is_reported():
 
 
 def test_progress_shows_losses():
-    class Recorded(Silent):
+    class Recorded(Progress):
         lines, count = [], 0
 
         def note(self, message):
@@ -152,7 +152,8 @@ def test_progress_shows_losses():
         def advance(self, count):
             Recorded.count += count
 
-    train(Line(), RECIPE.model_copy(update={"epochs": 2}), progress=Recorded())
+    with Recorded():
+        train(Line(), RECIPE.model_copy(update={"epochs": 2}))
     assert Recorded.count == 64
     assert Recorded.lines[0].startswith("epoch 1: training loss ")
     assert "validation loss" in Recorded.lines[1]

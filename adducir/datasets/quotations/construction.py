@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.datasets.quotations.builder import Built, find_quotations
 from adducir.datasets.quotations.relic import RelicBook, RelicQuote, spans_of_relic
 from adducir.datasets.quotations.rules import Rules
@@ -13,32 +13,29 @@ from adducir.datasets.splitting import split
 
 
 def construct(
-    primary: Sequence[Path],
-    secondary: Sequence[Path],
-    rules: Rules | None = None,
-    progress: Progress = SILENT,
+    primary: Sequence[Path], secondary: Sequence[Path], rules: Rules | None = None
 ) -> Built:
     """Read books and criticism (text files, or folders of them) and find the quotations.
 
     Raises:
         InputError: A file is missing, unreadable or without text, or two have one name.
     """
-    books_at, works_at = text_files(primary, progress), text_files(secondary, progress)
-    progress.start("Reading books", len(books_at), "books")
+    books_at, works_at = text_files(primary), text_files(secondary)
+    progress().start("Reading books", len(books_at), "books")
     books: list[Source] = []
     for path in books_at:
         books.append(read_book(path))
-        progress.advance(1)
-    progress.finish()
+        progress().advance(1)
+    progress().finish()
 
     def works() -> Iterator[Source]:
         for path in works_at:
             yield read_work(path)
-            progress.advance(1)
+            progress().advance(1)
 
-    progress.start("Searching criticism", len(works_at), "works")
+    progress().start("Searching criticism", len(works_at), "works")
     built = find_quotations(books, works(), rules)
-    progress.finish()
+    progress().finish()
     return built
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.errors import InputError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.corpora.formats import skipped_note
 from adducir.datasets.quotations.citations import without_citations
 from adducir.datasets.quotations.pages import without_pages
@@ -32,10 +32,10 @@ class Source:
     artefacts: int = 0
 
 
-def text_files(paths: Iterable[Path], progress: Progress = SILENT) -> list[Path]:
+def text_files(paths: Iterable[Path]) -> list[Path]:
     """The text files among and directly inside ``paths``, by name.
 
-    Of a folder, what else is not hidden is reported to ``progress`` as not read.
+    Of a folder, what else is not hidden is reported as not read.
 
     Raises:
         InputError: A path does not exist, a folder has no .txt file, or two files have one name.
@@ -51,7 +51,7 @@ def text_files(paths: Iterable[Path], progress: Progress = SILENT) -> list[Path]
             if not inside:
                 raise InputError("there is no .txt file in this folder.", path=path)
             if others := [one for one in visible if one not in inside]:
-                progress.note(skipped_note(path, {"not a .txt file directly in it": others}))
+                progress().note(skipped_note(path, {"not a .txt file directly in it": others}))
         found += inside
     names: dict[str, Path] = {}
     for path in sorted(found, key=stem_of):

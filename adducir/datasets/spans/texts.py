@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_pieces
 from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.core.streams import COMPRESSED
 from adducir.corpora.formats import files_below, skipped_note
 from adducir.datasets.spans.gutenberg import body_bounds
@@ -67,7 +67,6 @@ def read_texts(
     paths: Iterable[Path],
     format: str | None = None,  # noqa: A002  (the word users know)
     skipped: Counter[str] | None = None,
-    progress: Progress = SILENT,
 ) -> Iterator[Text]:
     """Yield the texts of files and folders, in the order of the files.
 
@@ -77,7 +76,6 @@ def read_texts(
     Args:
         format: One of :data:`FORMATS`; by default what each file's name and first record show.
         skipped: Receives counts of records that give no text, by reason.
-        progress: Notified of files of folders that are not read.
 
     Raises:
         InputError: A file cannot be read as what it seems, or two texts have one id.
@@ -87,7 +85,7 @@ def read_texts(
         raise UsageError(f"there is no format {format!r}; the formats are {', '.join(FORMATS)}.")
     skipped = Counter() if skipped is None else skipped
     homes: dict[str, str] = {}
-    for folder, path in _files(paths, progress):
+    for folder, path in _files(paths):
         for line, text in _read(path, folder, format or _format_of(path), skipped):
             if text.id in homes:
                 raise InputError(
@@ -100,7 +98,7 @@ def read_texts(
             yield text
 
 
-def _files(paths: Iterable[Path], progress: Progress) -> Iterator[tuple[Path, Path]]:
+def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
     """The folder that was named (of a file its own), and each file."""
     for path in paths:
         if not path.is_dir():
@@ -112,7 +110,7 @@ def _files(paths: Iterable[Path], progress: Progress) -> Iterator[tuple[Path, Pa
             raise InputError("there is no .txt and no .jsonl file in this folder.", path=path)
         if len(found) < len(every):
             others = [each for each in every if not each.name.endswith(_LINES + TEXT_ENDINGS)]
-            progress.note(skipped_note(path, {"neither .txt nor .jsonl": others}))
+            progress().note(skipped_note(path, {"neither .txt nor .jsonl": others}))
         yield from ((path, each) for each in found)
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from adducir.core.chunks import Local
-from adducir.core.fingerprint import fingerprint
-from adducir.core.verified import source_digests
+from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.datasets.evidence_sets.record_files import questions_in
 from adducir.datasets.evidence_sets.selected import read_selected, write_selected
 from adducir.evaluation.set_files import GoldSets, checked
@@ -101,7 +100,7 @@ class SelectionStep(ArtifactStep):
                 context.threads,
                 context.batch_tokens,
             )
-            with selected_by_shards(work, context.chunking(self.path), context.progress) as chosen:
+            with selected_by_shards(work, context.chunking(self.path)) as chosen:
                 return {"questions": write_selected(chosen, folder / SELECTED_FILE)}
 
     def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:

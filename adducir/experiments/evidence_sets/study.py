@@ -5,11 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.absent import gathering
+from adducir.core.absent import gathering, may_read
 from adducir.core.errors import InputError
 from adducir.core.files import require
 from adducir.core.names import Seen
-from adducir.core.unread import may_read
 from adducir.corpora.references import file_path
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.record_files import QuestionFiles

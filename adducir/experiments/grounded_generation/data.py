@@ -11,10 +11,9 @@ from pydantic import model_validator
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import TextFile
 from adducir.core.recipe import Recipe
-from adducir.core.verified import source_digest
 from adducir.corpora.documents import Corpus, refuse_duplicates
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.sources import open_corpus

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.artifacts import artifact_fingerprint, parts_folder
 from adducir.core.chunks import Local
+from adducir.core.progress import progress
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.grounded_generation.loading import (
     CANDIDATES,
@@ -99,12 +100,7 @@ class PartsStep(ArtifactStep):
 
         chunking = context.chunking(self.path)
         return Making(
-            self.fingerprint,
-            chunking,
-            context.device,
-            context.threads,
-            context.batch_tokens,
-            context.progress,
+            self.fingerprint, chunking, context.device, context.threads, context.batch_tokens
         )
 
     @property
@@ -284,8 +280,8 @@ class PhaseStep(PartsStep):
         of_training, held_out = self.closed.read().split(len(problem.parts["train"]))
         passages = len(problem.passages)
         phase = Phase(model, data, of_training, held_out, self.phase, passages)
-        context.progress.note(f"{context.shown(self.path)}: {self.phase.loss}")
-        history = train_phase(phase, parts=parts, progress=context.progress)
+        progress().note(f"{context.shown(self.path)}: {self.phase.loss}")
+        history = train_phase(phase, parts=parts)
         save_weights(folder / WEIGHTS, model)
         history.save(folder)
         return {"examples": len(of_training.contexts), **history.record(), **phase.measure()}

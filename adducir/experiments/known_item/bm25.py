@@ -65,7 +65,7 @@ class Lexical(RankingSystem):
             context.threads,
             LEXICAL_BLOCK,
         )
-        return ranked(work, tasks, context.chunking(step.path), context.progress)
+        return ranked(work, tasks, context.chunking(step.path))
 
 
 class LexicalRanker:

@@ -9,12 +9,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
-from adducir.core.absent import gathering
+from adducir.core.absent import gathering, may_read
 from adducir.core.errors import InputError
-from adducir.core.fingerprint import fingerprint, unread_digest
+from adducir.core.fingerprint import fingerprint, source_digest, unread_digest
 from adducir.core.names import TextFile
-from adducir.core.unread import may_read
-from adducir.core.verified import source_digest
 from adducir.corpora.references import file_path
 from adducir.datasets.quotations.pools import read_pools
 from adducir.datasets.quotations.relic import spans_of_relic

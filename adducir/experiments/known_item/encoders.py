@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import model_validator
 
-from adducir.core.absent import gathering
+from adducir.core.absent import gathering, may_read
 from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
-from adducir.core.unread import may_read
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
 from adducir.encoders.filed_ranks import filed_ranks
@@ -94,7 +92,7 @@ class _Encoder(RankingSystem):
         )
         own = context.chunking(step.path)
         with step.keeping(context) as kept:
-            return by_encoder(work, tasks, kept, own, context.progress)
+            return by_encoder(work, tasks, kept, own)
 
 
 class Pretrained(_Encoder):
@@ -300,18 +298,14 @@ def _trainings(
 
 
 def by_encoder(
-    work: SpanWork,
-    tasks: Sequence[SpanTask],
-    kept: Chunking,
-    own: Chunking,
-    progress: Progress = SILENT,
+    work: SpanWork, tasks: Sequence[SpanTask], kept: Chunking, own: Chunking
 ) -> GoldRanks:
     """The ranks that a dual encoder gives."""
     with ExitStack() as stack:
 
         def rows(sides: Sides, chunking: Chunking) -> Rows:
             one = replace(work, sides=sides)
-            return Rows(one, stack.enter_context(chunking.made(one, progress)))
+            return Rows(one, stack.enter_context(chunking.made(one)))
 
         candidates = rows("candidates", kept)
         contexts = rows("contexts", own)

@@ -97,7 +97,7 @@ class _Late(RankingSystem):
         late = replace(late, known=Local(tasks))
         if context.execution.is_here:
             late = replace(late, model=Local(late.load(choose_device(device))))
-        given = device, context.threads, context.batch_tokens, context.progress
+        given = device, context.threads, context.batch_tokens
         of_system = [step.data.identity, self.fingerprint_inputs(study), self.identities(step)]
         own = context.chunking(step.path)
         with step.keeping(context) as kept:
@@ -259,7 +259,7 @@ def by_late_interaction(
         load = partial(LateRanker, late, candidates, contexts)
         key = fingerprint([own.key, candidates.names, contexts.names])
         work = RankingWork(load, names, sizes, key, NOT_LOADED, own.threads, block)
-        return ranked(work, tasks, beside, own.progress)
+        return ranked(work, tasks, beside)
 
 
 def _name(side: str, place: int) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rouge import RougeL
@@ -104,11 +103,9 @@ class _Builder:
         write_shard(path, _joined([vars(self._ranker.rank(item)) for item in items]))
 
 
-def ranked(
-    work: RankingWork, tasks: Sequence[SpanTask], chunking: Chunking, progress: Progress = SILENT
-) -> GoldRanks:
+def ranked(work: RankingWork, tasks: Sequence[SpanTask], chunking: Chunking) -> GoldRanks:
     """The ranks of all tasks."""
-    with chunking.made(work, progress) as made:
+    with chunking.made(work) as made:
         whole = _joined([read_shard(path) for path in made.files])
     ends = np.cumsum([contexts for contexts, _ in work.sizes])[:-1]
     each = {name: np.split(values, ends) for name, values in whole.items()}

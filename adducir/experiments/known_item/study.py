@@ -11,7 +11,8 @@ import numpy as np
 
 from adducir.core.artifacts import parts_of, remove_parts
 from adducir.core.chunks import Chunking
-from adducir.core.locks import locked
+from adducir.core.processes import locked
+from adducir.core.progress import progress
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks
@@ -131,7 +132,7 @@ class RankStep(ArtifactStep):
         if self.shared_work is None:
             yield context.chunking(self.path)
             return
-        with locked(self.path.parent, context.progress):
+        with locked(self.path.parent):
             yield context.chunking(self.path.parent)
 
     def make(self, context: "Context") -> None:
@@ -144,7 +145,7 @@ class RankStep(ArtifactStep):
         later = goals[goals.index(self) + 1 :]
         same = [one for one in later if one.shared_work == self.shared_work]
         if not any(context.rebuild or one.why() for one in same):
-            with locked(of_system, context.progress):
+            with locked(of_system):
                 remove_parts(of_system)
 
     @property
@@ -169,7 +170,7 @@ class RankStep(ArtifactStep):
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         """Rank, and write the ranks."""
         what = f"{self.data_name}, {self.system}, {self.context_name}"
-        context.progress.note(f"{context.shown(self.path)}: {what}")
+        progress().note(f"{context.shown(self.path)}: {what}")
         tasks: list[SpanTask] = context.latest(
             "tasks", self.data.recipe, lambda: list(self.data.tasks())
         )

@@ -74,13 +74,7 @@ class SourceCorpus(CorpusRecipe):
         source = study.planner.source(place, self.source)
         if source is None:
             return
-        open_it = partial(
-            open_corpus,
-            source,
-            docno_field=self.docno_field,
-            format=self.format,
-            progress=study.planner.progress,
-        )
+        open_it = partial(open_corpus, source, docno_field=self.docno_field, format=self.format)
         found = study.planner.opening(place, open_it)
         if found is not None:
             study.corpora[name] = OpenedCorpus(found, reads=[("corpora", name)])

@@ -165,5 +165,4 @@ class DenseStep(IndexStep):
                 execution=context.execution,
             ),
             rebuild=context.rebuild,
-            progress=context.progress,
         )

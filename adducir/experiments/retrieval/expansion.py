@@ -140,5 +140,4 @@ class WeightsStep(FolderStep):
             precision=self.entry.precision,
             rebuild=context.rebuild,
             execution=context.execution,
-            progress=context.progress,
         )

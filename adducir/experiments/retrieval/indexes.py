@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
+from adducir.core.absent import NotRead
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
 from adducir.core.errors import AdducirError, ArtifactError
 from adducir.core.fingerprint import UNREAD
+from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family, entry
-from adducir.core.unread import NotRead
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path
 from adducir.corpora.token_weights import identity_of
@@ -103,10 +104,10 @@ class IndexStep(FolderStep):
         """Build it, and say what it holds."""
         name, why = f"index {context.shown(self.path)}", self.why()
         if why not in (None, MISSING):
-            context.progress.note(f"{name}: {why}")
+            progress().note(f"{name}: {why}")
         counts = self.build(context).counts
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
-        context.progress.note(f"{name}: {counts['documents']:,} documents{empty}")
+        progress().note(f"{name}: {counts['documents']:,} documents{empty}")
 
     def open(self, context: Context) -> "Index":
         """The index, which must still be the one that was planned; it is closed at the end."""
@@ -293,12 +294,7 @@ class InvertedStep(IndexStep):
 
     def build(self, context: Context) -> Manifest:
         return builder(self._engine)(
-            self.corpus,
-            self.path,
-            self._settings,
-            threads=context.threads,
-            rebuild=context.rebuild,
-            progress=context.progress,
+            self.corpus, self.path, self._settings, threads=context.threads, rebuild=context.rebuild
         )
 
 

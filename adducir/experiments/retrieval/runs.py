@@ -7,11 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from adducir.core.absent import reads
 from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import UNREAD, fingerprint, is_known
-from adducir.core.unread import reads
+from adducir.core.progress import progress
 from adducir.corpora.topics import Topics
 from adducir.experiments.context import Context
 from adducir.experiments.sections import file_name
@@ -150,7 +151,7 @@ class RunStep(Answer):
     def make(self, context: Context) -> None:
         """Write the run with its metadata."""
         made, study, topics = self.produce(context), self.study, self.topics
-        context.progress.note(f"run {context.shown(self.path)}: {made.note}")
+        progress().note(f"run {context.shown(self.path)}: {made.note}")
         about = {
             "name": self.topic_set,
             "source": study.recipe.topics[self.topic_set].source,

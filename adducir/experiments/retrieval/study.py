@@ -147,7 +147,7 @@ class RetrievalStudy(Study):
                         path=path,
                         hint="Give one of the recipes another name.",
                     )
-        plan = open_training(path, overrides, progress=self.planner.progress)
+        plan = open_training(path, overrides)
         if not isinstance(plan, kind):
             raise InputError(f"this is not a recipe of {what}.", path=path)
         return plan, folder

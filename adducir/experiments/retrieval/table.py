@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError
+from adducir.core.progress import progress
 from adducir.evaluation.run_notes import RunNotes
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs
@@ -52,7 +53,7 @@ def result_table(study: "RetrievalStudy", context: Context) -> ResultTable:
     scores = _evaluate(study, context, collected, further)
     for name, many in scores.items():
         for warning in unmatched(many, recipe.table.system_names):
-            context.progress.note(f"{name}: {warning}" if len(scores) > 1 else warning)
+            progress().note(f"{name}: {warning}" if len(scores) > 1 else warning)
     how: dict[str, Any] = {}
     if recipe.comparison is not None:
         how = recipe.comparison.model_dump(exclude={"baseline"})
@@ -93,8 +94,7 @@ def _evaluate(
     """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
     count = sum(map(len, study.rows.values())) * len(study.topic_sets)
-    context.progress.start("evaluating", count, "runs")
-    try:
+    with progress().doing("evaluating", count, "runs"):
         for row, systems in study.rows.items():
             each: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
             for system in systems:
@@ -102,11 +102,9 @@ def _evaluate(
                     evaluator = study.topic_sets[name].evaluator
                     each[name].append(evaluator.score(run, system=system))
                     collected[name].add(row, run, further[name].add(run, system))
-                    context.progress.advance(1)
+                    progress().advance(1)
             for name, runs in each.items():
                 scores[name].append(over_runs(row, runs))
-    finally:
-        context.progress.finish()
     return scores
 
 

@@ -105,7 +105,7 @@ def _topic_set(name: str, study: "RetrievalStudy") -> TopicSet | None:
     place, planner, recipe = ("topics", name), study.planner, study.recipe.topics[name]
     source, found = planner.source((*place, "source"), recipe.source), None
     if source is not None:
-        load = partial(load_topics, source, field=recipe.field, progress=planner.progress)
+        load = partial(load_topics, source, field=recipe.field)
         found = planner.opening((*place, "source"), load)
     qrels = _qrels((*place, "qrels"), recipe.qrels, study)
     if found is None or qrels is None:
@@ -153,7 +153,7 @@ def _qrels(place: KeyPath, names: str | tuple[str, ...], study: "RetrievalStudy"
     sources = [one for name in named if (one := study.planner.source(place, name)) is not None]
     if len(sources) < len(named):
         return None
-    load = partial(load_qrels, sources, progress=study.planner.progress)
+    load = partial(load_qrels, sources)
     return study.planner.opening(place, load)
 
 

@@ -22,7 +22,6 @@ import numpy as np
 from adducir.core.artifacts import publishing_results
 from adducir.core.csv_files import CsvWriter
 from adducir.core.files import writing_text
-from adducir.core.progress import SILENT, Progress
 from adducir.experiments.tuning.grid import plain
 from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tune import Tuning, mean
@@ -35,9 +34,7 @@ TIES = (
 )
 
 
-def write_report(
-    tuning: Tuning, folder: Path, *, with_runs: bool = True, progress: Progress = SILENT
-) -> dict[str, Path]:
+def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dict[str, Path]:
     """Write all files, all of them at once or none; returns them by name."""
     members = tuning.folds.members(tuning.pool.ids)
     folds = [f"  {json.dumps(name)}: {json.dumps(ids)}" for name, ids in members.items()]
@@ -48,7 +45,7 @@ def write_report(
         "folds.json": "{\n" + ",\n".join(folds) + "\n}\n",
         "grid.svg": draw(tuning),
     }
-    with publishing_results(folder, progress) as hidden:
+    with publishing_results(folder) as hidden:
         for name, text in texts.items():
             with writing_text(hidden / name) as handle:
                 handle.write(text)

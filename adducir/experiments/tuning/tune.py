@@ -41,7 +41,6 @@ from pydantic import Field, field_validator, model_validator
 from adducir.core.chunks import ANY, TEMPORARY, Chunking
 from adducir.core.errors import UsageError
 from adducir.core.executors import Place
-from adducir.core.progress import SILENT, Progress
 from adducir.core.recipe import KeyPath, Recipe, errors_at
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
@@ -339,7 +338,6 @@ def tune(
     negative: NegativeGrades = "zero",
     tag: str = "tuned",
     chunking: Chunking = TEMPORARY,
-    progress: Progress = SILENT,
 ) -> Tuning:
     """Try all settings, choose one for each fold, and pool what they rank.
 
@@ -353,7 +351,7 @@ def tune(
     started = time.perf_counter()
     work = TuningWork(system, grid, pool, folds, measure, negative)
     values = np.zeros((len(grid), len(pool)))
-    with chunking.made(work, progress) as made:
+    with chunking.made(work) as made:
         values[list(work.items(check=False))] = np.concatenate([np.load(p) for p in made.files])
     means = [[mean(one[folds.train(fold)]) for one in values] for fold in range(len(folds))]
     chosen = tuple(each.index(max(each)) for each in means)

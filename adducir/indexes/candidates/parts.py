@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adducir.core.errors import UsageError
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates.collection import Collection
@@ -77,7 +77,6 @@ def rank_parts(
     analysis: Analysis | Cut | None = None,
     vocabulary: Vocabulary | None = None,
     threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> Ranking:
     """The best candidates of one large collection for each query.
 
@@ -92,7 +91,6 @@ def rank_parts(
         size: Candidates of a part.
         analysis: See :meth:`.CandidateSet.of_texts`.
         vocabulary: In place of ``analysis``: a new one.
-        progress: Notified of each candidate.
 
     Raises:
         UsageError: A query, the model or the depth is not as it should be; the model adds to
@@ -124,5 +122,5 @@ def rank_parts(
                 hint="Take BM25, or a CandidateSet of all texts.",
             )
         best.add(part.rank_numbered(*numbered, model, depth), first)
-        progress.advance(len(part))
+        progress().advance(len(part))
     return best.ranking

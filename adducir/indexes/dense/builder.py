@@ -20,7 +20,7 @@ from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import InputError, explaining_writes
 from adducir.core.executors import HERE, Execution
 from adducir.core.names import nameless_file
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import SHARD, EncodingWork
 from adducir.encoders.items import Items, items_of_corpus
@@ -70,7 +70,6 @@ def build_dense_index(
     fields: tuple[str, ...] = (),
     running: Running | None = None,
     rebuild: bool = False,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
@@ -105,7 +104,6 @@ def build_dense_index(
             versions={**model_versions(), "faiss": engine.version()},
             rebuild=rebuild,
             execution=running.execution,
-            progress=progress,
         )
 
 
@@ -140,7 +138,7 @@ class _DenseWork(EncodingWork):
     index: Path = field(kw_only=True)
     settings: DenseSettings = field(kw_only=True)
 
-    def finish(self, folder: Path, made: Made, progress: Progress) -> dict[str, Any]:
+    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         docnos = [name for names in made.names for name in names]
         counts = self.counted(made, docnos)
         write_docnos(folder, docnos)
@@ -159,10 +157,10 @@ class _DenseWork(EncodingWork):
             "shards": counts["shards"],
             "shard": counts["shard"],
         }
-        return found | self._indexed(folder, made, docnos, counts["width"], progress)
+        return found | self._indexed(folder, made, docnos, counts["width"])
 
     def _indexed(
-        self, folder: Path, made: Made, docnos: Sequence[str], width: int, progress: Progress
+        self, folder: Path, made: Made, docnos: Sequence[str], width: int
     ) -> dict[str, Any]:
         """Put the vectors of all shards into FAISS; the shards themselves are not kept."""
         shards = (
@@ -179,7 +177,7 @@ class _DenseWork(EncodingWork):
             _mapped(folder, shards, (len(docnos), width)) as vectors,
         ):
             if not index.is_trained:
-                progress.note(f"learning the lists and codes of {len(vectors):,} vectors")
+                progress().note(f"learning the lists and codes of {len(vectors):,} vectors")
                 index.train(vectors)
             index.add(vectors)  # at once: vectors that come in several calls make another graph
             engine.write(index, folder / INDEX)

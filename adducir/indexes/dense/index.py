@@ -8,12 +8,11 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import Manifest
+from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
 from adducir.core.texts import refuse_text
-from adducir.core.verified import open_artifact
 from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source

@@ -6,7 +6,6 @@ from typing import Any
 
 from adducir.core.artifacts import Manifest, build
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import SILENT, Progress
 from adducir.corpora.documents import Corpus
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feeding import documents_with, fed
@@ -23,7 +22,6 @@ def build_memory_index(
     *,
     threads: int | None = None,
     rebuild: bool = False,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
@@ -39,11 +37,11 @@ def build_memory_index(
     def make(folder: Path) -> Mapping[str, Any]:
         documents = documents_with(corpus, settings.fields)
         if settings.weights is None:
-            return fill(documents, folder, settings, threads, corpus.size_hint(), progress)
+            return fill(documents, folder, settings, threads, corpus.size_hint())
         with DocumentWriter(folder) as store:
             docnos = {docno for docno, _ in fed(documents, settings.fields, store)}
         weighted = by_term(read_weights(settings.weights, docnos), settings.analysis)
-        counts = fill_of_weights(weighted, folder, progress)
+        counts = fill_of_weights(weighted, folder)
         without = len(docnos) - counts["documents"]
         return counts | {"documents": len(docnos), "empty": counts["empty"] + without}
 
@@ -56,7 +54,6 @@ def build_memory_index(
         make=make,
         rebuild=rebuild,
         versions=engine_versions(),
-        progress=progress,
     )
 
 
@@ -67,7 +64,6 @@ def build_from_weights(
     *,
     identity: Mapping[str, Any],
     rebuild: bool = False,
-    progress: Progress = SILENT,
 ) -> Manifest:
     """Build an index of ready terms and weights, DeepCT's for example.
 
@@ -87,8 +83,7 @@ def build_from_weights(
         recipe=settings.recipe() | {"weights": True},
         inputs={"weights": fingerprint(identity)},
         builder_version=BUILDER_VERSION,
-        make=lambda folder: fill_of_weights(documents, folder, progress),
+        make=lambda folder: fill_of_weights(documents, folder),
         rebuild=rebuild,
         versions=engine_versions(),
-        progress=progress,
     )

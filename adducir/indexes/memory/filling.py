@@ -16,7 +16,7 @@ from threading import local
 import numpy as np
 
 from adducir.core.processes import default_threads
-from adducir.core.progress import SILENT, Progress
+from adducir.core.progress import progress
 from adducir.corpora.documents import Document
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
@@ -38,7 +38,6 @@ def fill(
     settings: IndexSettings,
     threads: int | None = None,
     total: int | None = None,
-    progress: Progress = SILENT,
 ) -> dict[str, int]:
     """Fill a folder with the index of documents and their texts.
 
@@ -57,15 +56,12 @@ def fill(
         arrived = [open_spools.enter_context(ArrivedDocuments(one)) for one in folders]
         analyser = Analyser(settings.analysis, len(folders))
         if engine_backend() == "numpy":
-            progress.note(SLOWER)
+            progress().note(SLOWER)
         empty: Counter[bool] = Counter()
         with DocumentWriter(folder) as store:
             texts = _counted(fed(documents, settings.fields, store, settings.separate), empty)
-            progress.start("indexing", total, "documents")
-            try:
-                _spool(texts, analyser, arrived, threads or default_threads(), progress)
-            finally:
-                progress.finish()
+            with progress().doing("indexing", total, "documents"):
+                _spool(texts, analyser, arrived, threads or default_threads())
         for one, spools in zip(folders[1:], arrived[1:], strict=True):
             spools.terms = analyser.terms()
             write_arrays(one, spools)
@@ -73,9 +69,7 @@ def fill(
         return {"documents": arrived[0].count, **write_arrays(folder, arrived[0], empty[True])}
 
 
-def fill_of_weights(
-    documents: Iterable[Weighted], folder: Path, progress: Progress = SILENT
-) -> dict[str, int]:
+def fill_of_weights(documents: Iterable[Weighted], folder: Path) -> dict[str, int]:
     """Fill a folder with the index of documents of ready terms and weights.
 
     Returns:
@@ -85,22 +79,18 @@ def fill_of_weights(
         InputError: A docno comes twice.
     """
     with translated(folder), ArrivedDocuments(folder) as arrived:
-        count = take_weights(documents, arrived, progress)
+        count = take_weights(documents, arrived)
         return {"documents": count, **write_arrays(folder, arrived)}
 
 
 def _spool(
-    texts: Iterator[Fed],
-    analyser: "Analyser",
-    arrived: Sequence[ArrivedDocuments],
-    threads: int,
-    progress: Progress,
+    texts: Iterator[Fed], analyser: "Analyser", arrived: Sequence[ArrivedDocuments], threads: int
 ) -> None:
     """Take all texts; where each is of several fields, each field by itself."""
     for block in _in_order(analyser, packed(texts, with_docnos=False), threads):
         for place, spools in enumerate(arrived):
             spools.add(*block.texts(place))
-        progress.advance(len(block.docnos))
+        progress().advance(len(block.docnos))
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import Manifest
+from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import UsageError
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
-from adducir.core.verified import open_artifact
 from adducir.indexes.feedback import FeedbackMethod, check_weights
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from adducir.core.errors import InputError
-from adducir.core.progress import Progress
+from adducir.core.progress import progress
 from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.memory.writing import ArrivedDocuments
@@ -60,9 +60,7 @@ def by_term(documents: Iterable[Weighted], analysis: Analysis) -> Iterator[Weigh
     yield from _analysed(block, known, analysis)
 
 
-def take_weights(
-    documents: Iterable[Weighted], arrived: ArrivedDocuments, progress: Progress
-) -> int:
+def take_weights(documents: Iterable[Weighted], arrived: ArrivedDocuments) -> int:
     """Spool documents; weights of 0 or less are left out.
 
     Returns:
@@ -73,8 +71,7 @@ def take_weights(
     """
     numbers: dict[str, int] = {}
     seen: set[str] = set()
-    progress.start("indexing", None, "documents")
-    try:
+    with progress().doing("indexing", None, "documents"):
         for docno, weights in documents:
             if docno in seen:
                 what = f"the docno {docno!r} comes twice."
@@ -87,9 +84,7 @@ def take_weights(
             starts = np.array([0, len(terms)], dtype=np.int64)
             tfs = values.astype(np.int64 if is_whole else np.float32)
             arrived.add([docno], starts, np.array(terms, dtype=np.int32), tfs)
-            progress.advance(1)
-    finally:
-        progress.finish()
+            progress().advance(1)
     arrived.terms = list(numbers)
     return len(seen)
 

@@ -13,7 +13,7 @@ from adducir.cli.parameters import argument, option
 from adducir.cli.shards import ShardOptions
 from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
-from adducir.core.paths import is_standard_output
+from adducir.core.files import is_standard_output
 from adducir.selectors.selector import SELECTORS
 from adducir.studies.options import Lines, LinesInParts, Shares, counts_of
 
@@ -141,8 +141,8 @@ def _pools(
         raise UsageError("there is no question.")
     for source in corpora:
         searched.add(paragraphs_of_corpus(source))
-    with open_progress() as progress:
-        made = bm25_pools(light, searched, progress=progress, **settings)
+    with open_progress():
+        made = bm25_pools(light, searched, **settings)
     return made, [
         ("questions read", made.counts.questions),
         ("paragraphs searched", len(searched)),
@@ -240,7 +240,7 @@ def select(
     from adducir.selectors.work import SelectionWork, selected_by_shards
 
     asked = questions_in(questions)
-    with open_progress() as progress, using_threads(threads):
+    with open_progress(), using_threads(threads):
         loaded = selecting.load_evidence_model(model, choose_device(device))
         work = SelectionWork(
             None if selecting.names_selector(model) else model,
@@ -252,7 +252,7 @@ def select(
             threads,
             shards.batch_tokens,
         )
-        with selected_by_shards(work, Chunking(output, shards.execution()), progress) as chosen:
+        with selected_by_shards(work, Chunking(output, shards.execution())) as chosen:
             count = write_selected(chosen, output)
     note(f"wrote {output}: sets for {count:,} questions")
 

@@ -67,7 +67,7 @@ def examples(
     tally, skipped = Tally(), Counter[str]()
     with open_progress() as progress:
         progress.start("Taking examples", None, "units")
-        texts = read_texts(sources, None if form == "auto" else form, skipped, progress)
+        texts = read_texts(sources, None if form == "auto" else form, skipped)
         found = extract_examples(
             texts, tally, words=words, min_words=min_words, max_words=max_words, rules=rules
         )
@@ -125,7 +125,7 @@ def cloze(
     with open_progress() as progress:
         progress.start("Masking sentences", None, "masks")
         found = mask_sentences(
-            read_texts(sources, None if form == "auto" else form, progress=progress),
+            read_texts(sources, None if form == "auto" else form),
             every=every,
             longest=longest,
             words=words,

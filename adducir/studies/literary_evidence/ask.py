@@ -86,14 +86,14 @@ def ask(
     from rich.text import Text
 
     from adducir.cli.console import is_terminal, note, open_progress
-    from adducir.core.paths import cache_folder
+    from adducir.core.files import cache_folder
     from adducir.datasets.quotations.sources import text_files
     from adducir.datasets.spans.book import open_book
     from adducir.indexes.book_search import SearchableBooks
     from adducir.models.sources import MINILM_INSTALL, model_source
 
-    with open_progress() as progress:
-        books = [open_book(path) for path in text_files(paths, progress)]
+    with open_progress():
+        books = [open_book(path) for path in text_files(paths)]
         if model is None:
             model = [BOTH]
             try:
@@ -120,7 +120,6 @@ def ask(
             words=BM25 in names,
             encoders=encoders,
             keep=keep or (cache and cache / "ask"),
-            progress=progress,
         )
         found = [searchable.best(prompt, top) for prompt in prompts]
     title = books[0].title if len(books) == 1 else f"{len(books)} books"

@@ -120,8 +120,8 @@ def quotations(
     from adducir.datasets.spans.record import write_spans
 
     chosen = rules_of(rules, options.given(**vars(numbers)))
-    with open_progress() as progress:
-        built = construct(primary, secondary, chosen, progress)
+    with open_progress():
+        built = construct(primary, secondary, chosen)
     rows = as_rows(built.report.books)
     lines = columns(rows)
     lines += [f"{reason}: {REASONS[reason]}" for reason in REASONS if reason in rows[0]]
@@ -240,9 +240,9 @@ def retrieve(
         tokens=shards.batch_tokens,
     )
     with (
-        open_progress() as progress,
+        open_progress(),
         using_threads(threads),
-        scored_by_shards(work, Chunking(output, shards.execution()), progress) as scored,
+        scored_by_shards(work, Chunking(output, shards.execution())) as scored,
     ):
         if relic is not None and submits:
             count = write_submission(relic_rankings(scored, depth), read_relic(relic), output)

@@ -85,19 +85,19 @@ def proxy_make(
 
     check_task_name(output)
     ranking = ranking_of(read_run(run))
-    with open_progress() as progress:
+    with open_progress():
         if spans is not None:
             questions = questions_of_spans(spans)
         elif topics and qrels:
             groups = load_topics(topics, field=group_field) if group_field else None
-            contexts = load_topics(topics, field=topic_field, progress=progress)
-            judged = load_qrels(qrels, progress=progress)
+            contexts = load_topics(topics, field=topic_field)
+            judged = load_qrels(qrels)
             questions = questions_of_topics(contexts, judged, groups)
         else:
             raise UsageError(
                 "the contexts are missing.", hint="Give --topics and --qrels, or --spans."
             )
-        documents = open_corpus(corpus, progress=progress)
+        documents = open_corpus(corpus)
         texts = texts_of(documents, questions, ranking, options.listed(fields))
     task = make_task(questions, ranking, texts, others=others, seed=seed, sample=sample)
     write_key(task, key)

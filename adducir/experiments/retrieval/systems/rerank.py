@@ -278,7 +278,6 @@ class RerankStep(RunStep):
                 cache=self.study.folder / "rerankers" / ".scores",
                 threads=context.threads,
                 chunking=context.chunking(self.path, keep=False),
-                progress=context.progress,
             )
         found.settings["name"] = system.by
         return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import field_validator, model_validator
 
+from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, errors_at
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.context import Context
@@ -181,7 +182,7 @@ class TunedStep(RunStep):
     def _tune(self, context: Context) -> Tuning:
         from adducir.experiments.tuning.report import write_report
 
-        study, requested, progress = self.study, self.tuning, context.progress
+        study, requested = self.study, self.tuning
         # Chunks are kept beside one run, whichever topic set asks for the tuning.
         first = study.run_path(self.system, next(iter(study.recipe.topics)))
         found = tune(
@@ -193,12 +194,11 @@ class TunedStep(RunStep):
             negative=study.recipe.negative_grades,
             tag=self.tag,
             chunking=context.chunking(first, keep=False),
-            progress=progress,
         )
         folder = study.output / "tuning" / file_name(self.system)
-        write_report(found, folder, with_runs=False, progress=progress)
+        write_report(found, folder, with_runs=False)
         about = f"tuning of {self.system}, {context.shown(folder)}"
-        progress.note(f"{about}: {len(found.grid)} settings in {found.seconds:.1f} s")
+        progress().note(f"{about}: {len(found.grid)} settings in {found.seconds:.1f} s")
         for warning in found.warnings():
-            progress.note(f"tuning of {self.system}: {warning}")
+            progress().note(f"tuning of {self.system}: {warning}")
         return found
