@@ -47,7 +47,7 @@ def test_an_index_of_the_command_is_the_one_of_the_experiment(study):
     built = read_manifest(study / "indexes" / "vectors")
     assert main(["experiment", "experiments/x.yaml"]) == 0
     assert read_manifest(study / "indexes" / "vectors") == built
-    assert main([*command.split(), "--precision", "bfloat16"]) == 0
+    assert main([*command.split(), "--set", "precision=bfloat16"]) == 0
     other = read_manifest(study / "indexes" / "vectors")
     assert (built.recipe["precision"], other.recipe["precision"]) == ("float32", "bfloat16")
 
