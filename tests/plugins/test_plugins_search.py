@@ -125,9 +125,11 @@ def test_a_feedback_method_works_on_both_engines_and_is_tuned(study: Path) -> No
     settings = read_metadata(study / "y.run")["method"]["retrieval"][0]["feedback"]
     assert settings["method"] == "shared"
     assert (settings["share"], settings["package"], settings["version"]) == (2.0, "shared", "1.2")
-    wrong = adducir(study, "search", "-i", "memory", "-t", "topics.tsv", "-o", "z", "--share", "1")
+    wrong = adducir(
+        study, "search", "-i", "memory", "-t", "topics.tsv", "-o", "z", "--set", "share=1"
+    )
     assert wrong.returncode == 2
-    assert "--share means nothing without --feedback shared" in " ".join(wrong.stderr.split())
+    assert "--set share means nothing without --feedback shared" in " ".join(wrong.stderr.split())
     grid = ["--grid", "share=0.5,2", "--folds", "2", "--measure", "AP", "-q", "qrels.txt"]
     tuned = ["-i", "lucene", "-t", "topics.tsv", "--feedback", "shared", *grid, "-o", "tuned"]
     done = adducir(study, "tune", *tuned)
