@@ -107,15 +107,3 @@ def test_ranks_in_parts_refuse_what_ranks_at_once_do(tmp_path):
     with pytest.raises(UsageError, match="not a number"):
         filed_ranks(nan, found, np.array([4]), counts, part=2)
     assert len(filed_ranks(nan[:0], found, np.zeros(0, dtype=int), counts, part=2).ranks) == 0
-
-
-@pytest.mark.parametrize(("many", "width"), [(4097, 384), (4102, 128)])
-def test_equal_vectors_tie_wherever_they_are_read(tmp_path, many, width):
-    """The twins of the first vectors would stand in a last part of a few."""
-    (vectors,) = drawn([many], 6, width)
-    rest = many % 4096
-    vectors[-rest:] = vectors[:rest]
-    (contexts,) = drawn([150], 7, width)
-    gold, counts = np.arange(150) % rest, np.ones(many, dtype=np.int64)
-    ranks = filed_ranks(contexts, packed(tmp_path, vectors, 1000), gold, counts, part=4096)
-    assert ranks.tied.tolist() == [2] * 150
