@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import InputError, UsageError
+from adducir.corpora.splitting import split
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, LabelledSet, Passage
 from adducir.datasets.evidence_sets.record_files import read_questions, write_questions
 from adducir.datasets.evidence_sets.sampling import sample_sets, with_sets
-from adducir.datasets.splitting import split
 
 PASSAGES = tuple(Passage(f"p{n}", f"Title {n}", f"Text of {n}.") for n in range(4))
 QUESTION = EvidenceQuestion(

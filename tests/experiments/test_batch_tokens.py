@@ -16,8 +16,8 @@ from tiny import tiny_bert
 from tiny_bart import tiny_bart
 
 from adducir.cli.app import main
+from adducir.corpora.spans import write_spans
 from adducir.datasets.evidence_sets.record_files import write_questions
-from adducir.datasets.spans.record import write_spans
 from adducir.models.batches import batch_rule, token_batches
 
 RETRIEVAL = """

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import read_objects
+from adducir.corpora.records import read_records
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
-from adducir.datasets.records import read_records
 
 
 class Paragraph(NamedTuple):

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.core.errors import UsageError
+from adducir.corpora.splitting import split
 from adducir.datasets.evidence_sets.mnli import ENTAILMENT, LABELS, NliPair
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
 from adducir.datasets.evidence_sets.sampling import NEGATIVES, drawing, sample_sets
-from adducir.datasets.splitting import split
 
 MIN_WORDS = 6
 _SPREAD = 8  # an eighth of the words on either side of the middle

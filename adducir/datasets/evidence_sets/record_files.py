@@ -16,8 +16,8 @@ from typing import Any
 
 from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
+from adducir.corpora.records import check_keys, read_records, write_records
 from adducir.datasets.evidence_sets.record import EvidenceQuestion, LabelledSet, Passage
-from adducir.datasets.records import check_keys, read_records, write_records
 
 _REQUIRED = ("id", "question", "passages")
 _KEYS = frozenset((*_REQUIRED, "gold", "sets", "missing"))

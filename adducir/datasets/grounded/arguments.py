@@ -21,9 +21,9 @@ from pydantic import Field
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_values
 from adducir.core.recipe import Recipe
+from adducir.corpora.sentences import sentence_bounds
+from adducir.corpora.splitting import DEFAULT_SHARES, part_of
 from adducir.datasets.grounded.contexts import GroundedContext
-from adducir.datasets.spans.segmenting import sentence_bounds
-from adducir.datasets.splitting import DEFAULT_SHARES, part_of
 
 _FREQUENT = 100
 """So many of the passages' most frequent words carry no content."""

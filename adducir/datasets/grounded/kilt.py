@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
+from adducir.corpora.records import read_records
 from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.datasets.grounded.pages import PagePassage
-from adducir.datasets.records import read_records
 
 TURNS = " | "
 

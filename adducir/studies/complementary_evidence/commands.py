@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion
     from adducir.datasets.evidence_sets.record import EvidenceQuestion
-    from adducir.indexes.pools import Pools
+    from adducir.studies.complementary_evidence.pools import Pools
 
     Rows = list[tuple[str, int]]
 
@@ -76,9 +76,9 @@ def hotpotqa(
     wanted = shares_of(shares)
 
     from adducir.cli.console import note, show
+    from adducir.corpora.splitting import split
     from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
     from adducir.datasets.evidence_sets.record_files import write_questions
-    from adducir.datasets.splitting import split
     from adducir.indexes.models import BM25
 
     read = (question for path in sources for question in read_hotpotqa(path))
@@ -130,8 +130,8 @@ def _pools(
 ) -> "tuple[Pools, Rows]":
     from adducir.cli.console import open_progress
     from adducir.datasets.evidence_sets.hotpotqa import paragraphs_of, paragraphs_of_corpus
-    from adducir.indexes.paragraphs import Paragraphs
-    from adducir.indexes.pools import bm25_pools
+    from adducir.studies.complementary_evidence.paragraphs import Paragraphs
+    from adducir.studies.complementary_evidence.pools import bm25_pools
 
     searched, light = Paragraphs(folder), []
     for question in read:

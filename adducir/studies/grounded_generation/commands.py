@@ -88,11 +88,11 @@ def kilt(
 
     from adducir.cli.console import note, open_progress, show
     from adducir.core.files import file_digest
+    from adducir.corpora.splitting import split
     from adducir.datasets.grounded.contexts import write_contexts
     from adducir.datasets.grounded.judgements import write_gold
     from adducir.datasets.grounded.kilt import read_kilt, with_gold
     from adducir.datasets.grounded.pages import read_passages
-    from adducir.datasets.splitting import split
 
     examples = list(read_kilt(source))
     with open_progress() as progress:
