@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adducir.core.config import load
-from adducir.corpora.pools import read_pools
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.qrels_files import read_qrels
 from adducir.corpora.readers import CorpusFormat
@@ -14,7 +13,7 @@ from adducir.corpora.readers.cacm import CACM
 from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.corpora.readers.trec import read_trec
 from adducir.corpora.readers.tsv import TSV
-from adducir.corpora.relic_files import read_relic
+from adducir.corpora.relic import read_pools, read_relic
 from adducir.corpora.spans import read_spans
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics

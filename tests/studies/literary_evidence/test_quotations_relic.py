@@ -9,14 +9,15 @@ import pytest
 from quotation_texts import REMARKS, TALE, criticism, tale
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.pools import read_pools
 from adducir.corpora.relic import (
     RelicBook,
     RelicQuote,
     candidate_starts,
+    read_pools,
+    read_relic,
     spans_of_relic,
+    write_relic,
 )
-from adducir.corpora.relic_files import read_relic, write_relic
 from adducir.corpora.spans import read_spans, write_spans
 from adducir.studies.literary_evidence.builder import find_quotations
 from adducir.studies.literary_evidence.construction import relic_of, spans_of, split_relic
