@@ -16,8 +16,7 @@ from adducir.encoders.token_work import BLOCK, PART, Loader, Making, Readable, e
 from adducir.hindsight.building import Problem
 from adducir.hindsight.recipe import ClosedRecipe, GuideRecipe
 from adducir.hindsight.vectors import Network, readable
-from adducir.indexes.candidates.parts import Best, rank_parts
-from adducir.indexes.candidates.ranking import Ranking, rank
+from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
 from adducir.indexes.models import BM25
 from adducir.models.arrays import Stored
 

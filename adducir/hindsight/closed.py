@@ -19,8 +19,7 @@ from adducir.encoders.token_work import Inputs, Readable
 from adducir.hindsight.model import Data, Hindsight, Scorer
 from adducir.hindsight.samplers import Closed
 from adducir.hindsight.vectors import Live, Numbers, Padded, Vectors
-from adducir.indexes.candidates.parts import Best
-from adducir.indexes.candidates.ranking import Ranking, rank
+from adducir.indexes.candidates import Best, Ranking, rank
 from adducir.models.arrays import Stored
 from adducir.models.machine import Precision, computing_in
 

@@ -19,7 +19,7 @@ from adducir.core.errors import MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.datasets.spans.book import Book
-from adducir.indexes.candidates.sets import CandidateSet
+from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from adducir.core.progress import progress
 from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, passage_of, with_gold
 from adducir.datasets.evidence_sets.record import EvidenceQuestion
 from adducir.datasets.evidence_sets.sampling import NEGATIVES, with_sets
-from adducir.indexes.candidates.parts import rank_parts
-from adducir.indexes.candidates.vocabulary import QueriedWords
+from adducir.indexes.candidates import Vocabulary, rank_parts
 from adducir.indexes.models import BM25
 from adducir.indexes.paragraphs import Paragraphs
 
@@ -128,7 +127,7 @@ def bm25_pools(
         texts,
         model or BM25(),
         passages,
-        vocabulary=QueriedWords(bigram_terms, texts),
+        vocabulary=Vocabulary(bigram_terms, texts),
     ).numbers
     progress().finish()
     kept: list[int] = []
