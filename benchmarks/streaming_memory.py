@@ -155,8 +155,8 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
 def grounded(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     """Read so many passages of a study of grounded generation."""
     del part
-    from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
-    from adducir.experiments.grounded_generation.data import DataRecipe, GroundedData
+    from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
+    from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
 
     with (folder / "passages.jsonl").open("w", encoding="utf-8") as file:
         for docno, text in documents(count, 100):

@@ -15,14 +15,6 @@ from adducir.corpora.readers.trec import read_trec
 from adducir.corpora.readers.tsv import TSV
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
-from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
-from adducir.datasets.evidence_sets.mnli import read_mnli
-from adducir.datasets.evidence_sets.record_files import read_questions
-from adducir.datasets.evidence_sets.selected import read_selected
-from adducir.datasets.grounded.contexts import read_contexts
-from adducir.datasets.grounded.kilt import read_kilt
-from adducir.datasets.grounded.nlgen import read_nlgen
-from adducir.datasets.grounded.pages import cut_page, read_pages, read_passages
 from adducir.datasets.quotations.pools import read_pools
 from adducir.datasets.quotations.relic_files import read_relic
 from adducir.datasets.quotations.sources import read_book, read_work
@@ -33,7 +25,6 @@ from adducir.datasets.spans.record import read_spans
 from adducir.datasets.spans.texts import read_texts
 from adducir.deepct.stopwords import stop_words
 from adducir.evaluation.agreement.reading import read_ratings
-from adducir.evaluation.generation.files import read_generated, read_references
 from adducir.evaluation.proxy.choices import read_choices
 from adducir.evaluation.proxy.files import read_key
 from adducir.evaluation.rank_files import read_ranks
@@ -42,6 +33,15 @@ from adducir.models.artifacts import read_settings
 from adducir.runs.check import check_file
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
+from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
+from adducir.studies.complementary_evidence.mnli import read_mnli
+from adducir.studies.complementary_evidence.record_files import read_questions
+from adducir.studies.complementary_evidence.selected import read_selected
+from adducir.studies.grounded_generation.contexts import read_contexts
+from adducir.studies.grounded_generation.evaluation.files import read_generated, read_references
+from adducir.studies.grounded_generation.kilt import read_kilt
+from adducir.studies.grounded_generation.nlgen import read_nlgen
+from adducir.studies.grounded_generation.pages import cut_page, read_pages, read_passages
 
 
 class Reader(NamedTuple):
