@@ -32,7 +32,7 @@ import span_studies
 from synthetic import documents, queries
 from training_memory import peak
 
-from adducir.datasets.spans.record import MaskedSpan
+from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 

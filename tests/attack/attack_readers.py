@@ -63,7 +63,7 @@ def _folds(path: Path) -> Any:
 
 
 def _ratings(path: Path) -> Any:
-    from adducir.evaluation.agreement.reading import read_ratings
+    from adducir.studies.exemplification.ratings_files import read_ratings
 
     return read_ratings(path)
 
@@ -75,14 +75,14 @@ def _ranks(path: Path) -> Any:
 
 
 def _key(path: Path) -> Any:
-    from adducir.evaluation.proxy.files import read_key
+    from adducir.studies.literary_evidence.proxy.files import read_key
 
     return read_key(path)
 
 
 def _choices(path: Path) -> Any:
-    from adducir.evaluation.proxy.choices import read_choices
-    from adducir.evaluation.proxy.files import read_key
+    from adducir.studies.literary_evidence.proxy.choices import read_choices
+    from adducir.studies.literary_evidence.proxy.files import read_key
 
     key = path.with_name("the-key.csv")
     if not key.exists():
@@ -91,14 +91,14 @@ def _choices(path: Path) -> Any:
 
 
 def _relic(path: Path) -> Any:
-    from adducir.datasets.quotations.relic_files import read_relic
+    from adducir.corpora.relic_files import read_relic
 
     return read_relic(path)
 
 
 def _submission(path: Path) -> Any:
-    from adducir.datasets.quotations.relic import RelicBook, RelicQuote
-    from adducir.datasets.quotations.submission import read_submission
+    from adducir.corpora.relic import RelicBook, RelicQuote
+    from adducir.studies.literary_evidence.submission import read_submission
 
     quotes = {"q1": RelicQuote(["a"], None, 1, []), "q2": RelicQuote([], None, 1, ["b"])}
     return read_submission(path, {"book": RelicBook(quotes, [f"{n}." for n in range(100)])})
@@ -160,7 +160,7 @@ def _references(path: Path) -> Any:
 
 def _texts(form: str | None) -> Call:
     def call(path: Path) -> Any:
-        from adducir.datasets.spans.texts import read_texts
+        from adducir.studies.exemplification.texts import read_texts
 
         return list(read_texts([path], form))
 
@@ -168,25 +168,25 @@ def _texts(form: str | None) -> Call:
 
 
 def _book(path: Path) -> Any:
-    from adducir.datasets.quotations.sources import read_book
+    from adducir.studies.literary_evidence.sources import read_book
 
     return read_book(path)
 
 
 def _work(path: Path) -> Any:
-    from adducir.datasets.quotations.sources import read_work
+    from adducir.studies.literary_evidence.sources import read_work
 
     return read_work(path)
 
 
 def _requested(path: Path) -> Any:
-    from adducir.datasets.spans.book import open_book
+    from adducir.studies.literary_evidence.book import open_book
 
     return open_book(path)
 
 
 def _spans(path: Path) -> Any:
-    from adducir.datasets.spans.record import read_spans
+    from adducir.corpora.spans import read_spans
 
     return list(read_spans(path))
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parents[1]
-STUDIES = ("complementary_evidence", "grounded_generation")
-sys.path += [str(HERE / name) for name in ("models", "encoders")]
-sys.path += [str(HERE / "studies" / name) for name in STUDIES]
+sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encoders")]
+sys.path += [
+    str(Path(__file__).parents[1] / "studies" / name)
+    for name in ("complementary_evidence", "grounded_generation")
+]
 
 from some_questions import some_questions
 from some_spans import some_spans
@@ -19,7 +20,7 @@ from tiny import tiny_bert
 from tiny_bart import tiny_bart
 
 from adducir.cli.app import main
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 from adducir.models.batches import batch_rule, token_batches
 from adducir.studies.complementary_evidence.record_files import write_questions
 

@@ -27,7 +27,7 @@ from adducir.core.absent import LARGEST, Unread, leaving_unread
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import cache_folder
 from adducir.core.fingerprint import fingerprint, is_known, source_digest, unread_file
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.plan import Plan
 from adducir.studies.complementary_evidence.record_files import write_questions

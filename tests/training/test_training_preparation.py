@@ -14,7 +14,7 @@ from tiny import tiny_bert
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.executors import Execution
-from adducir.datasets.spans.record import read_spans, write_spans
+from adducir.corpora.spans import read_spans, write_spans
 from adducir.rerankers.pair_source import PairSource
 from adducir.studies.complementary_evidence.selectors.examples import QuestionExamples
 from adducir.training.artifacts import train_model

@@ -76,7 +76,7 @@ def hotpotqa(
     wanted = shares_of(shares)
 
     from adducir.cli.console import note, show
-    from adducir.datasets.splitting import split
+    from adducir.corpora.splitting import split
     from adducir.indexes.models import BM25
     from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
     from adducir.studies.complementary_evidence.record_files import write_questions

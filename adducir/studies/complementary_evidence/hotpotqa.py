@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import read_objects
-from adducir.datasets.records import read_records
+from adducir.corpora.records import read_records
 from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.core.errors import UsageError
-from adducir.datasets.splitting import split
+from adducir.corpora.splitting import split
 from adducir.studies.complementary_evidence.mnli import ENTAILMENT, LABELS, NliPair
 from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
 from adducir.studies.complementary_evidence.sampling import NEGATIVES, drawing, sample_sets

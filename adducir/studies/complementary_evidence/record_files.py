@@ -16,7 +16,7 @@ from typing import Any
 
 from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
-from adducir.datasets.records import check_keys, read_records, write_records
+from adducir.corpora.records import check_keys, read_records, write_records
 from adducir.studies.complementary_evidence.record import EvidenceQuestion, LabelledSet, Passage
 
 _REQUIRED = ("id", "question", "passages")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
-from adducir.datasets.records import are_texts, check_keys, read_records, write_records
+from adducir.corpora.records import are_texts, check_keys, read_records, write_records
 
 
 class SelectedSet(NamedTuple):

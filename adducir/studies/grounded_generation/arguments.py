@@ -21,8 +21,8 @@ from pydantic import Field
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_values
 from adducir.core.recipe import Recipe
-from adducir.datasets.spans.segmenting import sentence_bounds
-from adducir.datasets.splitting import DEFAULT_SHARES, part_of
+from adducir.corpora.sentences import sentence_bounds
+from adducir.corpora.splitting import DEFAULT_SHARES, part_of
 from adducir.studies.grounded_generation.contexts import GroundedContext
 
 _FREQUENT = 100

@@ -88,7 +88,7 @@ def kilt(
 
     from adducir.cli.console import note, open_progress, show
     from adducir.core.files import file_digest
-    from adducir.datasets.splitting import split
+    from adducir.corpora.splitting import split
     from adducir.studies.grounded_generation.contexts import write_contexts
     from adducir.studies.grounded_generation.judgements import write_gold
     from adducir.studies.grounded_generation.kilt import read_kilt, with_gold

@@ -16,7 +16,7 @@ from typing import Any
 
 from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
-from adducir.datasets.records import are_texts, check_keys, read_records, write_records
+from adducir.corpora.records import are_texts, check_keys, read_records, write_records
 
 _REQUIRED = ("id", "input")
 _TEXTS = ("id", "input", "target")

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from adducir.core.errors import UsageError
 from adducir.core.json_lines import json_values
-from adducir.datasets.records import read_records
+from adducir.corpora.records import read_records
 from adducir.studies.grounded_generation.contexts import GroundedContext
 from adducir.studies.grounded_generation.pages import PagePassage
 

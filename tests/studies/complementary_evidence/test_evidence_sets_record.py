@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import InputError, UsageError
-from adducir.datasets.splitting import split
+from adducir.corpora.splitting import split
 from adducir.studies.complementary_evidence.record import EvidenceQuestion, LabelledSet, Passage
 from adducir.studies.complementary_evidence.record_files import read_questions, write_questions
 from adducir.studies.complementary_evidence.sampling import sample_sets, with_sets

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import json_values
-from adducir.datasets.records import read_records
+from adducir.corpora.records import read_records
 from adducir.studies.grounded_generation.evaluation.texts import Generated, Output, Reference
 
 NO_ANSWER = "No Answer Present."
