@@ -9,7 +9,7 @@ from pydantic import Field
 
 from adducir.core.chunks import Local
 from adducir.core.recipe import Recipe
-from adducir.datasets.spans.record import context
+from adducir.corpora.spans import context
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
