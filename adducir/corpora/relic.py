@@ -87,8 +87,8 @@ class RelicBook:
                     f"book's {len(self.sentences):,} do not hold"
                 )
         for key, starts in (candidates or {}).items():
-            length = whole_number(key.removesuffix("_sentence"))
-            if not length or starts != list(candidate_starts(len(self.sentences), length)):
+            number = whole_number(key.removesuffix("_sentence"))
+            if not number or starts != list(candidate_starts(len(self.sentences), number)):
                 raise ValueError(f"the candidates {key!r} are not all passages in their order")
 
 

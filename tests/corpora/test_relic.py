@@ -67,7 +67,7 @@ def test_quotations_as_spans(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "value", "named"),
     [
-        ([], [], ""),
+        ([], [], "lines"),
         (["x"], [], "x"),
         ([BOOK, "sentences"], ["a", 1], "sentences.1"),
         ([BOOK, "quotes"], [], "quotes"),

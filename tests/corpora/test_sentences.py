@@ -114,10 +114,10 @@ LICENCE = "Section 1. General Terms of Use of Project Gutenberg-tm electronic wo
     ],
 )  # fmt: skip
 def test_the_licence_is_cut_off(start, end):
-    credits = "\n\nProduced by A. Reader and the Online\nTeam\n\n\nTranscriber's note: x\n\n"
+    people = "\n\nProduced by A. Reader and the Online\nTeam\n\n\nTranscriber's note: x\n\n"
     book = "CHAPTER I\n\nThe book. THE END OF all."
     old = "\n\n\nEnd of Project Gutenberg's X, by Y\n\n"
-    text = HEADER + start + credits + book + old + end + LICENCE
+    text = HEADER + start + people + book + old + end + LICENCE
     assert body(text) == book
     first, past = body_bounds(text)
     assert text[first:past] == book
