@@ -105,55 +105,55 @@ def _submission(path: Path) -> Any:
 
 
 def _hotpot(path: Path) -> Any:
-    from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
+    from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
 
     return list(read_hotpotqa(path))
 
 
 def _mnli(path: Path) -> Any:
-    from adducir.datasets.evidence_sets.mnli import read_mnli
+    from adducir.studies.complementary_evidence.mnli import read_mnli
 
     return list(read_mnli(path))
 
 
 def _contexts(path: Path) -> Any:
-    from adducir.datasets.grounded.contexts import read_contexts
+    from adducir.studies.grounded_generation.contexts import read_contexts
 
     return list(read_contexts(path))
 
 
 def _pages(path: Path) -> Any:
-    from adducir.datasets.grounded.pages import cut_page, read_pages
+    from adducir.studies.grounded_generation.pages import cut_page, read_pages
 
     return [passage for page in read_pages(path) for passage in cut_page(page, 2)]
 
 
 def _passages(path: Path) -> Any:
-    from adducir.datasets.grounded.pages import read_passages
+    from adducir.studies.grounded_generation.pages import read_passages
 
     return list(read_passages(path))
 
 
 def _wow(path: Path) -> Any:
-    from adducir.datasets.grounded.kilt import read_kilt
+    from adducir.studies.grounded_generation.kilt import read_kilt
 
     return list(read_kilt(path))
 
 
 def _nlgen(path: Path) -> Any:
-    from adducir.datasets.grounded.nlgen import read_nlgen
+    from adducir.studies.grounded_generation.nlgen import read_nlgen
 
     return read_nlgen(path)
 
 
 def _generated(path: Path) -> Any:
-    from adducir.evaluation.generation.files import read_generated
+    from adducir.studies.grounded_generation.evaluation.files import read_generated
 
     return read_generated(path)
 
 
 def _references(path: Path) -> Any:
-    from adducir.evaluation.generation.files import read_references
+    from adducir.studies.grounded_generation.evaluation.files import read_references
 
     return read_references(path)
 
@@ -192,13 +192,13 @@ def _spans(path: Path) -> Any:
 
 
 def _questions(path: Path) -> Any:
-    from adducir.datasets.evidence_sets.record_files import read_questions
+    from adducir.studies.complementary_evidence.record_files import read_questions
 
     return list(read_questions(path))
 
 
 def _chosen(path: Path) -> Any:
-    from adducir.datasets.evidence_sets.selected import read_selected
+    from adducir.studies.complementary_evidence.selected import read_selected
 
     return list(read_selected(path))
 
@@ -232,11 +232,14 @@ def _recipe(path: Path) -> Any:
     from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
-    from adducir.experiments.evidence_sets.systems import EvidenceSets
     from adducir.experiments.known_item.system import KnownItem
     from adducir.experiments.retrieval.recipe import Retrieval
     from adducir.rerankers.registry import recipe_of
-    from adducir.selectors.recipe import ComplementaryRecipe, DRNRecipe
+    from adducir.studies.complementary_evidence.experiment.systems import EvidenceSets
+    from adducir.studies.complementary_evidence.selectors.recipe import (
+        ComplementaryRecipe,
+        DRNRecipe,
+    )
 
     kinds = {
         "table": Retrieval,

@@ -14,13 +14,12 @@ from typing import Literal, NamedTuple, get_args, overload
 
 from adducir.core.errors import UsageError
 from adducir.core.progress import progress
-from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, passage_of, with_gold
-from adducir.datasets.evidence_sets.record import EvidenceQuestion
-from adducir.datasets.evidence_sets.sampling import NEGATIVES, with_sets
-from adducir.indexes.candidates.parts import rank_parts
-from adducir.indexes.candidates.vocabulary import QueriedWords
+from adducir.indexes.candidates import Vocabulary, rank_parts
 from adducir.indexes.models import BM25
+from adducir.studies.complementary_evidence.hotpotqa import HotpotQuestion, passage_of, with_gold
 from adducir.studies.complementary_evidence.paragraphs import Paragraphs
+from adducir.studies.complementary_evidence.record import EvidenceQuestion
+from adducir.studies.complementary_evidence.sampling import NEGATIVES, with_sets
 
 PASSAGES = 50
 Gold = Literal["always", "found"]
@@ -128,7 +127,7 @@ def bm25_pools(
         texts,
         model or BM25(),
         passages,
-        vocabulary=QueriedWords(bigram_terms, texts),
+        vocabulary=Vocabulary(bigram_terms, texts),
     ).numbers
     progress().finish()
     kept: list[int] = []

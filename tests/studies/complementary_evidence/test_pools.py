@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 
 from adducir.core.errors import UsageError
-from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion, paragraphs_of, read_hotpotqa
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.models import BM25
+from adducir.studies.complementary_evidence.hotpotqa import (
+    HotpotQuestion,
+    paragraphs_of,
+    read_hotpotqa,
+)
 from adducir.studies.complementary_evidence.paragraphs import Paragraphs
 from adducir.studies.complementary_evidence.pools import STOP_WORDS, bigram_terms, bm25_pools
 
