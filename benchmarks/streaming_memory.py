@@ -83,7 +83,7 @@ def write_hotpotqa(folder: Path, count: int) -> list[str]:
 def pools(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     """Make pools of so many paragraphs, searched in parts of ``part``; what comes out."""
     from adducir.cli.app import main
-    from adducir.indexes.candidates.parts import rank_parts
+    from adducir.indexes.candidates import rank_parts
 
     if part is not None:
         rank_parts.__kwdefaults__["size"] = part

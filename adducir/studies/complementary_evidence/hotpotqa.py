@@ -31,8 +31,7 @@ from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
 from adducir.corpora.records import parsed_as, read_records
 from adducir.corpora.sources import open_corpus
-from adducir.indexes.candidates.parts import rank_parts
-from adducir.indexes.candidates.vocabulary import QueriedWords
+from adducir.indexes.candidates import Vocabulary, rank_parts
 from adducir.indexes.models import BM25
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Id, Passage
 
@@ -168,7 +167,7 @@ def bm25_pools(
         texts,
         model or BM25(),
         passages,
-        vocabulary=QueriedWords(bigram_terms, texts),
+        vocabulary=Vocabulary(bigram_terms, texts),
     ).numbers
     progress().finish()
     made, counts = [], Counter[str]()

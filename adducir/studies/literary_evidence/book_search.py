@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
-from adducir.indexes.candidates.sets import CandidateSet
+from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
 from adducir.studies.literary_evidence.book import Book
 

@@ -13,7 +13,7 @@ from tiny import tiny_bert
 
 from adducir.core.names import TextFile
 from adducir.encoders.token_work import Making
-from adducir.indexes.candidates.batch import RankingTask, score_sets
+from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
 from adducir.studies.grounded_generation.contexts import GroundedContext
 from adducir.studies.grounded_generation.hindsight import candidates
@@ -53,7 +53,7 @@ def by_vectors(network, passages, queries, depth, how=Making(), **sizes) -> np.n
 
 @pytest.mark.parametrize("depth", [1, 5, 100])
 def test_bm25_gives_the_first_of_all_scores(depth, monkeypatch) -> None:
-    (scores,) = score_sets([RankingTask(PASSAGES, QUERIES)], BM25())
+    scores = CandidateSet.of_texts(PASSAGES).scores(QUERIES, BM25())
     order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
     best = np.take_along_axis(scores, order, axis=1).astype(np.float32)
     for size in (1 << 16, 10):

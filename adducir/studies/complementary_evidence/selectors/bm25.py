@@ -23,16 +23,17 @@ class BM25Selection(Selector):
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
         """See :meth:`Selector.choose`; the score is the sum of the passages' scores."""
         from adducir.indexes.analysis import Analysis
-        from adducir.indexes.candidates.batch import RankingTask, rank_sets
-        from adducir.indexes.candidates.vocabulary import lower_split
+        from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
         from adducir.indexes.models import BM25
 
         asked = [question for question in questions if question.passages]
-        tasks = (RankingTask([text_of(one) for one in q.passages], [q.question]) for q in asked)
-        analysis = Analysis() if self.analysis == "lucene" else lower_split
-        ranked = rank_sets(tasks, BM25(k1=self.k1, b=self.b), self.size, analysis=analysis)
+        vocabulary = vocabularies(Analysis() if self.analysis == "lucene" else lower_split)
+        model = BM25(k1=self.k1, b=self.b)
         found = {question.id: SelectedSet(question.id, (), 0.0) for question in questions}
-        for question, ranking in zip(asked, ranked, strict=True):
+        for question in asked:
+            texts = [text_of(passage) for passage in question.passages]
+            passages = CandidateSet.over(texts, vocabulary())
+            ranking = passages.rank([question.question], model, self.size)
             ids = tuple(question.passages[number].id for number in ranking.numbers[0])
             found[question.id] = SelectedSet(question.id, ids, float(ranking.scores[0].sum()))
         return list(found.values())

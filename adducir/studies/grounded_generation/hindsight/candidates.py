@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from adducir.core.progress import progress
 from adducir.encoders.token_work import BLOCK, PART, Loader, Making, Readable, encoded
-from adducir.indexes.candidates.parts import Best, rank_parts
-from adducir.indexes.candidates.ranking import Ranking, rank
+from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
 from adducir.indexes.models import BM25
 from adducir.models.arrays import Stored
 from adducir.studies.grounded_generation.hindsight.building import Problem

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.token_work import Inputs, Readable
-from adducir.indexes.candidates.parts import Best
-from adducir.indexes.candidates.ranking import Ranking, rank
+from adducir.indexes.candidates import Best, Ranking, rank
 from adducir.models.arrays import Stored
 from adducir.models.machine import Precision, computing_in
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
