@@ -2,7 +2,7 @@
 
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
@@ -15,9 +15,6 @@ from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
 from adducir.studies.complementary_evidence.selectors.selector import SELECTORS
 from adducir.studies.options import Lines, LinesInParts, Shares, counts_of
-
-if TYPE_CHECKING:
-    from adducir.studies.complementary_evidence.questions import Passage
 
 Negatives = Annotated[int, option("False pairs of a question to train on.", min=0)]
 
@@ -90,10 +87,10 @@ def hotpotqa(
         rows.append(("  with all true paragraphs in their own", found))
         made = made if gold == "found" else whole
     else:
-        searched: dict[str, Passage] = {}
+        searched: dict[str, str] = {}
         more = (one for source in paragraphs or () for one in paragraphs_of_corpus(source))
         for one in chain.from_iterable((*(question.paragraphs for question in read), more)):
-            searched.setdefault(one.title, one)
+            searched.setdefault(one.title, f"{one.title}\n{one.text}")
         model = BM25(k1=k1, b=b)
         with open_progress():
             made, counts = bm25_pools(read, searched, passages=passages, gold=gold, model=model)

@@ -137,7 +137,7 @@ def bigram_terms(text: str) -> list[str]:
 
 def bm25_pools(
     questions: Sequence[HotpotQuestion],
-    paragraphs: Mapping[str, Passage],
+    paragraphs: Mapping[str, str],
     *,
     passages: int = 50,
     gold: Literal["always", "found"] = "always",
@@ -147,7 +147,7 @@ def bm25_pools(
 
     Args:
         questions: Those without supporting facts get a pool without gold sets.
-        paragraphs: All that is searched, by title.
+        paragraphs: All that is searched: title and text, with a line break between, by title.
         passages: Paragraphs of a pool.
         gold: ``found`` leaves the pool as BM25 makes it, as in the paper, and counts in
             ``missing`` what it lacks. ``always`` puts gold paragraphs that were not found into the
@@ -163,7 +163,7 @@ def bm25_pools(
     numbers = {title: number for number, title in enumerate(paragraphs)}
     progress().start("searching", len(every), "paragraphs")
     best = rank_parts(
-        [f"{one.title}\n{one.text}" for one in every],
+        every,
         texts,
         model or BM25(),
         passages,
@@ -185,5 +185,6 @@ def bm25_pools(
             kept = {*wanted, *others[: passages - len(wanted)]}
             row = [number for number in row if number in kept]
             row += [number for number in wanted if number not in row]
-        made.append(with_passages(question, (every[number] for number in row)))
+        pool = (passage_of(*every[number].split("\n", 1)) for number in row)
+        made.append(with_passages(question, pool))
     return made, counts

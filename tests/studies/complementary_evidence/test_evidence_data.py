@@ -130,7 +130,7 @@ PARAGRAPHS = {
     "Rivers": "Water runs in them.",
     "Fish": "They swim.",
 }
-KEPT = {title: passage_of(title, text) for title, text in PARAGRAPHS.items()}
+KEPT = {title: f"{title}\n{text}" for title, text in PARAGRAPHS.items()}
 
 
 def asked(name: str, text: str, *gold: str) -> HotpotQuestion:
@@ -191,7 +191,8 @@ def test_pools_with_all_gold_paragraphs() -> None:
 @pytest.mark.slow
 def test_hotpotqa(collections: Path) -> None:
     questions = list(read_hotpotqa(collections / "hotpotqa" / "hotpotqa.subset.jsonl"))
-    paragraphs = {one.title: one for question in questions for one in question.paragraphs}
+    each = (one for question in questions for one in question.paragraphs)
+    paragraphs = {one.title: f"{one.title}\n{one.text}" for one in each}
     assert (len(questions), len(paragraphs)) == (900, 8811)
     # Counted apart with a few lines of Python over the raw records.
     lacking = [with_passages(one, one.paragraphs).missing[0] for one in questions]
