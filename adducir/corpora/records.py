@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import orjson
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
@@ -35,16 +35,15 @@ def read_records(
     Args:
         path: The file, for errors.
         values: Its JSON values with their 1-based lines.
-        record_of: Makes a record of a value; raises a ValidationError or a UsageError.
+        record_of: Makes a record of a value; raises UsageError where it is wrong.
         hint: What to do about a line that is wrong.
     """
     ids, lines = Numbered(), array("q")
     for line, value in values:
         try:
             record = record_of(value)
-        except (UsageError, ValidationError) as error:
-            what = error.what if isinstance(error, UsageError) else f"{told(error)}."
-            raise InputError(what, path=path, line=line, hint=hint) from None
+        except UsageError as error:
+            raise InputError(error.what, path=path, line=line, hint=hint) from None
         number = ids.number(hash(record.id))
         if number < len(lines):
             what = f"the id {record.id!r} is used in line {lines[number]} already."
@@ -86,3 +85,18 @@ def check_keys(record: Any, what: str, required: Iterable[str], known: Iterable[
 def are_texts(value: Any) -> bool:
     """Whether a JSON value is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def parsed_as(kind: type[R]) -> Callable[[Any], R]:
+    """Makes records of a pydantic dataclass from JSON values; UsageError where a value is wrong."""
+    validate = TypeAdapter(kind).validate_python
+
+    def parse(value: Any) -> R:
+        if not isinstance(value, dict):
+            raise UsageError(f"this should be a JSON object, not a {type(value).__name__}.")
+        try:
+            return validate(value)
+        except ValidationError as error:
+            raise UsageError(f"{told(error)}.") from None
+
+    return parse

@@ -19,7 +19,7 @@ from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_values
-from adducir.corpora.records import read_records, write_records
+from adducir.corpora.records import parsed_as, read_records, write_records
 
 _WORD = re.compile(r"\S+")
 
@@ -88,7 +88,7 @@ _SPAN = TypeAdapter(MaskedSpan)
 
 def read_spans(path: Path) -> Iterator[MaskedSpan]:
     """Yield the spans of a file in its order."""
-    yield from read_records(path, json_values(path), _SPAN.validate_python)
+    yield from read_records(path, json_values(path), parsed_as(MaskedSpan))
 
 
 def write_spans(spans: Iterable[MaskedSpan], path: Path) -> int:
