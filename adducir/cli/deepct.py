@@ -1,7 +1,6 @@
 """``adducir deepct evaluate``, ``expand`` and ``show``."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,7 +15,7 @@ from adducir.core.texts import visible
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.deepct.weighting import Weighted
+    from adducir.deepct.model import Weighted
 
 Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")]
 
@@ -39,26 +38,20 @@ def deepct_evaluate(
     recipe's test part, or, where it has none, those that training was validated with.
     """
     from adducir.cli.console import open_progress, show
-    from adducir.deepct.evaluating import evaluate_recovery
-    from adducir.deepct.recovery import recovery_lines
-    from adducir.deepct.training import DeepCTPlan
+    from adducir.deepct.training import DeepCT, evaluate_recovery
+    from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
     from adducir.training.kinds import open_training
 
-    with open_progress():
-        plan = open_training(recipe, changes or ())
-        if not isinstance(plan, DeepCTPlan):
-            raise UsageError(f"{recipe} is no recipe of a term weighter.")
-        if not (plan.recipe.held_out.test or plan.recipe.held_out.share):
+    with open_progress(), using_threads(threads):
+        training = open_training(recipe, changes or ())
+        if not isinstance(training, DeepCT):
+            raise UsageError(f"{recipe} is not a recipe of a term weighter.")
+        if not (training.recipe.held_out.test or training.recipe.held_out.share):
             raise UsageError("the recipe holds out nothing: set `held_out.test`.")
-        found, part = evaluate_recovery(
-            plan.opened,
-            model or trained_folder(recipe),
-            device=device,
-            precision=precision,
-            threads=threads,
-        )
-    show("\n".join(recovery_lines(part, [asdict(one) for one in found])))
+        folder = model or trained_folder(recipe)
+        lines = evaluate_recovery(training, folder, device=device, precision=precision)
+    show("\n".join(lines))
 
 
 def deepct_expand(
@@ -110,11 +103,9 @@ def deepct_expand(
     """
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus
-    from adducir.deepct.expanded import ExpandedCorpus
-    from adducir.deepct.rendering import Rendering
-    from adducir.deepct.settings import Settings
+    from adducir.deepct.expansion import ExpandedCorpus, Rendering
+    from adducir.deepct.recipe import Settings
     from adducir.deepct.weighting import predict_corpus_weights
-    from adducir.deepct.writing import write_expanded, write_pairs
     from adducir.models.sources import trained_folder
 
     if scale <= 0:
@@ -140,12 +131,13 @@ def deepct_expand(
         rendering = Rendering(scale=scale, transform=transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, settings, rendering)
         if pairs:
-            written = write_pairs(expanded, output, options.listed(keep))
+            count = expanded.write_pairs(output, options.listed(keep))
         else:
-            written = write_expanded(expanded, output)
-    lost = f", {written.lost:,} of which keep their words once" if written.lost else ""
+            count = expanded.write(output)
+        once = expanded.lost()
+    lost = f", {once:,} of which keep their words once" if once else ""
     words = manifest.counts["words"]
-    note(f"{near(output)}: {written.documents:,} documents of {words:,} weighted words{lost}")
+    note(f"{near(output)}: {count:,} documents of {words:,} weighted words{lost}")
 
 
 def _stem(name: str) -> str:
@@ -163,13 +155,12 @@ def deepct_show(
     """Print a text with the weight of each word, coloured in the terminal."""
     from adducir.cli.console import is_terminal, show
     from adducir.deepct.model import TermWeighter
-    from adducir.deepct.weighting import predict_weights
     from adducir.models.machine import choose_device
     from adducir.models.sources import trained_folder
 
     shown = sys.stdin.read() if text == "-" else text
     weighter = TermWeighter.load(trained_folder(model)).to(choose_device(device))
-    (found,) = predict_weights(weighter, [shown])
+    (found,) = weighter.weigh([shown])
     if is_terminal(sys.stdout):
         _print_coloured(shown, found)
     else:
