@@ -1,7 +1,7 @@
 """The rows that a model is trained on: one split, one file of Arrow for each part.
 
 Which part a name (a document, a book, a query) falls into depends on the name, the seed and the
-shares alone: a seeded hash, as in :mod:`adducir.datasets.splitting`. So variants of a corpus hold
+shares alone: a seeded hash, as in :mod:`adducir.training.data`. So variants of a corpus hold
 out the same documents, and what one study trains on is not what another tests on.
 """
 
@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from adducir.core.errors import UsageError
 from adducir.core.files import publishing, writing_text
 from adducir.core.recipe import Recipe
-from adducir.datasets.splitting import PARTS, part_of
+from adducir.corpora.splitting import PARTS, part_of
 
 if TYPE_CHECKING:
     from datasets import Dataset, Features
