@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from adducir.cli.app import main
-from adducir.runs.fuse import fuse
+from adducir.runs.fusion import fuse
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.errors import InputError
+from adducir.corpora.formats import read_jsonl
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.datasets.quotations.segmenting import literary_sentences
 from adducir.datasets.spans.record import MaskedSpan
 

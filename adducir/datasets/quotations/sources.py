@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adducir.core.errors import InputError
 from adducir.core.progress import progress
-from adducir.corpora.formats import skipped_note
+from adducir.corpora.local import skipped_note
 from adducir.datasets.quotations.citations import without_citations
 from adducir.datasets.quotations.pages import without_pages
 from adducir.datasets.quotations.segmenting import literary_sentences
