@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from adducir.core.recipe import Recipe
     from adducir.core.registry import Family
 
+_COMPLEMENTARY = "adducir.studies.complementary_evidence"
+_GROUNDED = "adducir.studies.grounded_generation"
 FAMILIES = {
     "tasks": "adducir.experiments.tasks:TASKS",
     "systems": "adducir.experiments.retrieval.systems:SYSTEMS",
     "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
-    "evidence_systems": "adducir.experiments.evidence_sets.systems:EVIDENCE_SYSTEMS",
-    "grounded_systems": ("adducir.experiments.grounded_generation.systems:GROUNDED_SYSTEMS"),
+    "evidence_systems": f"{_COMPLEMENTARY}.experiment.systems:EVIDENCE_SYSTEMS",
+    "grounded_systems": f"{_GROUNDED}.experiment.systems:GROUNDED_SYSTEMS",
     "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
     "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
     "models": "adducir.indexes.models:MODELS",
@@ -27,8 +29,8 @@ FAMILIES = {
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
-    "selectors": "adducir.selectors.selector:SELECTORS",
-    "generators": "adducir.generators.kinds:GENERATORS",
+    "selectors": f"{_COMPLEMENTARY}.selectors.selector:SELECTORS",
+    "generators": f"{_GROUNDED}.generators.kinds:GENERATORS",
     "measures": "adducir.evaluation.formulas:MEASURES",
     "tests": "adducir.statistics.tests:TESTS",
     "corrections": "adducir.statistics.corrections:CORRECTIONS",

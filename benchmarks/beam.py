@@ -30,14 +30,14 @@ from itertools import combinations
 import torch
 from peers import in_turn, report
 
-from adducir.datasets.evidence_sets.record import EvidenceQuestion, Passage
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import model_source
-from adducir.selectors.beam import BeamSettings, select_sets
-from adducir.selectors.model import ComplementaryModel, choose
-from adducir.selectors.network import Vectoriser
-from adducir.selectors.scoring import Weights, distances
-from adducir.selectors.settings import Selection, Settings
+from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
+from adducir.studies.complementary_evidence.selectors.beam import BeamSettings, select_sets
+from adducir.studies.complementary_evidence.selectors.model import ComplementaryModel, choose
+from adducir.studies.complementary_evidence.selectors.network import Vectoriser
+from adducir.studies.complementary_evidence.selectors.scoring import Weights, distances
+from adducir.studies.complementary_evidence.selectors.settings import Selection, Settings
 
 WEIGHTS = Weights(1.0, 1.0)
 D = 768

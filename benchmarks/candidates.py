@@ -32,8 +32,7 @@ import numpy as np
 from peers import in_turn, report, run_apart
 from synthetic import vocabulary, zipf_words
 
-from adducir.indexes.candidates.sets import CandidateSet
-from adducir.indexes.candidates.vocabulary import lower_split
+from adducir.indexes.candidates import CandidateSet, lower_split
 from adducir.indexes.models import ATIRE, Okapi
 
 WINDOWS, SENTENCES = 4888, 3

@@ -21,9 +21,9 @@ from peers import in_turn, report
 
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
-from adducir.datasets.spans.book import open_book
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
+from adducir.studies.literary_evidence.book import open_book
 
 NEIGHBOURS = 10
 LONGEST = 6

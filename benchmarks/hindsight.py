@@ -32,19 +32,29 @@ from synthetic import vocabulary, zipf_words
 from adducir.core.chunks import Local
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
-from adducir.datasets.grounded.contexts import GroundedContext
 from adducir.encoders.maxsim import maxsim
 from adducir.encoders.token_work import Loader, Making, Readable, vectors_of
-from adducir.generators.lexical import Lexical
-from adducir.hindsight.building import Frozen, Problem, assemble, readable_texts, save_vectors
-from adducir.hindsight.candidates import bm25_ranking, texts_of, vector_ranking
-from adducir.hindsight.closed import ClosedRequest
-from adducir.hindsight.closed_work import closed_sets
-from adducir.hindsight.losses import Computed, loss_of
-from adducir.hindsight.model import Data, Hindsight, Scorer
-from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
-from adducir.hindsight.vectors import Live, Network
 from adducir.models.machine import Precision
+from adducir.studies.grounded_generation.contexts import GroundedContext
+from adducir.studies.grounded_generation.generators.lexical import Lexical
+from adducir.studies.grounded_generation.hindsight.building import (
+    Frozen,
+    Problem,
+    assemble,
+    readable_texts,
+    save_vectors,
+)
+from adducir.studies.grounded_generation.hindsight.candidates import (
+    bm25_ranking,
+    texts_of,
+    vector_ranking,
+)
+from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest
+from adducir.studies.grounded_generation.hindsight.closed_work import closed_sets
+from adducir.studies.grounded_generation.hindsight.losses import Computed, loss_of
+from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
+from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe, RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.vectors import Live, Network
 
 DEPTH = 20
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.core.files import read_text
-from adducir.datasets.quotations.builder import Built, find_quotations
-from adducir.datasets.quotations.rules import rules_of
-from adducir.datasets.quotations.sources import Source, read_book, read_work, text_files
-from adducir.datasets.spans.gutenberg import body
+from adducir.corpora.gutenberg import body
+from adducir.studies.literary_evidence.builder import Built, find_quotations
+from adducir.studies.literary_evidence.rules import rules_of
+from adducir.studies.literary_evidence.sources import Source, read_book, read_work, text_files
 
 LEAST = 26
 WORD = re.compile(r"[^\W_]+")

@@ -17,7 +17,7 @@ from typing import Any
 
 from synthetic import documents
 
-from adducir.datasets.spans.record import MaskedSpan, write_spans
+from adducir.corpora.spans import MaskedSpan, write_spans
 
 CONTEXTS, BOOK = 32, 500
 Work = Callable[[], bytes]
@@ -197,8 +197,8 @@ def passages(folder: Path, count: int, part: int | None) -> Work:
 
 def write_some_books(path: Path, count: int) -> None:
     """A file of RELiC's form."""
-    from adducir.datasets.quotations.relic import RelicBook, RelicQuote
-    from adducir.datasets.quotations.relic_files import write_relic
+    from adducir.corpora.relic import RelicBook, RelicQuote
+    from adducir.corpora.relic_files import write_relic
 
     books: dict[str, RelicBook] = {}
     lines = sentences(count)

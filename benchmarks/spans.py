@@ -29,13 +29,13 @@ from peers import in_turn, report
 from rapidfuzz.fuzz import QRatio
 from rapidfuzz.process import cdist
 
-from adducir.datasets.quotations.builder import find_quotations
-from adducir.datasets.quotations.grams import candidate_pairs
-from adducir.datasets.quotations.matching import Present, Sought, find_matches, present, seek
-from adducir.datasets.quotations.rules import NAMES, RELIC, rules_of
-from adducir.datasets.quotations.sources import read_book, read_work, text_files
-from adducir.datasets.spans.examples import extract_examples
-from adducir.datasets.spans.texts import read_texts
+from adducir.studies.exemplification.examples import extract_examples
+from adducir.studies.exemplification.texts import read_texts
+from adducir.studies.literary_evidence.builder import find_quotations
+from adducir.studies.literary_evidence.grams import candidate_pairs
+from adducir.studies.literary_evidence.matching import Present, Sought, find_matches, present, seek
+from adducir.studies.literary_evidence.rules import NAMES, RELIC, rules_of
+from adducir.studies.literary_evidence.sources import read_book, read_work, text_files
 
 NOVEL = "158-*.txt"
 FEW = 40

@@ -32,7 +32,7 @@ import span_studies
 from synthetic import documents, queries
 from training_memory import peak
 
-from adducir.datasets.spans.record import MaskedSpan
+from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 
@@ -83,7 +83,7 @@ def write_hotpotqa(folder: Path, count: int) -> list[str]:
 def pools(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     """Make pools of so many paragraphs, searched in parts of ``part``; what comes out."""
     from adducir.cli.app import main
-    from adducir.indexes.candidates.parts import rank_parts
+    from adducir.indexes.candidates import rank_parts
 
     if part is not None:
         rank_parts.__kwdefaults__["size"] = part
@@ -155,8 +155,8 @@ def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
 def grounded(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
     """Read so many passages of a study of grounded generation."""
     del part
-    from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
-    from adducir.experiments.grounded_generation.data import DataRecipe, GroundedData
+    from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
+    from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
 
     with (folder / "passages.jsonl").open("w", encoding="utf-8") as file:
         for docno, text in documents(count, 100):

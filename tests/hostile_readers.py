@@ -7,38 +7,38 @@ from typing import Any, NamedTuple
 
 from adducir.core.config import load
 from adducir.corpora.formats import CACM, TSV, read_jsonl
+from adducir.corpora.pools import read_pools
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.readers import CorpusFormat
+from adducir.corpora.relic_files import read_relic
+from adducir.corpora.spans import read_spans
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
 from adducir.corpora.trec import TREC
-from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
-from adducir.datasets.evidence_sets.mnli import read_mnli
-from adducir.datasets.evidence_sets.record_files import read_questions
-from adducir.datasets.evidence_sets.selected import read_selected
-from adducir.datasets.grounded.contexts import read_contexts
-from adducir.datasets.grounded.kilt import read_kilt
-from adducir.datasets.grounded.nlgen import read_nlgen
-from adducir.datasets.grounded.pages import cut_page, read_pages, read_passages
-from adducir.datasets.quotations.pools import read_pools
-from adducir.datasets.quotations.relic_files import read_relic
-from adducir.datasets.quotations.sources import read_book, read_work
-from adducir.datasets.quotations.submission import read_submission
-from adducir.datasets.spans.book import open_book
-from adducir.datasets.spans.examples import extract_examples
-from adducir.datasets.spans.record import read_spans
-from adducir.datasets.spans.texts import read_texts
 from adducir.deepct.stopwords import stop_words
-from adducir.evaluation.agreement.reading import read_ratings
-from adducir.evaluation.generation.files import read_generated, read_references
-from adducir.evaluation.proxy.choices import read_choices
-from adducir.evaluation.proxy.files import read_key
 from adducir.evaluation.rank_files import read_ranks
 from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
 from adducir.models.artifacts import read_settings
 from adducir.runs.check import check
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
+from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
+from adducir.studies.complementary_evidence.mnli import read_mnli
+from adducir.studies.complementary_evidence.record_files import read_questions
+from adducir.studies.complementary_evidence.selected import read_selected
+from adducir.studies.exemplification.examples import extract_examples
+from adducir.studies.exemplification.ratings_files import read_ratings
+from adducir.studies.exemplification.texts import read_texts
+from adducir.studies.grounded_generation.contexts import read_contexts
+from adducir.studies.grounded_generation.evaluation.files import read_generated, read_references
+from adducir.studies.grounded_generation.kilt import read_kilt
+from adducir.studies.grounded_generation.nlgen import read_nlgen
+from adducir.studies.grounded_generation.pages import cut_page, read_pages, read_passages
+from adducir.studies.literary_evidence.book import open_book
+from adducir.studies.literary_evidence.proxy.choices import read_choices
+from adducir.studies.literary_evidence.proxy.files import read_key
+from adducir.studies.literary_evidence.sources import read_book, read_work
+from adducir.studies.literary_evidence.submission import read_submission
 
 
 class Reader(NamedTuple):

@@ -21,19 +21,19 @@ from adducir.core import errors
 from adducir.core.config import load, validate
 from adducir.core.registry import Family
 from adducir.deepct.recipe import DeepCTRecipe
-from adducir.experiments.grounded_generation.recipe import GroundedGeneration
-from adducir.experiments.grounded_generation.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems import SYSTEMS, System
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
-from adducir.generators.kinds import GENERATORS, GeneratorRecipe
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 from adducir.runs.fusion import FUSION
-from adducir.selectors.recipe import ComplementaryRecipe
+from adducir.studies.complementary_evidence.selectors.recipe import ComplementaryRecipe
+from adducir.studies.grounded_generation.experiment.recipe import GroundedGeneration
+from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
+from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
 from adducir.training.recipe import TrainingRecipe
 
 ROOT = Path(__file__).parents[1]

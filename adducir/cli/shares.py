@@ -14,7 +14,7 @@ def shares_of(text: str | None) -> dict[str, float] | None:
     """
     if text is None:
         return None
-    from adducir.datasets.splitting import PARTS, check_shares
+    from adducir.corpora.splitting import PARTS, check_shares
 
     try:
         numbers = [float(one) for one in text.split(",")]

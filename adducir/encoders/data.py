@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from adducir.datasets.spans.record import MaskedSpan, read_spans
+from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.training.division import DataPart, Division
 
 

@@ -9,7 +9,7 @@ from adducir.core.artifacts import Manifest
 from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import InputError
 from adducir.core.executors import HERE, Execution, Place
-from adducir.datasets.spans.record import MaskedSpan
+from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.items import Item, Items, described
 from adducir.encoders.kinds import Floats
 from adducir.encoders.model import DualEncoder, load_encoder

@@ -21,7 +21,7 @@ import numpy as np
 
 from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
-from adducir.datasets.spans.record import MaskedSpan
+from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.data import spans_of
 from adducir.encoders.inputs import InputReader, SideReader
 from adducir.encoders.layout import read_layout

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adducir.datasets.spans.record import MaskedSpan, context
+from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.layout import Layout, read_layout
 from adducir.encoders.reading import Ids, Reader
 from adducir.encoders.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
-from adducir.datasets.spans.record import MaskedSpan, candidates_of, read_spans
+from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
 from adducir.encoders.kinds import Side
 
 SpanSide = Literal["context", "span"]

@@ -18,7 +18,7 @@ from adducir.core.registry import Family
 if TYPE_CHECKING:
     import torch
 
-    from adducir.datasets.spans.record import MaskedSpan
+    from adducir.corpora.spans import MaskedSpan
 
 Floats = NDArray[np.float32]
 Side = Literal["query", "document"]
@@ -52,7 +52,7 @@ class TextEncoder(Recipe):
 
     def read_contexts(self, spans: "Sequence[MaskedSpan]") -> list[str]:
         """The texts around masked spans."""
-        from adducir.datasets.spans.record import context
+        from adducir.corpora.spans import context
 
         return [" ".join(filter(None, context(span))) for span in spans]
 

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
-from adducir.datasets.spans.record import MaskedSpan
+from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.inputs import InputReader, SideReader
 from adducir.encoders.kinds import Floats as Floats
 from adducir.encoders.kinds import Side as Side

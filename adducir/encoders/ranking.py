@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from adducir.core.errors import UsageError
 from adducir.core.names import Made, TextFile
 from adducir.core.progress import progress
-from adducir.datasets.quotations.pools import Pools
-from adducir.datasets.quotations.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
-from adducir.datasets.spans.record import MaskedSpan, two_texts
+from adducir.corpora.pools import Pools
+from adducir.corpora.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
+from adducir.corpora.spans import MaskedSpan, two_texts
 from adducir.encoders.maxsim import MultiVectors, Packed, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.models.machine import Precision
@@ -347,7 +347,7 @@ def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
 def relic_rankings(scored: Iterable[Scored], depth: int) -> dict[str, list[int]]:
     """The numbers of the best candidates of every quotation, best first.
 
-    What :func:`adducir.datasets.quotations.submission.write_submission` takes.
+    What :func:`adducir.studies.literary_evidence.submission.write_submission` takes.
 
     Args:
         scored: Tasks of :func:`book_tasks`, hidden quotations among them.

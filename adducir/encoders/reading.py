@@ -68,7 +68,7 @@ class Reader:
         is the other's.
 
         Args:
-            contexts: Left and right texts, from :func:`adducir.datasets.spans.record.context`.
+            contexts: Left and right texts, from :func:`adducir.corpora.spans.context`.
             length: Tokens, special ones included; None for as many as the network reads.
             side: Tokens of each side, at most.
             masked: Whether the mask token stands in the gap.

@@ -16,7 +16,7 @@ Some = Annotated[int, Field(ge=0)] | None
 
 
 class ContextPart(Recipe):
-    """What is read of a context; see :func:`adducir.datasets.spans.record.context`.
+    """What is read of a context; see :func:`adducir.corpora.spans.context`.
 
     Attributes:
         left: Sentences on the left of the mask, the nearest; None for all, 0 for none.

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adducir.core.errors import InputError, UsageError
-from adducir.datasets.spans.record import MaskedSpan, candidates_of
+from adducir.corpora.spans import MaskedSpan, candidates_of
 from adducir.evaluation.judgements import Floats
 from adducir.evaluation.named import NamedMeasure
 from adducir.evaluation.scores import Scores

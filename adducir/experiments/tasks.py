@@ -37,6 +37,8 @@ class Task(Recipe):
 
 
 _HERE = "adducir.experiments"
+_COMPLEMENTARY = "adducir.studies.complementary_evidence.experiment"
+_GROUNDED = "adducir.studies.grounded_generation.experiment"
 
 TASKS = Family(
     "tasks",
@@ -44,8 +46,8 @@ TASKS = Family(
     {
         "retrieval": f"{_HERE}.retrieval.recipe:Retrieval",
         "known-item": f"{_HERE}.known_item.system:KnownItem",
-        "evidence-sets": f"{_HERE}.evidence_sets.systems:EvidenceSets",
-        "grounded-generation": f"{_HERE}.grounded_generation.recipe:GroundedGeneration",
+        "evidence-sets": f"{_COMPLEMENTARY}.systems:EvidenceSets",
+        "grounded-generation": f"{_GROUNDED}.recipe:GroundedGeneration",
     },
     what="task",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from adducir.core import offering
 
 if TYPE_CHECKING:
-    from adducir.indexes.candidates.sets import CandidateSet
+    from adducir.indexes.candidates import CandidateSet
     from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.documents import DocumentStore
     from adducir.indexes.engine import open_index
@@ -38,7 +38,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = offering(
         __name__,
         {
-            "adducir.indexes.candidates.sets": "CandidateSet",
+            "adducir.indexes.candidates": "CandidateSet",
             "adducir.indexes.dense.retriever": "DenseRetriever",
             "adducir.indexes.documents": "DocumentStore",
             "adducir.indexes.engine": "open_index",

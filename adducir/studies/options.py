@@ -11,7 +11,7 @@ from adducir.cli.parameters import option
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from adducir.evaluation.agreement import summary
+    from adducir.statistics.agreement import summary
 
 Lines = Annotated[Path, option("The file to write, such as X.jsonl.gz.", "-o"), LINES]
 LinesInParts = Annotated[
@@ -37,7 +37,7 @@ class Drawing:
 
     def drawing(self) -> "summary.Drawing":
         """The same, as the packages have it."""
-        from adducir.evaluation.agreement.summary import Drawing as Drawn
+        from adducir.statistics.agreement.summary import Drawing as Drawn
 
         return Drawn(self.samples, self.seed, self.confidence)
 

@@ -18,7 +18,7 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import Numbered
 from adducir.core.recipe import Recipe
 from adducir.corpora.references import file_path
-from adducir.datasets.splitting import DEFAULT_SHARES, check_shares, part_of
+from adducir.corpora.splitting import DEFAULT_SHARES, check_shares, part_of
 from adducir.training.recipe import Several, listed
 
 Part = Literal["train", "validation", "test"]

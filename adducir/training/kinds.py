@@ -14,6 +14,7 @@ from adducir.core.files import study_folder
 from adducir.core.registry import Family
 from adducir.training.plan import TrainingPlan
 
+_COMPLEMENTARY = "adducir.studies.complementary_evidence"
 KINDS: Family[TrainingPlan[Any]] = Family(
     "training",
     TrainingPlan,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
@@ -22,8 +23,8 @@ KINDS: Family[TrainingPlan[Any]] = Family(
         "dual-encoder": "adducir.encoders.training:EncoderPlan",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderPlan",
         "monobert": "adducir.rerankers.training:MonoBERTPlan",
-        "complementary": "adducir.selectors.training:ComplementaryPlan",
-        "drn": "adducir.selectors.training:DRNPlan",
+        "complementary": f"{_COMPLEMENTARY}.selectors.training:ComplementaryPlan",
+        "drn": f"{_COMPLEMENTARY}.selectors.training:DRNPlan",
     },
     what="kind of model",
 )

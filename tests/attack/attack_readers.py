@@ -63,7 +63,7 @@ def _folds(path: Path) -> Any:
 
 
 def _ratings(path: Path) -> Any:
-    from adducir.evaluation.agreement.reading import read_ratings
+    from adducir.studies.exemplification.ratings_files import read_ratings
 
     return read_ratings(path)
 
@@ -75,14 +75,14 @@ def _ranks(path: Path) -> Any:
 
 
 def _key(path: Path) -> Any:
-    from adducir.evaluation.proxy.files import read_key
+    from adducir.studies.literary_evidence.proxy.files import read_key
 
     return read_key(path)
 
 
 def _choices(path: Path) -> Any:
-    from adducir.evaluation.proxy.choices import read_choices
-    from adducir.evaluation.proxy.files import read_key
+    from adducir.studies.literary_evidence.proxy.choices import read_choices
+    from adducir.studies.literary_evidence.proxy.files import read_key
 
     key = path.with_name("the-key.csv")
     if not key.exists():
@@ -91,76 +91,76 @@ def _choices(path: Path) -> Any:
 
 
 def _relic(path: Path) -> Any:
-    from adducir.datasets.quotations.relic_files import read_relic
+    from adducir.corpora.relic_files import read_relic
 
     return read_relic(path)
 
 
 def _submission(path: Path) -> Any:
-    from adducir.datasets.quotations.relic import RelicBook, RelicQuote
-    from adducir.datasets.quotations.submission import read_submission
+    from adducir.corpora.relic import RelicBook, RelicQuote
+    from adducir.studies.literary_evidence.submission import read_submission
 
     quotes = {"q1": RelicQuote(["a"], None, 1, []), "q2": RelicQuote([], None, 1, ["b"])}
     return read_submission(path, {"book": RelicBook(quotes, [f"{n}." for n in range(100)])})
 
 
 def _hotpot(path: Path) -> Any:
-    from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
+    from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
 
     return list(read_hotpotqa(path))
 
 
 def _mnli(path: Path) -> Any:
-    from adducir.datasets.evidence_sets.mnli import read_mnli
+    from adducir.studies.complementary_evidence.mnli import read_mnli
 
     return list(read_mnli(path))
 
 
 def _contexts(path: Path) -> Any:
-    from adducir.datasets.grounded.contexts import read_contexts
+    from adducir.studies.grounded_generation.contexts import read_contexts
 
     return list(read_contexts(path))
 
 
 def _pages(path: Path) -> Any:
-    from adducir.datasets.grounded.pages import cut_page, read_pages
+    from adducir.studies.grounded_generation.pages import cut_page, read_pages
 
     return [passage for page in read_pages(path) for passage in cut_page(page, 2)]
 
 
 def _passages(path: Path) -> Any:
-    from adducir.datasets.grounded.pages import read_passages
+    from adducir.studies.grounded_generation.pages import read_passages
 
     return list(read_passages(path))
 
 
 def _wow(path: Path) -> Any:
-    from adducir.datasets.grounded.kilt import read_kilt
+    from adducir.studies.grounded_generation.kilt import read_kilt
 
     return list(read_kilt(path))
 
 
 def _nlgen(path: Path) -> Any:
-    from adducir.datasets.grounded.nlgen import read_nlgen
+    from adducir.studies.grounded_generation.nlgen import read_nlgen
 
     return read_nlgen(path)
 
 
 def _generated(path: Path) -> Any:
-    from adducir.evaluation.generation.files import read_generated
+    from adducir.studies.grounded_generation.evaluation.files import read_generated
 
     return read_generated(path)
 
 
 def _references(path: Path) -> Any:
-    from adducir.evaluation.generation.files import read_references
+    from adducir.studies.grounded_generation.evaluation.files import read_references
 
     return read_references(path)
 
 
 def _texts(form: str | None) -> Call:
     def call(path: Path) -> Any:
-        from adducir.datasets.spans.texts import read_texts
+        from adducir.studies.exemplification.texts import read_texts
 
         return list(read_texts([path], form))
 
@@ -168,37 +168,37 @@ def _texts(form: str | None) -> Call:
 
 
 def _book(path: Path) -> Any:
-    from adducir.datasets.quotations.sources import read_book
+    from adducir.studies.literary_evidence.sources import read_book
 
     return read_book(path)
 
 
 def _work(path: Path) -> Any:
-    from adducir.datasets.quotations.sources import read_work
+    from adducir.studies.literary_evidence.sources import read_work
 
     return read_work(path)
 
 
 def _requested(path: Path) -> Any:
-    from adducir.datasets.spans.book import open_book
+    from adducir.studies.literary_evidence.book import open_book
 
     return open_book(path)
 
 
 def _spans(path: Path) -> Any:
-    from adducir.datasets.spans.record import read_spans
+    from adducir.corpora.spans import read_spans
 
     return list(read_spans(path))
 
 
 def _questions(path: Path) -> Any:
-    from adducir.datasets.evidence_sets.record_files import read_questions
+    from adducir.studies.complementary_evidence.record_files import read_questions
 
     return list(read_questions(path))
 
 
 def _chosen(path: Path) -> Any:
-    from adducir.datasets.evidence_sets.selected import read_selected
+    from adducir.studies.complementary_evidence.selected import read_selected
 
     return list(read_selected(path))
 
@@ -232,11 +232,14 @@ def _recipe(path: Path) -> Any:
     from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
-    from adducir.experiments.evidence_sets.systems import EvidenceSets
     from adducir.experiments.known_item.system import KnownItem
     from adducir.experiments.retrieval.recipe import Retrieval
     from adducir.rerankers.registry import recipe_of
-    from adducir.selectors.recipe import ComplementaryRecipe, DRNRecipe
+    from adducir.studies.complementary_evidence.experiment.systems import EvidenceSets
+    from adducir.studies.complementary_evidence.selectors.recipe import (
+        ComplementaryRecipe,
+        DRNRecipe,
+    )
 
     kinds = {
         "table": Retrieval,

@@ -10,8 +10,8 @@ from tiny import WORDS, tiny_bert
 from tiny_t5 import sharpened, tiny_t5
 
 from adducir.cli.app import main
-from adducir.datasets.evidence_sets.record_files import write_questions
-from adducir.datasets.spans.record import MaskedSpan, write_spans
+from adducir.corpora.spans import MaskedSpan, write_spans
+from adducir.studies.complementary_evidence.record_files import write_questions
 
 DOCUMENTS = 120
 TOPICS = 12

@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "selectors"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "studies" / "complementary_evidence"))
 
 from attack_counts import COUNTS
 from attack_settings import SCALE, SEED

@@ -6,9 +6,9 @@ import polars as pl
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.evaluation.set_files import GoldSets
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
+from adducir.studies.complementary_evidence.set_files import GoldSets
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Curve, Material

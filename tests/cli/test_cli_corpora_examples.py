@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adducir.cli.app import main
-from adducir.datasets.spans.record import read_spans
+from adducir.corpora.spans import read_spans
 
 
 @pytest.fixture

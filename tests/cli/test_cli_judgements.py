@@ -6,12 +6,12 @@ import json
 import pytest
 
 from adducir.cli.app import main
-from adducir.datasets.spans.record import MaskedSpan, write_spans
-from adducir.evaluation.agreement.counts import LEVELS
-from adducir.evaluation.agreement.intervals import DEFAULT_SAMPLES
-from adducir.evaluation.agreement.reading import read_ratings
-from adducir.evaluation.agreement.summary import Drawing, agreement_of
+from adducir.corpora.spans import MaskedSpan, write_spans
 from adducir.evaluation.gold_ranks import CUTOFFS, TIES
+from adducir.statistics.agreement.counts import LEVELS
+from adducir.statistics.agreement.intervals import DEFAULT_SAMPLES
+from adducir.statistics.agreement.summary import Drawing, agreement_of
+from adducir.studies.exemplification.ratings_files import read_ratings
 
 RATINGS = """item,rater,system,rating,rank
 i1,anna,a,5,1

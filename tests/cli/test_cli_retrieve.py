@@ -14,15 +14,15 @@ from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.datasets.quotations.relic import RelicBook, RelicQuote
-from adducir.datasets.quotations.relic_files import read_relic, write_relic
-from adducir.datasets.quotations.submission import read_submission
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.relic import RelicBook, RelicQuote
+from adducir.corpora.relic_files import read_relic, write_relic
+from adducir.corpora.spans import write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import book_tasks, collection_task, rank_task
 from adducir.encoders.sources import encoder_source
 from adducir.evaluation.rouge import RougeL
 from adducir.runs.read import read_run
+from adducir.studies.literary_evidence.submission import read_submission
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from some_spans import some_spans
 from tiny import tiny_bert
 
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Spans for the tests of encoders."""
 
-from adducir.datasets.spans.record import MaskedSpan
+from adducir.corpora.spans import MaskedSpan
 
 SENTENCES = [
     "the cat runs fast .",

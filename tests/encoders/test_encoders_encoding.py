@@ -114,7 +114,7 @@ def replace_shard(folder):
 
 
 def test_contexts_and_spans(tiny, tmp_path):
-    from adducir.datasets.spans.record import write_spans
+    from adducir.corpora.spans import write_spans
 
     spans = some_spans(6)
     write_spans(spans, tmp_path / "s.jsonl")

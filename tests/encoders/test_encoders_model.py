@@ -11,7 +11,7 @@ from some_spans import some_spans
 from transformers import AutoModel
 
 from adducir.core.errors import InputError, UsageError
-from adducir.datasets.spans.record import MaskedSpan
+from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.network import pool
 from adducir.encoders.reading import Reader

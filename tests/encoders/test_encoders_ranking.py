@@ -6,9 +6,9 @@ from some_spans import some_spans
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.names import TextFile
-from adducir.datasets.quotations.pools import Pools
-from adducir.datasets.quotations.relic import RelicBook, RelicQuote
-from adducir.datasets.spans.record import MaskedSpan
+from adducir.corpora.pools import Pools
+from adducir.corpora.relic import RelicBook, RelicQuote
+from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (

@@ -13,7 +13,7 @@ from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
-from adducir.datasets.spans.record import MaskedSpan, read_spans, write_spans
+from adducir.corpora.spans import MaskedSpan, read_spans, write_spans
 from adducir.encoders import pieces
 from adducir.encoders.contrast import contrast
 from adducir.encoders.data import spans_of

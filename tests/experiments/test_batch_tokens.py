@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encoders", "selectors")]
+sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encoders")]
+sys.path += [
+    str(Path(__file__).parents[1] / "studies" / name)
+    for name in ("complementary_evidence", "grounded_generation")
+]
 
 from some_questions import some_questions
 from some_spans import some_spans
@@ -16,10 +20,11 @@ from tiny import tiny_bert
 from tiny_bart import tiny_bart
 
 from adducir.cli.app import main
-from adducir.datasets.evidence_sets.record_files import write_questions
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 from adducir.models.batches import batch_rule, token_batches
+from adducir.studies.complementary_evidence.record_files import write_questions
 
+GROUNDED = "studies.grounded_generation"
 RETRIEVAL = """
 corpora:
   pets: {source: pets.jsonl}
@@ -112,11 +117,15 @@ def evidence_sets(folder: Path) -> None:
             ["encoders.span_work", "encoders.token_work"],
             ["encoders.model", "encoders.token_work"],
         ),
-        (evidence_sets, ["selectors.work"], []),
+        (evidence_sets, ["studies.complementary_evidence.selectors.work"], []),
         (
             generation,
-            ["encoders.token_work", "hindsight.decoding", "hindsight.posterior"],
-            ["encoders.token_work", "generators.seq2seq"],
+            [
+                "encoders.token_work",
+                f"{GROUNDED}.hindsight.decoding",
+                f"{GROUNDED}.hindsight.posterior",
+            ],
+            ["encoders.token_work", f"{GROUNDED}.generators.seq2seq"],
         ),
     ],
     ids=["retrieval", "known-item", "evidence-sets", "grounded-generation"],

@@ -14,7 +14,7 @@ import pytest
 
 sys.path += [
     str(Path(__file__).parents[1] / name)
-    for name in ("models", "encoders", "rerankers", "selectors")
+    for name in ("models", "encoders", "rerankers", "studies/complementary_evidence")
 ]
 
 from experiment_studies import DOCUMENTS, Study
@@ -27,11 +27,11 @@ from adducir.core.absent import LARGEST, Unread, leaving_unread
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import cache_folder
 from adducir.core.fingerprint import fingerprint, is_known, source_digest, unread_file
-from adducir.datasets.evidence_sets.record_files import write_questions
-from adducir.datasets.grounded.contexts import GroundedContext, write_contexts
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.plan import Plan
+from adducir.studies.complementary_evidence.record_files import write_questions
+from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
 
 RETRIEVAL = """\
 corpora:

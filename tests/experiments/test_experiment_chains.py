@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
 from some_spans import some_spans
 from tiny import tiny_bert
 
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 
 EXPERIMENT = """\
 corpora: {pets: {source: pets.jsonl}}

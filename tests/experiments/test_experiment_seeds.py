@@ -12,7 +12,7 @@ from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.seeds import over_runs
 from adducir.experiments.experiment import plan_experiment, run_experiment

@@ -13,7 +13,7 @@ from some_spans import some_spans
 from tiny import tiny_bert
 
 from adducir.core.chunks import Chunking, Local
-from adducir.datasets.spans.record import context
+from adducir.corpora.spans import context
 from adducir.encoders.ranking import collection_task
 from adducir.encoders.token_work import Making
 from adducir.experiments.known_item import late

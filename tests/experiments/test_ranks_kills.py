@@ -14,7 +14,7 @@ from tiny import tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
 from adducir.core.errors import MachineError
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 from adducir.experiments.known_item import late
 
 STUDY = """task: known-item

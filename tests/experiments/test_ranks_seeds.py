@@ -10,7 +10,7 @@ import pytest
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
 from adducir.evaluation.gold_ranks import median_rank, recall
 from adducir.evaluation.rank_files import read_ranks
 from adducir.experiments.experiment import plan_experiment, run_experiment

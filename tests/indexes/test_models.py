@@ -11,7 +11,7 @@ from memory_corpus import ListCorpus
 from adducir.core.errors import UsageError
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.candidates.sets import CandidateSet
+from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25, DPH, MODELS, QLD, InL2, Model
 
 TEXTS = {

@@ -12,22 +12,22 @@ from adducir.core.errors import InputError
 from adducir.core.files import read_lines
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.readers import CorpusFormat
-from adducir.datasets.evidence_sets.selected import SelectedSet
 from adducir.encoders.kinds import TextEncoder
 from adducir.evaluation.formulas import MeasureKind
 from adducir.experiments.retrieval.runs import Made, RunStep
 from adducir.experiments.retrieval.systems import System
-from adducir.generators.kinds import GeneratorRecipe
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.languages import AnalyserChain
 from adducir.indexes.models import Model
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.scoring import Pointwise
 from adducir.runs.fusion import FusionMethod
-from adducir.selectors.selector import Selector
 from adducir.statistics.corrections import Correction
 from adducir.statistics.outcome import TestResult
 from adducir.statistics.tests import SignificanceTest
+from adducir.studies.complementary_evidence.selected import SelectedSet
+from adducir.studies.complementary_evidence.selectors.selector import Selector
+from adducir.studies.grounded_generation.generators.kinds import GeneratorRecipe
 from adducir.tables.formats import TableFormat
 
 POINTS = {
@@ -207,7 +207,7 @@ class Trusting(GeneratorRecipe):
     trusting: float = Field(0.99, gt=0, lt=1, description="Share of the passage.")
 
     def load(self, folder):
-        from adducir.generators.lexical import Lexical
+        from adducir.studies.grounded_generation.generators.lexical import Lexical
 
         return Lexical(self.trusting)
 

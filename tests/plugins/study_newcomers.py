@@ -15,9 +15,6 @@ from adducir.corpora.references import file_path
 from adducir.encoders.ranking import context_ranks
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
-from adducir.experiments.evidence_sets.steps import SelectionStep
-from adducir.experiments.evidence_sets.systems import EvidenceSystem
-from adducir.experiments.grounded_generation.systems import GroundedSystem
 from adducir.experiments.known_item.ranking import gold_ranks
 from adducir.experiments.known_item.system import RankingSystem
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
@@ -27,8 +24,11 @@ from adducir.experiments.study import Finding, Study
 from adducir.experiments.tasks import Task
 from adducir.indexes.search import Search
 from adducir.runs.run import Run
-from adducir.selectors.selector import SELECTORS
 from adducir.statistics.comparison.comparison import compare
+from adducir.studies.complementary_evidence.experiment.steps import SelectionStep
+from adducir.studies.complementary_evidence.experiment.systems import EvidenceSystem
+from adducir.studies.complementary_evidence.selectors.selector import SELECTORS
+from adducir.studies.grounded_generation.experiment.systems import GroundedSystem
 from adducir.tables.builder import build_table
 
 POINTS = {

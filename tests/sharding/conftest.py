@@ -9,7 +9,7 @@ for name in (
     "indexes",
     "rerankers",
     "encoders",
-    "selectors",
+    "studies/complementary_evidence",
     "experiments",
     "sharding",
 ):

@@ -145,11 +145,11 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Two questions in a shard."""
     from some_questions import some_questions
 
-    from adducir.datasets.evidence_sets.record_files import questions_in, write_questions
     from adducir.models.sources import model_source
-    from adducir.selectors import work as selecting
-    from adducir.selectors.model import ComplementaryModel
-    from adducir.selectors.settings import Selection, Settings
+    from adducir.studies.complementary_evidence.record_files import questions_in, write_questions
+    from adducir.studies.complementary_evidence.selectors import work as selecting
+    from adducir.studies.complementary_evidence.selectors.model import ComplementaryModel
+    from adducir.studies.complementary_evidence.selectors.settings import Selection, Settings
 
     def trained(path: Path) -> Path:
         base = model_source(str(tiny_bert(path.with_name("bert"))))
@@ -253,11 +253,11 @@ def request(model: Path, device: Any) -> Any:
     """Closed sets of 23 contexts over 100 passages, by a network that is trained."""
     import numpy as np
 
-    from adducir.datasets.grounded.contexts import GroundedContext
-    from adducir.generators.lexical import Lexical
-    from adducir.hindsight.building import Problem, assemble
-    from adducir.hindsight.closed import ClosedRequest
-    from adducir.hindsight.recipe import GuideRecipe, RetrieverRecipe
+    from adducir.studies.grounded_generation.contexts import GroundedContext
+    from adducir.studies.grounded_generation.generators.lexical import Lexical
+    from adducir.studies.grounded_generation.hindsight.building import Problem, assemble
+    from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest
+    from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe, RetrieverRecipe
 
     words = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
     passages = [f"the {words[n % 8]} and {words[n // 13]} " * (10 + n % 7) for n in range(100)]
@@ -305,10 +305,10 @@ def vectors(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 def closed(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Five contexts in a shard, with passages in two parts."""
     from adducir.encoders.token_work import Loader, Making, encoded
-    from adducir.hindsight import closed as ranking
-    from adducir.hindsight.closed import ClosedRequest, ClosedSets
-    from adducir.hindsight.closed_work import ClosedComputing
-    from adducir.hindsight.context_work import ContextWork
+    from adducir.studies.grounded_generation.hindsight import closed as ranking
+    from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest, ClosedSets
+    from adducir.studies.grounded_generation.hindsight.closed_work import ClosedComputing
+    from adducir.studies.grounded_generation.hindsight.context_work import ContextWork
 
     model = models.get("encoder", tiny_bert)
     how = Making("x", Chunking(folder / "passages" / "vectors", keep=True), "cpu")
@@ -342,8 +342,8 @@ def some_targets(model: Path, device: Any) -> Any:
     """Targets of the contexts of :func:`request` that stand at even places."""
     import numpy as np
 
-    from adducir.hindsight.closed import ClosedSets
-    from adducir.hindsight.posterior import Targets
+    from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
+    from adducir.studies.grounded_generation.hindsight.posterior import Targets
 
     of = request(model, device)
     passages = (np.arange(23 * 5).reshape(23, 5) * 7) % 100
@@ -355,7 +355,7 @@ def some_targets(model: Path, device: Any) -> Any:
 def targets(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     """Five targets in a shard."""
     from adducir.encoders.token_work import Loader, Making
-    from adducir.hindsight import posterior
+    from adducir.studies.grounded_generation.hindsight import posterior
 
     patch.setattr(posterior, "SHARD", 5)
     names = [f"c{number}" for number in range(0, 23, 2)]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 sys.path += [
-    str(Path(__file__).parents[1] / one) for one in ("models", "encoders", "selectors", "plugins")
+    str(Path(__file__).parents[1] / one)
+    for one in ("models", "encoders", "studies/complementary_evidence", "plugins")
 ]
 
 from kinds_study import kinds_study

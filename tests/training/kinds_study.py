@@ -6,8 +6,8 @@ from pathlib import Path
 from some_questions import some_questions
 from some_spans import some_spans
 
-from adducir.datasets.evidence_sets.record_files import write_questions
-from adducir.datasets.spans.record import write_spans
+from adducir.corpora.spans import write_spans
+from adducir.studies.complementary_evidence.record_files import write_questions
 
 _TRAINING = "training: {epochs: 2, batch_size: 8, learning_rate: 0.001, patience: null}\n"
 _EVIDENCE = "data: {train: questions.jsonl, shares: {train: 0.8, validation: 0.2}}\n"

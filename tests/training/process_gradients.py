@@ -78,5 +78,7 @@ def main(study: Path) -> None:
 
 if __name__ == "__main__":
     here = Path(__file__).parents[1]
-    sys.path += [str(here / one) for one in ("models", "encoders", "selectors")]
+    sys.path += [
+        str(here / one) for one in ("models", "encoders", "studies/complementary_evidence")
+    ]
     main(Path(sys.argv[1]))

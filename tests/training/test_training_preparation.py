@@ -14,9 +14,9 @@ from tiny import tiny_bert
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.executors import Execution
-from adducir.datasets.spans.record import read_spans, write_spans
+from adducir.corpora.spans import read_spans, write_spans
 from adducir.rerankers.pair_source import PairSource
-from adducir.selectors.examples import QuestionExamples
+from adducir.studies.complementary_evidence.selectors.examples import QuestionExamples
 from adducir.training.artifacts import train_model
 from adducir.training.kinds import open_training
 from adducir.training.store import Store

@@ -18,7 +18,7 @@ from some_spans import some_spans
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import MachineError, UsageError
-from adducir.datasets.spans.record import MaskedSpan, write_spans
+from adducir.corpora.spans import MaskedSpan, write_spans
 from adducir.training.processes import ALONE, Processes, device_here
 
 HERE = Path(__file__).parent

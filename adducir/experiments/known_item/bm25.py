@@ -9,7 +9,7 @@ from pydantic import Field
 
 from adducir.core.chunks import Local
 from adducir.core.recipe import Recipe
-from adducir.datasets.spans.record import context
+from adducir.corpora.spans import context
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.context import Context
@@ -18,7 +18,7 @@ from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
 
 if TYPE_CHECKING:
     from adducir.experiments.known_item.study import KnownItemStudy, RankStep
-    from adducir.indexes.candidates.sets import CandidateSet
+    from adducir.indexes.candidates import CandidateSet
 
 LEXICAL_BLOCK = 1 << 28
 """Scores of a shard: some seconds; none are held."""
@@ -82,7 +82,7 @@ class LexicalRanker:
         rouge: bool = False,
     ) -> None:
         from adducir.indexes.analysis import Analysis
-        from adducir.indexes.candidates.vocabulary import lower_split, vocabularies
+        from adducir.indexes.candidates import lower_split, vocabularies
         from adducir.indexes.models import Okapi
 
         self._tasks, self._read, self._threads, self._rouge = tasks, read, threads, rouge
@@ -116,7 +116,7 @@ class LexicalRanker:
 
     def _set(self, number: int) -> "CandidateSet":
         """The candidates of a task; of several, the latest are held."""
-        from adducir.indexes.candidates.sets import CandidateSet
+        from adducir.indexes.candidates import CandidateSet
 
         if self._latest[0] != number:
             self._latest = -1, None

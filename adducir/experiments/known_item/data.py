@@ -13,12 +13,12 @@ from adducir.core.absent import gathering, may_read
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest, unread_digest
 from adducir.core.names import TextFile
+from adducir.corpora.pools import read_pools
 from adducir.corpora.references import file_path
-from adducir.datasets.quotations.pools import read_pools
-from adducir.datasets.quotations.relic import spans_of_relic
-from adducir.datasets.quotations.relic_files import read_relic
-from adducir.datasets.spans.record import MaskedSpan, read_spans
-from adducir.datasets.splitting import part_of
+from adducir.corpora.relic import spans_of_relic
+from adducir.corpora.relic_files import read_relic
+from adducir.corpora.spans import MaskedSpan, read_spans
+from adducir.corpora.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, pool_tasks, task_among
 from adducir.training.division import GroupShares, Part, items_of
 from adducir.training.recipe import Several, listed

@@ -11,7 +11,7 @@ import numpy as np
 from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.references import expanded
-from adducir.datasets.spans.record import context
+from adducir.corpora.spans import context
 from adducir.encoders.filed_ranks import PART as BLOCK
 from adducir.encoders.ranking import ContextRanks, Integers, SpanTask, by_maxsim, context_ranks
 from adducir.encoders.reading import shared_room

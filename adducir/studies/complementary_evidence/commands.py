@@ -14,15 +14,15 @@ from adducir.cli.shards import ShardOptions
 from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
-from adducir.selectors.selector import SELECTORS
+from adducir.studies.complementary_evidence.selectors.selector import SELECTORS
 from adducir.studies.options import Lines, LinesInParts, Shares, counts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from adducir.datasets.evidence_sets.hotpotqa import HotpotQuestion
-    from adducir.datasets.evidence_sets.record import EvidenceQuestion
-    from adducir.indexes.pools import Pools
+    from adducir.studies.complementary_evidence.hotpotqa import HotpotQuestion
+    from adducir.studies.complementary_evidence.pools import Pools
+    from adducir.studies.complementary_evidence.record import EvidenceQuestion
 
     Rows = list[tuple[str, int]]
 
@@ -76,10 +76,10 @@ def hotpotqa(
     wanted = shares_of(shares)
 
     from adducir.cli.console import note, show
-    from adducir.datasets.evidence_sets.hotpotqa import read_hotpotqa
-    from adducir.datasets.evidence_sets.record_files import write_questions
-    from adducir.datasets.splitting import split
+    from adducir.corpora.splitting import split
     from adducir.indexes.models import BM25
+    from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
+    from adducir.studies.complementary_evidence.record_files import write_questions
 
     read = (question for path in sources for question in read_hotpotqa(path))
     made: Sequence[EvidenceQuestion]
@@ -111,8 +111,8 @@ def hotpotqa(
 def _own(
     read: "Iterable[HotpotQuestion]", gold: str, negatives: int, seed: int
 ) -> "tuple[list[EvidenceQuestion], Rows]":
-    from adducir.datasets.evidence_sets.hotpotqa import own_passages
-    from adducir.datasets.evidence_sets.sampling import with_sets
+    from adducir.studies.complementary_evidence.hotpotqa import own_passages
+    from adducir.studies.complementary_evidence.sampling import with_sets
 
     whole = [with_sets(own_passages(one), negatives=negatives, seed=seed) for one in read]
     if not whole:
@@ -129,9 +129,9 @@ def _pools(
     read: "Iterable[HotpotQuestion]", corpora: "Sequence[str]", folder: Path | None, **settings: Any
 ) -> "tuple[Pools, Rows]":
     from adducir.cli.console import open_progress
-    from adducir.datasets.evidence_sets.hotpotqa import paragraphs_of, paragraphs_of_corpus
-    from adducir.indexes.paragraphs import Paragraphs
-    from adducir.indexes.pools import bm25_pools
+    from adducir.studies.complementary_evidence.hotpotqa import paragraphs_of, paragraphs_of_corpus
+    from adducir.studies.complementary_evidence.paragraphs import Paragraphs
+    from adducir.studies.complementary_evidence.pools import bm25_pools
 
     searched, light = Paragraphs(folder), []
     for question in read:
@@ -174,9 +174,13 @@ def mnli12(
     wanted = shares_of(shares)
 
     from adducir.cli.console import note, show
-    from adducir.datasets.evidence_sets.mnli import read_mnli
-    from adducir.datasets.evidence_sets.mnli12 import build_mnli12, group_premises, split_premises
-    from adducir.datasets.evidence_sets.record_files import write_questions
+    from adducir.studies.complementary_evidence.mnli import read_mnli
+    from adducir.studies.complementary_evidence.mnli12 import (
+        build_mnli12,
+        group_premises,
+        split_premises,
+    )
+    from adducir.studies.complementary_evidence.record_files import write_questions
 
     premises = group_premises((path, read_mnli(path)) for path in sources)
     parts = {"": premises} if wanted is None else split_premises(premises, wanted, seed)
@@ -233,11 +237,14 @@ def select(
     """
     from adducir.cli.console import note, open_progress
     from adducir.core.chunks import Chunking, Local
-    from adducir.datasets.evidence_sets.record_files import questions_in
-    from adducir.datasets.evidence_sets.selected import write_selected
     from adducir.models.machine import choose_device, using_threads
-    from adducir.selectors import selecting
-    from adducir.selectors.work import SelectionWork, selected_by_shards
+    from adducir.studies.complementary_evidence.record_files import questions_in
+    from adducir.studies.complementary_evidence.selected import write_selected
+    from adducir.studies.complementary_evidence.selectors import selecting
+    from adducir.studies.complementary_evidence.selectors.work import (
+        SelectionWork,
+        selected_by_shards,
+    )
 
     asked = questions_in(questions)
     with open_progress(), using_threads(threads):
@@ -287,7 +294,7 @@ def sets(
         adducir complementary-evidence sets a.jsonl -q test.jsonl.gz --upper-bound --format latex
     """
     from adducir.cli.names import system_names
-    from adducir.evaluation.set_files import read_gold_sets, read_sets
+    from adducir.studies.complementary_evidence.set_files import read_gold_sets, read_sets
     from adducir.tables.sets import set_table
 
     gold = read_gold_sets(questions)

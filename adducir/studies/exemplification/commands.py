@@ -18,7 +18,7 @@ from adducir.studies.options import Drawing, Lines
 if TYPE_CHECKING:
     from collections import Counter
 
-    from adducir.datasets.spans.examples import Tally
+    from adducir.studies.exemplification.examples import Tally
 
 Texts = Annotated[
     list[Path],
@@ -60,9 +60,9 @@ def examples(
     from collections import Counter
 
     from adducir.cli.console import note, open_progress, show
-    from adducir.datasets.spans.examples import Tally, extract_examples
-    from adducir.datasets.spans.record import write_spans
-    from adducir.datasets.spans.texts import read_texts
+    from adducir.corpora.spans import write_spans
+    from adducir.studies.exemplification.examples import Tally, extract_examples
+    from adducir.studies.exemplification.texts import read_texts
 
     tally, skipped = Tally(), Counter[str]()
     with open_progress() as progress:
@@ -118,9 +118,9 @@ def cloze(
         adducir exemplification cloze novels/ --every 10 -o cloze.jsonl.gz
     """
     from adducir.cli.console import note, open_progress
-    from adducir.datasets.spans.cloze import mask_sentences
-    from adducir.datasets.spans.record import write_spans
-    from adducir.datasets.spans.texts import read_texts
+    from adducir.corpora.spans import write_spans
+    from adducir.studies.exemplification.cloze import mask_sentences
+    from adducir.studies.exemplification.texts import read_texts
 
     with open_progress() as progress:
         progress.start("Masking sentences", None, "masks")
@@ -175,7 +175,7 @@ def rouge(
         adducir exemplification rouge runs/egret.trec.gz --spans test.jsonl.gz --without-gold
     """
     from adducir.cli.names import system_names
-    from adducir.datasets.spans.record import read_spans
+    from adducir.corpora.spans import read_spans
     from adducir.evaluation.rouge import RougeL, rouge_of_run
     from adducir.runs.read import read_run
     from adducir.tables.sets import set_table
@@ -249,9 +249,9 @@ def agreement(
         raise UsageError("--unigrams takes texts, which have no level but nominal.")
 
     from adducir.core.files import file_digest
-    from adducir.evaluation.agreement.reading import read_ratings
-    from adducir.evaluation.agreement.systems import with_mean_ranks
-    from adducir.tables.agreement import Study, agreement_table
+    from adducir.studies.exemplification.agreement_table import Study, agreement_table
+    from adducir.studies.exemplification.rated_systems import with_mean_ranks
+    from adducir.studies.exemplification.ratings_files import read_ratings
 
     found = read_ratings(ratings)
     if mean_ranks:

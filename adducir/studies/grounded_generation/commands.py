@@ -16,14 +16,14 @@ from adducir.studies.options import Lines, LinesInParts, Shares, counts_of, numb
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from adducir.evaluation.generation.kind import TextMeasures
-    from adducir.evaluation.generation.texts import Generated, Reference
+    from adducir.studies.grounded_generation.evaluation.kind import TextMeasures
+    from adducir.studies.grounded_generation.evaluation.texts import Generated, Reference
 
 GoldQrels = Annotated[
     Path | None, option("Write the gold passages as qrels, too: X.qrels, X.txt."), QRELS
 ]
 GROUPS = ("answers", "grounding", "knowledge", "kilt", "msmarco")
-"""Groups of measures (:mod:`adducir.evaluation.generation`)."""
+"""Groups of measures (:mod:`adducir.studies.grounded_generation.evaluation`)."""
 
 
 def passages(
@@ -46,7 +46,7 @@ def passages(
         adducir grounded-generation passages pages.jsonl.gz --words 100 -o passages.jsonl.gz
     """
     from adducir.cli.console import note, open_progress
-    from adducir.datasets.grounded.pages import cut_page, read_pages, write_passages
+    from adducir.studies.grounded_generation.pages import cut_page, read_pages, write_passages
 
     with open_progress() as progress:
         progress.start("Cutting pages", None, "pages")
@@ -88,11 +88,11 @@ def kilt(
 
     from adducir.cli.console import note, open_progress, show
     from adducir.core.files import file_digest
-    from adducir.datasets.grounded.contexts import write_contexts
-    from adducir.datasets.grounded.judgements import write_gold
-    from adducir.datasets.grounded.kilt import read_kilt, with_gold
-    from adducir.datasets.grounded.pages import read_passages
-    from adducir.datasets.splitting import split
+    from adducir.corpora.splitting import split
+    from adducir.studies.grounded_generation.contexts import write_contexts
+    from adducir.studies.grounded_generation.judgements import write_gold
+    from adducir.studies.grounded_generation.kilt import read_kilt, with_gold
+    from adducir.studies.grounded_generation.pages import read_passages
 
     examples = list(read_kilt(source))
     with open_progress() as progress:
@@ -161,9 +161,9 @@ def nlgen(
     """
     from adducir.cli.console import note, show
     from adducir.corpora.sources import open_corpus
-    from adducir.datasets.grounded.contexts import write_contexts
-    from adducir.datasets.grounded.judgements import write_gold
-    from adducir.datasets.grounded.nlgen import read_nlgen, with_gold, write_references
+    from adducir.studies.grounded_generation.contexts import write_contexts
+    from adducir.studies.grounded_generation.judgements import write_gold
+    from adducir.studies.grounded_generation.nlgen import read_nlgen, with_gold, write_references
 
     made = read_nlgen(source)
     kept = made.questions[skip:][:first]
@@ -254,10 +254,13 @@ def generated(
         raise UsageError(f"{unknown[0]!r} is not one of the --measures {', '.join(GROUPS)}.")
 
     from adducir.cli.names import system_names
-    from adducir.evaluation.generation.files import read_all_references, read_generated
-    from adducir.evaluation.generation.passages import passages_of
-    from adducir.evaluation.generation.words import common_words
-    from adducir.tables.generated import generated_table
+    from adducir.studies.grounded_generation.evaluation.files import (
+        read_all_references,
+        read_generated,
+    )
+    from adducir.studies.grounded_generation.evaluation.passages import passages_of
+    from adducir.studies.grounded_generation.evaluation.words import common_words
+    from adducir.studies.grounded_generation.generated_table import generated_table
 
     right = read_all_references(references)
     trained = read_all_references(train) if train else right
@@ -284,10 +287,10 @@ def _measures(
     depth: int,
 ) -> "list[TextMeasures]":
     """The measures that were asked for, or else those that there are data for."""
-    from adducir.evaluation.generation.answers import Answers, Knowledge
-    from adducir.evaluation.generation.grounding import Grounding
-    from adducir.evaluation.generation.kilt import Kilt, pages_of
-    from adducir.evaluation.generation.msmarco import MsMarco
+    from adducir.studies.grounded_generation.evaluation.answers import Answers, Knowledge
+    from adducir.studies.grounded_generation.evaluation.grounding import Grounding
+    from adducir.studies.grounded_generation.evaluation.kilt import Kilt, pages_of
+    from adducir.studies.grounded_generation.evaluation.msmarco import MsMarco
 
     made: dict[str, TextMeasures] = {
         "answers": Answers(common, depth),
@@ -337,8 +340,8 @@ def sharpness(
         adducir grounded-generation sharpness runs/guide.trec.gz --cutoffs 1,5,10 -o sharp.csv
     """
     from adducir.cli.names import system_names
-    from adducir.evaluation.generation.sharpness import CUTOFFS, mass_scores
     from adducir.runs.read import read_run
+    from adducir.studies.grounded_generation.evaluation.sharpness import CUTOFFS, mass_scores
     from adducir.tables.sets import set_table
 
     scores = []

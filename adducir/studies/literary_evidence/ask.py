@@ -14,7 +14,7 @@ from adducir.core.errors import MachineError, UsageError
 from adducir.core.texts import visible
 
 if TYPE_CHECKING:
-    from adducir.indexes.book_search import Passage
+    from adducir.studies.literary_evidence.book_search import Passage
 
 BM25, BOTH, MINILM = "bm25", "both", "minilm"
 WIDEST = 96
@@ -87,10 +87,10 @@ def ask(
 
     from adducir.cli.console import is_terminal, note, open_progress
     from adducir.core.files import cache_folder
-    from adducir.datasets.quotations.sources import text_files
-    from adducir.datasets.spans.book import open_book
-    from adducir.indexes.book_search import SearchableBooks
     from adducir.models.sources import MINILM_INSTALL, model_source
+    from adducir.studies.literary_evidence.book import open_book
+    from adducir.studies.literary_evidence.book_search import SearchableBooks
+    from adducir.studies.literary_evidence.sources import text_files
 
     with open_progress():
         books = [open_book(path) for path in text_files(paths)]

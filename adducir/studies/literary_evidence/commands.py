@@ -20,9 +20,9 @@ from adducir.studies.literary_evidence.judging import proxy_make, proxy_score
 from adducir.studies.options import Shares, numbers_of
 
 if TYPE_CHECKING:
-    from adducir.datasets.quotations.builder import Built
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
+    from adducir.studies.literary_evidence.builder import Built
 
 RELIC = where("rules", "relic")
 
@@ -108,16 +108,16 @@ def quotations(
     wanted = shares_of(shares)
 
     from adducir.cli.console import columns, note, open_progress, show
-    from adducir.datasets.quotations.construction import (
+    from adducir.corpora.relic_files import write_relic
+    from adducir.corpora.spans import write_spans
+    from adducir.studies.literary_evidence.construction import (
         construct,
         relic_of,
         spans_of,
         split_relic,
     )
-    from adducir.datasets.quotations.relic_files import write_relic
-    from adducir.datasets.quotations.report import REASONS, as_rows
-    from adducir.datasets.quotations.rules import rules_of
-    from adducir.datasets.spans.record import write_spans
+    from adducir.studies.literary_evidence.report import REASONS, as_rows
+    from adducir.studies.literary_evidence.rules import rules_of
 
     chosen = rules_of(rules, options.given(**vars(numbers)))
     with open_progress():
@@ -216,14 +216,14 @@ def retrieve(
 
     from adducir.cli.console import near, note, open_progress
     from adducir.core.chunks import Chunking
-    from adducir.datasets.quotations.relic_files import read_relic
-    from adducir.datasets.quotations.submission import DEPTH, write_submission
+    from adducir.corpora.relic_files import read_relic
     from adducir.encoders.ranking import relic_rankings, run_tasks
     from adducir.encoders.settings import Settings
     from adducir.encoders.sources import encoder_source
     from adducir.encoders.span_work import SpanWork, scored_by_shards
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
+    from adducir.studies.literary_evidence.submission import DEPTH, write_submission
 
     submits = relic is not None and output.suffix == ".json"
     if submits and (depth != DEPTH or tag is not None):
@@ -259,11 +259,11 @@ def _tasks(
 ) -> "Iterator[SpanTask]":
     """The tasks, read anew; in other processes, too."""
     from adducir.core.names import TextFile
-    from adducir.datasets.spans.record import read_spans
+    from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import book_tasks, task_among
 
     if relic is not None:
-        from adducir.datasets.quotations.relic_files import read_relic
+        from adducir.corpora.relic_files import read_relic
 
         yield from book_tasks(read_relic(relic), hidden=True)
         return

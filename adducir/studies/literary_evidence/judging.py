@@ -14,8 +14,8 @@ from adducir.core.errors import UsageError
 from adducir.studies.options import Drawing
 
 if TYPE_CHECKING:
-    from adducir.evaluation.proxy.choices import Choices
-    from adducir.evaluation.proxy.files import Key
+    from adducir.studies.literary_evidence.proxy.choices import Choices
+    from adducir.studies.literary_evidence.proxy.files import Key
 
 TASK = Writes("file", (".csv", ".jsonl"))
 KEY = Writes("file", (".csv",))
@@ -73,15 +73,15 @@ def proxy_make(
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
-    from adducir.evaluation.proxy.files import check_task_name, write_key, write_task
-    from adducir.evaluation.proxy.loading import (
+    from adducir.runs.read import read_run
+    from adducir.studies.literary_evidence.proxy.files import check_task_name, write_key, write_task
+    from adducir.studies.literary_evidence.proxy.loading import (
         questions_of_spans,
         questions_of_topics,
         ranking_of,
         texts_of,
     )
-    from adducir.evaluation.proxy.tasks import make_task
-    from adducir.runs.read import read_run
+    from adducir.studies.literary_evidence.proxy.tasks import make_task
 
     check_task_name(output)
     ranking = ranking_of(read_run(run))
@@ -136,8 +136,8 @@ def proxy_score(
     if not choices and not runs:
         raise UsageError("there is nothing to score.", hint="Name files of choices, or --run.")
 
-    from adducir.evaluation.proxy.files import read_key
-    from adducir.tables.proxy import Look, proxy_table
+    from adducir.studies.literary_evidence.proxy.files import read_key
+    from adducir.studies.literary_evidence.proxy.table import Look, proxy_table
 
     answers = read_key(key)
     judges = _judges(choices or [], answers)
@@ -154,7 +154,7 @@ def proxy_score(
 
 def _judges(paths: Sequence[Path], key: "Key") -> "list[Choices]":
     from adducir.cli.names import stem
-    from adducir.evaluation.proxy.choices import read_choices
+    from adducir.studies.literary_evidence.proxy.choices import read_choices
 
     found: list[Choices] = []
     for path in paths:
@@ -172,9 +172,9 @@ def _judges(paths: Sequence[Path], key: "Key") -> "list[Choices]":
 def _models(paths: Sequence[Path], key: "Key") -> "tuple[list[Choices], list[str]]":
     """The models' choices, and what is to be said about candidates that they do not score."""
     from adducir.cli.names import system_names
-    from adducir.evaluation.proxy.choices import choices_of_scores
-    from adducir.evaluation.proxy.loading import scores_of
     from adducir.runs.read import read_run
+    from adducir.studies.literary_evidence.proxy.choices import choices_of_scores
+    from adducir.studies.literary_evidence.proxy.loading import scores_of
 
     found, notes = [], []
     for path, name in system_names(paths).items():

@@ -1,1 +1,0 @@
-"""Builders of the studies' data: masked spans, quotations, evidence sets, grounded contexts."""

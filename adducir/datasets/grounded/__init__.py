@@ -1,1 +1,0 @@
-"""Grounded generation: contexts with a target text and the passages that it draws on."""

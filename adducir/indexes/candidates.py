@@ -1,0 +1,407 @@
+"""Candidate sets: small collections that are ranked in full, in memory, for each query.
+
+A set is a collection of its own: its document frequencies and its mean length come from its
+candidates alone. A book's passages of n sentences (RELiC), all example units (EGRET) and the fifty
+paragraphs of a question (HotpotQA) are such sets. It is a segment that is not saved, scored by any
+model of :mod:`adducir.indexes.models` in doubles, from exact lengths. Candidates are numbered from
+0, and those that lack every term of a query are ranked too.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from adducir.core.errors import UsageError
+from adducir.core.processes import default_threads
+from adducir.core.progress import progress
+from adducir.core.texts import refuse_text
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.arrays import Array
+from adducir.indexes.memory.exhaustive import Impacts, Matrix, Queries, count, score, weighed
+from adducir.indexes.memory.segment import Segment
+from adducir.indexes.memory.sorting import order_rows
+from adducir.indexes.models import Model, Statistics
+from adducir.indexes.vocabulary import TermIds, Tokenizer, Vocabulary, lower_split, vocabularies
+
+Query = str | Sequence[str] | Mapping[str, float]
+"""A text, analysed as the candidates are; ready terms, each as often as it counts; or ready terms
+with their weights. Terms that no candidate holds count nothing."""
+Ties = Literal["against", "expected"]
+
+__all__ = [
+    "Best",
+    "CandidateSet",
+    "Ranking",
+    "Vocabulary",
+    "lower_split",
+    "rank",
+    "rank_parts",
+    "vocabularies",
+]
+
+_SCORES = 1 << 22  # held at a time where not all are asked for: 32 MB
+_BLOCKS = 4  # a thread: threads that share a core with others then still end together
+_PART = 1 << 16  # candidates
+_MERGED = 1 << 12  # queries
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The k best candidates of a set for each of q queries.
+
+    Attributes:
+        numbers: (q, k) int32: candidates, best first.
+        scores: (q, k) float64.
+    """
+
+    numbers: np.ndarray[tuple[int, int], np.dtype[np.int32]]
+    scores: Matrix
+
+    @classmethod
+    def empty(cls, queries: int, candidates: int, depth: int | None) -> "Ranking":
+        """A ranking to be filled, of ``depth`` candidates, or of all where there are fewer."""
+        if depth is not None and depth < 1:
+            raise UsageError(f"a depth must be 1 or more, not {depth}.")
+        shape = queries, candidates if depth is None else min(depth, candidates)
+        return cls(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float64))
+
+    def frame(self, qids: Sequence[str], docnos: Sequence[str]) -> pl.DataFrame:
+        """The columns qid, docno and score, as a run has them; ``docnos`` names all candidates."""
+        rows = np.repeat(np.arange(len(qids)), self.numbers.shape[1])
+        return pl.DataFrame(
+            {
+                "qid": pl.Series(qids, dtype=pl.String).gather(rows),
+                "docno": pl.Series(docnos, dtype=pl.String).gather(self.numbers.ravel()),
+                "score": pl.Series(self.scores.ravel()),
+            }
+        )
+
+    def fill(self, rows: slice, scores: Matrix) -> None:
+        """Rank (n, D) scores of all candidates; equal scores in order of their numbers."""
+        order_rows(scores, self.numbers[rows], self.scores[rows])
+
+
+def rank(scores: Matrix, depth: int | None) -> Ranking:
+    """Rank by (q, D) finite scores; equal ones in order of the candidates' numbers."""
+    ranking = Ranking.empty(*scores.shape, depth)
+    ranking.fill(slice(None), scores)
+    return ranking
+
+
+class CandidateSet:
+    """Candidates that are ranked for any number of queries.
+
+    Made by :meth:`of_texts`, :meth:`of_tokens`, :meth:`over` or :meth:`windows`.
+    """
+
+    def __init__(
+        self,
+        spans: tuple[Array, Array, Array],
+        vocabulary: Vocabulary,
+        threads: int | None = None,
+        collection: "Collection | None" = None,
+    ) -> None:
+        self._spans = spans  # term numbers; (D,) where each candidate begins and ends in them
+        self._vocabulary, self._collection = vocabulary, collection
+        self._threads = threads or default_threads()
+        self.segment, self._rows = Segment.invert(*spans)
+        self._applied: tuple[Model, Impacts] | None = None
+
+    @classmethod
+    def over(
+        cls, texts: Sequence[str], vocabulary: Vocabulary, threads: int | None = None
+    ) -> "CandidateSet":
+        """Candidates as texts, with terms of a vocabulary."""
+        refuse_text(texts, "texts")
+        return cls(_spans(vocabulary.of_texts(texts, grow=True)), vocabulary, threads)
+
+    @classmethod
+    def of_texts(
+        cls,
+        texts: Sequence[str],
+        analysis: Analysis | Tokenizer | None = None,
+        *,
+        threads: int | None = None,
+    ) -> "CandidateSet":
+        """Candidates as texts.
+
+        Args:
+            analysis: Lucene's analysis (Anserini's by default), or a function that makes a text's
+                terms: :func:`lower_split` where a figure is to be comparable with rank_bm25's.
+        """
+        return cls.over(texts, vocabularies(analysis or Analysis())(), threads)
+
+    @classmethod
+    def of_tokens(
+        cls,
+        lists: Sequence[Sequence[str]],
+        analysis: Tokenizer | None = None,
+        *,
+        threads: int | None = None,
+    ) -> "CandidateSet":
+        """Candidates as lists of ready terms; ``analysis`` is for queries that come as texts."""
+        refuse_text(lists, "lists")
+        if any(isinstance(terms, str) for terms in lists):
+            raise UsageError("each candidate must be a list of terms, not a text.")
+        vocabulary = Vocabulary(analysis)
+        return cls(_spans(vocabulary.of_terms(lists, grow=True)), vocabulary, threads)
+
+    def __len__(self) -> int:
+        return len(self.segment)
+
+    def windows(self, n: int) -> "CandidateSet":
+        """The passages of ``n`` neighbouring candidates (a book's sentences, say), in order.
+
+        Passage i holds the candidates i to i + n - 1. Nothing is analysed again; statistics are
+        those of the passages, as if each were a document.
+        """
+        values, begins, ends = self._spans
+        if n < 1:
+            raise UsageError(f"a window must hold 1 candidate or more, not {n}.")
+        if len(self) > 1 and begins[1] < ends[0]:
+            raise UsageError("windows can be made of sentences, not of windows.")
+        spans = values, begins[: max(len(begins) - n + 1, 0)], ends[n - 1 :]
+        return CandidateSet(spans, self._vocabulary, self._threads)
+
+    def scores(self, queries: Sequence[Query], model: Model) -> Matrix:
+        """(queries, candidates) scores; :meth:`rank` and :meth:`gold_ranks` hold fewer."""
+        own, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
+        out: Matrix = np.empty((len(queries), len(self)), dtype=np.float64)
+        self._in_threads(lambda low, high: score(impacts, own, low, out[low:high]), len(queries))
+        return out
+
+    def rank(self, queries: Sequence[Query], model: Model, depth: int | None = None) -> Ranking:
+        """The best candidates (all, without a ``depth``) for every query."""
+        return self._ranked(_numbered(self._vocabulary, queries), model, depth)
+
+    def _ranked(self, queries: Queries, model: Model, depth: int | None) -> Ranking:
+        own, impacts, total = self._local(queries), self._impacts(model), len(queries.starts) - 1
+        ranking = Ranking.empty(total, len(self), depth)
+        step = max(_SCORES // self._threads // max(len(self), 1), 1)
+
+        def work(low: int, high: int) -> None:
+            scratch = np.empty((min(step, high - low), len(self)), dtype=np.float64)
+            for first in range(low, high, step):
+                scores = scratch[: min(first + step, high) - first]
+                score(impacts, own, first, scores)
+                ranking.fill(slice(first, first + len(scores)), scores)
+
+        self._in_threads(work, total)
+        return ranking
+
+    def gold_ranks(
+        self,
+        queries: Sequence[Query],
+        gold: Sequence[int] | Array,
+        model: Model,
+        *,
+        ties: Ties = "against",
+    ) -> Array:
+        """(queries,) the rank, from 1, of each query's gold candidate among all candidates.
+
+        Args:
+            gold: The number of each query's gold candidate.
+            ties: ``against``: the number of candidates whose score is not below the gold one's,
+                so that ties count against us. ``expected``: the mean rank over all orders of the
+                tied candidates.
+        """
+        if ties not in get_args(Ties):
+            raise UsageError(f"ties must be 'against' or 'expected', not {ties!r}.")
+        above, level = self.gold_counts(queries, gold, model)
+        return above + level if ties == "against" else above + (level + 1) / 2
+
+    def gold_counts(
+        self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
+    ) -> tuple[Array, Array]:
+        """(queries,) each: how many candidates score above the gold one, and how many level."""
+        own, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
+        numbers = np.asarray(gold, dtype=np.int64 if len(gold) == 0 else None)
+        if numbers.shape != (len(queries),) or numbers.dtype.kind not in "iu":
+            raise UsageError(f"gold must give one candidate number for each of {len(queries)}.")
+        wrong = np.flatnonzero((numbers < 0) | (numbers >= len(self)))
+        if len(wrong):
+            raise UsageError(
+                f"query {wrong[0]} has the gold candidate {numbers[wrong[0]]}, but the set has "
+                f"{len(self)} candidates, numbered from 0."
+            )
+        numbers = numbers.astype(np.int64)
+        above, level = np.empty_like(numbers), np.empty_like(numbers)
+
+        def work(low: int, high: int) -> None:
+            count(impacts, own, numbers, low, high, above, level)
+
+        self._in_threads(work, len(numbers))
+        return above, level
+
+    def _local(self, queries: Queries) -> Queries:
+        """The same with the segment's term numbers; the vocabulary's may be newer than the set."""
+        rows = self._rows[np.minimum(queries.terms, len(self._rows) - 1)]
+        return queries._replace(terms=rows)
+
+    def _impacts(self, model: Model) -> Impacts:
+        if not isinstance(model, Model) or "memory" not in model.engines():
+            raise UsageError(f"candidate sets cannot be ranked with {model!r}.")
+        if self._applied is None or self._applied[0] != model:
+            if self._collection is None:
+                of_set = self.segment.statistics
+                factors = model.term_factors(of_set), model.length_factors(of_set)
+            else:
+                factors = self._collection.factors(self.segment, self._rows, model)
+            self._applied = model, weighed(self.segment, model, *factors)
+        return self._applied[1]
+
+    def _in_threads(self, work: Callable[[int, int], None], queries: int) -> None:
+        """Do ``work`` on all queries, cut into blocks."""
+        blocks = min(self._threads * _BLOCKS, queries) if self._threads > 1 else 1
+        if blocks <= 1:
+            work(0, queries)
+            return
+        cuts = np.linspace(0, queries, blocks + 1).astype(int).tolist()
+        with ThreadPoolExecutor(self._threads) as pool:
+            list(pool.map(work, cuts[:-1], cuts[1:]))
+
+
+def rank_parts(
+    texts: Sequence[str],
+    queries: Sequence[Query],
+    model: Model,
+    depth: int,
+    *,
+    size: int = _PART,
+    analysis: Analysis | Tokenizer | None = None,
+    vocabulary: Vocabulary | None = None,
+    threads: int | None = None,
+) -> Ranking:
+    """The best candidates of one large collection for each query, in bounded memory.
+
+    The result is that of :meth:`CandidateSet.rank` over all texts, to the bit: every part has the
+    statistics of the whole. Texts are analysed twice where there are several parts, once to count
+    terms. What is held is one part of ``size`` texts, and the best candidates so far.
+
+    Args:
+        vocabulary: In place of ``analysis``: a new one.
+
+    Raises:
+        UsageError: The model adds to candidates that lack a term, and there are several parts.
+    """
+    refuse_text(texts, "texts")
+    vocabulary = vocabulary or vocabularies(analysis or Analysis())()
+    firsts = range(0, len(texts), size)
+    depth = Ranking.empty(0, len(texts), depth).numbers.shape[1]
+
+    def spans(first: int) -> tuple[Array, Array, Array]:
+        return _spans(vocabulary.of_texts(texts[first : first + size], grow=True))
+
+    collection = Collection() if len(firsts) > 1 else None
+    if collection is not None:
+        if model.background(np.ones(1)) is not None:
+            raise UsageError(
+                f"{type(model).__name__} adds to candidates that lack a term, which cannot be done "
+                "part by part.",
+                hint="Take BM25, or a CandidateSet of all texts.",
+            )
+        for first in firsts:
+            collection.add(*Segment.invert(*spans(first)))
+    best, numbered = Best(len(queries), depth), None
+    for first in firsts:
+        part = CandidateSet(spans(first), vocabulary, threads, collection)
+        # All parts have one vocabulary, which the first has read in full.
+        numbered = numbered or _numbered(vocabulary, queries)
+        best.add(part._ranked(numbered, model, depth), first)
+        progress().advance(len(part))
+    return best.ranking
+
+
+class Best:
+    """The ``depth`` best candidates so far, of parts that come in rising order, for q queries."""
+
+    def __init__(self, queries: int, depth: int) -> None:
+        self._depth = depth
+        self.ranking = Ranking.empty(queries, 0, None)
+
+    def add(self, part: Ranking, first: int) -> None:
+        """Take in the best candidates of a part, whose first candidate has the number ``first``."""
+        old = self.ranking
+        queries, held = old.numbers.shape
+        new = Ranking.empty(queries, held + part.numbers.shape[1], self._depth)
+        for low in range(0, queries, _MERGED):
+            some = slice(low, low + _MERGED)
+            # Of equal scores the first in the collection: those of earlier parts stand before.
+            scores = np.concatenate([old.scores[some], part.scores[some]], axis=1)
+            numbers = np.concatenate([old.numbers[some], part.numbers[some] + first], axis=1)
+            new.fill(some, scores)
+            new.numbers[some] = np.take_along_axis(numbers, new.numbers[some], axis=1)
+        self.ranking = new
+
+
+class Collection:
+    """Counts over all parts of a collection, by term numbers of one vocabulary."""
+
+    def __init__(self) -> None:
+        self._documents = self._filled = self._tokens = 0
+        self._frequencies = np.zeros(0, dtype=np.int64)
+        self._occurrences = np.zeros(0, dtype=np.int64)
+        self._applied: tuple[Model, Array] | None = None
+
+    def add(self, segment: Segment, rows: Array) -> None:
+        """Count a part, whose vocabulary's terms have these numbers in its segment."""
+        of_part = segment.statistics
+        held = np.flatnonzero(rows >= 0)
+        more = max(0, len(rows) - len(self._frequencies))
+        self._frequencies = np.pad(self._frequencies, (0, more))
+        self._occurrences = np.pad(self._occurrences, (0, more))
+        self._frequencies[held] += of_part.frequencies[rows[held]]
+        self._occurrences[held] += of_part.occurrences[rows[held]]
+        self._documents += of_part.documents
+        self._filled += of_part.filled
+        self._tokens += of_part.tokens
+
+    def factors(self, segment: Segment, rows: Array, model: Model) -> tuple[Array, Array]:
+        """A model's factors of a part's terms and candidates, in this collection."""
+        held, own = np.flatnonzero(self._frequencies), np.flatnonzero(rows >= 0)
+        statistics = Statistics(
+            documents=self._documents,
+            filled=self._filled,
+            tokens=self._tokens,
+            frequencies=self._frequencies[held],
+            occurrences=self._occurrences[held],
+            lengths=segment.lengths,
+        )
+        if self._applied is None or self._applied[0] != model:
+            self._applied = model, model.term_factors(statistics)
+        of_part = np.empty(len(own), dtype=np.float64)
+        of_part[rows[own]] = self._applied[1][np.searchsorted(held, own)]
+        return of_part, model.length_factors(statistics)
+
+
+def _spans(ids: TermIds) -> tuple[Array, Array, Array]:
+    return ids.values, ids.starts[:-1], ids.starts[1:]
+
+
+def _numbered(vocabulary: Vocabulary, queries: Sequence[Query]) -> Queries:
+    """Queries as the vocabulary's term numbers, in order and with repetitions."""
+    refuse_text(queries, "queries")
+    texts = [query for query in queries if isinstance(query, str)]
+    if len(texts) == len(queries):
+        ids = vocabulary.of_texts(texts, grow=False)
+        return Queries(*ids, np.ones(len(ids.values), dtype=np.float64))
+    found = [
+        vocabulary.of_texts([query], grow=False).values
+        if isinstance(query, str)
+        else vocabulary.of_terms([list(query)], grow=False).values
+        for query in queries
+    ]
+    weights = [
+        np.array([float(weight) for weight in query.values()], dtype=np.float64)
+        if isinstance(query, Mapping)
+        else np.ones(len(ids), dtype=np.float64)
+        for query, ids in zip(queries, found, strict=True)
+    ]
+    for query, own in zip(queries, weights, strict=True):
+        if not np.isfinite(own).all():
+            raise UsageError(f"the weights of a query must be finite numbers: {query}.")
+    return Queries(*TermIds.of(list(map(len, found)), found), np.concatenate(weights))

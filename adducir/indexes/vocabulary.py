@@ -1,0 +1,127 @@
+"""Texts to term ids in bulk, by Lucene's analysis or by a Python function."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, islice, repeat
+from typing import NamedTuple
+
+import numpy as np
+
+from adducir.core.errors import UsageError
+from adducir.core.processes import default_threads
+from adducir.indexes import jvm
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.arrays import Array
+from adducir.indexes.feeding import packed
+from adducir.indexes.memory.filling import Analyser
+
+Tokenizer = Callable[[str], Sequence[str]]
+"""A text's terms, in order, with repetitions."""
+
+_UNKNOWN = -1
+
+
+def lower_split(text: str) -> list[str]:
+    """Lower case, cut at white space: how rank_bm25 is used in the papers' baselines."""
+    return text.lower().split()
+
+
+class TermIds(NamedTuple):
+    """The term numbers of n texts, -1 for unknown terms; (n + 1,) ``starts`` of each text."""
+
+    starts: Array
+    values: Array
+
+    @classmethod
+    def of(cls, sizes: Sequence[int] | Array, parts: Sequence[Array]) -> "TermIds":
+        starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        return cls(starts, np.concatenate([np.empty(0, dtype=np.int32), *parts]))
+
+
+class Vocabulary:
+    """Terms of a Python tokenizer, or ready terms, numbered from 0 as they come.
+
+    Args:
+        tokenizer: Makes terms of texts; None where all terms come ready.
+        queries: Texts whose terms alone get numbers; all others count as one, so that what is
+            held does not grow with the candidates. It suits models whose factor of a term does not
+            depend on other terms (BM25, not Okapi).
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer | None = None, queries: Sequence[str] | None = None
+    ) -> None:
+        self._tokenizer = tokenizer
+        self._numbers: dict[str, int] = {}
+        self._is_closed = False
+        if queries is not None:
+            self.of_texts(queries, grow=True)
+            self._is_closed = True
+
+    def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
+        """The terms of texts; new terms get numbers where the vocabulary is to ``grow``."""
+        if self._tokenizer is None and texts:
+            raise UsageError(
+                "these candidates came as ready terms, so queries must, too.",
+                hint="Give each query as a list of terms, or as a mapping from terms to weights.",
+            )
+        return self._number(map(self._tokenizer or str.split, texts), grow)
+
+    def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> TermIds:
+        """The same of ready terms."""
+        return self._number(iter(lists), grow)
+
+    def _number(self, lists: Iterator[Sequence[str]], grow: bool) -> TermIds:
+        lengths: list[int] = []
+        parts: list[Array] = []
+        numbers = self._numbers
+        other = len(numbers) if grow else _UNKNOWN
+        # A few texts at a time: their terms stay in the processor's cache.
+        while some := list(islice(lists, 64)):
+            lengths += map(len, some)
+            terms = chain.from_iterable(some)
+            if grow and not self._is_closed:
+                found = [numbers.setdefault(term, len(numbers)) for term in terms]
+                parts.append(np.array(found, dtype=np.int32))
+            else:
+                parts.append(np.fromiter(map(numbers.get, terms, repeat(other)), np.int32))
+        return TermIds.of(lengths, parts)
+
+
+class LuceneVocabulary(Vocabulary):
+    """Terms that Lucene's analysis makes of texts; several sets may share one."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        super().__init__()
+        self._analyser = Analyser(analysis)
+
+    def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
+        # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".
+        encoded = (("", [text.encode(errors="replace")]) for text in texts)
+        blocks = list(packed(encoded, with_docnos=False))
+
+        def analysed(block: tuple[list[str], bytes]) -> tuple[Array, Array]:
+            return self._analyser.tokens(len(block[0]), block[1])
+
+        if len(blocks) > 1:
+            with ThreadPoolExecutor(default_threads()) as pool:
+                parts = list(pool.map(jvm.released(analysed), blocks))
+        else:
+            parts = [analysed(block) for block in blocks]
+        sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(starts) for _, starts in parts)])
+        return TermIds.of(sizes, [tokens for tokens, _ in parts])
+
+    def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> TermIds:
+        first = len(self._numbers)
+        new = self._analyser.terms(first)
+        self._numbers.update(zip(new, range(first, first + len(new)), strict=True))
+        return self._number(iter(lists), grow=False)
+
+
+def vocabularies(analysis: Analysis | Tokenizer | None) -> Callable[[], Vocabulary]:
+    """Gives the vocabulary of each of several sets whose texts are analysed alike."""
+    if isinstance(analysis, Analysis):
+        shared = LuceneVocabulary(analysis)  # Java remembers what it has seen
+        return lambda: shared
+    return lambda: Vocabulary(analysis)  # a dictionary of one set's words stays in the cache

@@ -1,0 +1,170 @@
+"""Opens a study of evidence sets, and plans its trainings and selections."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from adducir.core.absent import gathering, may_read
+from adducir.core.errors import InputError
+from adducir.core.files import require
+from adducir.core.names import Seen
+from adducir.corpora.references import file_path
+from adducir.evaluation.scores import Scores
+from adducir.evaluation.seeds import over_runs, run_name
+from adducir.experiments.sections import untestable
+from adducir.experiments.step import Sharing, Step
+from adducir.experiments.study import Finding, Study
+from adducir.studies.complementary_evidence.experiment.steps import SelectionStep, Trial
+from adducir.studies.complementary_evidence.experiment.systems import EvidenceSets, RoundRecipe
+from adducir.studies.complementary_evidence.record import EvidenceQuestion
+from adducir.studies.complementary_evidence.record_files import QuestionFiles
+from adducir.studies.complementary_evidence.set_files import GoldSets
+from adducir.tables.sets import set_table
+from adducir.training.recipe import listed
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.planner import Planner
+
+
+class EvidenceStudy(Study):
+    """A study of evidence sets, opened."""
+
+    makes: ClassVar[str] = "selections"
+
+    def __init__(self, recipe: EvidenceSets, planner: "Planner") -> None:
+        super().__init__(recipe, planner)
+        self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
+        self.gold: dict[str, GoldSets] = {}
+        self.sharing = Sharing()
+        self._steps: list[Step] = []
+
+    def open(self) -> None:
+        """Open questions and recipes; what is wrong is left with the planner."""
+        planner, folder = self.planner, self.folder
+        if any(len(self._seeds_of(system)) > 1 for system in self.recipe.systems):
+            planner.errors.extend(untestable(self.recipe.comparison))
+        for data, rounds in self.recipe.data.items():
+            are_read = planner.opening(("data", data), partial(_separate_all, rounds, folder))
+            if are_read is None:
+                continue
+            for number, one in enumerate(rounds):
+                self.tests[data, number] = _paths(one.test, folder)
+            if are_read:
+                every = QuestionFiles(tuple(p for one in rounds for p in _paths(one.test, folder)))
+                gold = planner.opening(("data", data), partial(_gold, data, every, planner.path))
+                if gold is not None:
+                    self.gold[data] = gold
+        for trial in self._trials():
+            find_step = partial(self.recipe.systems[trial.system].step, trial, self)
+            step = planner.opening(("systems", trial.system), find_step)
+            where = folder / "runs" / self.name / trial.name
+            self._steps.append(step or Step.without_data(where, "select", 2))
+
+    def _trials(self) -> Iterator[Trial]:
+        for data, rounds in self.recipe.data.items():
+            for number in range(len(rounds)):
+                for system in self.recipe.systems:
+                    for seed in self._seeds_of(system):
+                        yield Trial(system, data, number, seed)
+
+    def _seeds_of(self, system: str) -> Sequence[int | None]:
+        return self.recipe.seeds if self.recipe.systems[system].is_trained else (None,)
+
+    def goals(self) -> Sequence[Step]:
+        """The selections."""
+        return self._steps
+
+    def findings(self, context: "Context") -> Sequence[Finding]:
+        """The table."""
+        recipe = self.recipe
+        scores: dict[str, list[Scores]] = {}
+        bounds: dict[str, Scores] = {}
+        notes: list[str] = []
+        for data, gold in self.gold.items():
+            name = data if len(self.gold) > 1 else ""
+            scores[name] = []
+            for system in recipe.systems:
+                each = [self._scores(system, data, seed) for seed in self._seeds_of(system)]
+                scores[name].append(over_runs(system, each))
+                if len(each) > 1:
+                    rates = ", ".join(f"{one.values[:, 0].mean():.3f}" for one in each)
+                    notes.append(f"EM of {system} on {data} by seed: {rates}.")
+            bounds[name] = gold.bound(
+                step.read(gold) for step in self._selections() if step.trial.data == data
+            )
+        requested = recipe.comparison
+        table = set_table(
+            scores,
+            bounds=bounds,
+            testing=requested.model_dump(exclude_none=True) if requested else {},
+            layout=self.layout(self._provenance(), notes=notes),
+        )
+        return [Finding(table, each="per-question")]
+
+    def _selections(self) -> list[SelectionStep]:
+        return [step for step in self._steps if isinstance(step, SelectionStep)]
+
+    def _scores(self, system: str, data: str, seed: int | None) -> Scores:
+        """The scores of a system's run, over the rounds' test questions together."""
+        gold, chosen = self.gold[data], dict[str, tuple[str, ...]]()
+        for step in self._selections():
+            if (step.trial.system, step.trial.data, step.trial.seed) == (system, data, seed):
+                chosen |= step.read(gold)
+        return gold.scores(system if seed is None else run_name(system, seed), chosen)
+
+    def _provenance(self) -> dict[str, Any]:
+        steps = self._selections()
+        models = {one.path.name: one.fingerprint for step in steps for one in step.training}
+        made = {s.trial.system: s.settings() for s in steps if not s.training}
+        selectors = {"selectors": made} if made else {}
+        return self.provenance({"models": models, **selectors})
+
+
+def open_study(recipe: EvidenceSets, planner: "Planner") -> EvidenceStudy:
+    """Open a study's questions and recipes."""
+    study = EvidenceStudy(recipe, planner)
+    study.open()
+    return study
+
+
+def _separate_all(rounds: Sequence[RoundRecipe], folder: Path) -> bool:
+    """Check the rounds; whether all test questions were read, since a dry run may leave some."""
+    with gathering() as each:
+        are_read = [each(partial(_separate, one, folder)) for one in rounds]
+    return all(are_read)
+
+
+def _gold(data: str, every: Iterable[EvidenceQuestion], path: Path) -> GoldSets:
+    """The gold sets of a data set's test questions, over all of its rounds."""
+    seen = Seen()
+    twice = sum(seen.add(question.id) for question in every)
+    if twice:
+        raise InputError(f"{twice} questions of {data} are tested in two rounds.", path=path)
+    return GoldSets.of(every)
+
+
+def _separate(one: RoundRecipe, folder: Path) -> bool:
+    """Refuse a round whose test questions are in its other files."""
+    others = (*_paths(one.train, folder), *_paths(one.validation, folder))
+    with gathering() as each:
+        for path in (*_paths(one.test, folder), *others):
+            each(partial(require, path))
+    reads_others = may_read(*others)
+    if not may_read(*_paths(one.test, folder)):
+        return False
+    texts = {question.question for question in QuestionFiles(_paths(one.test, folder))}
+    for path in others if reads_others else ():
+        shared = texts.intersection(one.question for one in QuestionFiles((path,)))
+        if shared:
+            raise InputError(
+                f"{len(shared)} test questions are in it, such as {min(shared)!r}.",
+                path=path,
+                hint="Test on questions that no model learns from.",
+            )
+    return True
+
+
+def _paths(names: str | tuple[str, ...], folder: Path) -> tuple[Path, ...]:
+    return tuple(file_path(name, folder) for name in listed(names))

@@ -1,0 +1,160 @@
+"""A bed for grounded generation from a file of arguments, where what is true is known.
+
+Arguments for one conclusion are many passages that are equally relevant to it. The input x of an
+example is the conclusion, its passages are the premises, each cut to some words; the target y is a
+sentence of one of them, of which words were dropped at random, and that passage is the gold one. So
+a retriever that sees x alone can find the gold passage among those of its conclusion by chance
+only: Success@k is min(1, k / passages of the conclusion) at most. Content words of x can be
+replaced by nonce words, the same for the same word: the relation of x to its passages is then to be
+learned, and y still shows it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from adducir.core.errors import InputError
+from adducir.core.json_lines import json_values
+from adducir.core.recipe import Recipe
+from adducir.corpora.sentences import sentence_bounds
+from adducir.corpora.splitting import DEFAULT_SHARES, part_of
+from adducir.studies.grounded_generation.contexts import GroundedContext
+
+_FREQUENT = 100
+"""So many of the passages' most frequent words carry no content."""
+_FIELDS = ("docno", "conclusion", "premise")
+
+
+class ArgumentsRecipe(Recipe):
+    """How examples are made of arguments.
+
+    Attributes:
+        words: Of a passage.
+        least: Passages of a conclusion that becomes an input, at least.
+        sentences: Of a passage that become targets, at most.
+        shortest: Words of a sentence that becomes a target, at least.
+        dropped: The probability of a target's word to be dropped.
+        nonce: The probability of an input's content word to be replaced (rho).
+        shares: Of the conclusions, by part.
+        seed: Of all that is drawn.
+    """
+
+    words: Annotated[int, Field(ge=1)] = 150
+    least: Annotated[int, Field(ge=1)] = 3
+    sentences: Annotated[int, Field(ge=1)] = 1
+    shortest: Annotated[int, Field(ge=1)] = 8
+    dropped: Annotated[float, Field(ge=0, lt=1)] = 0.4
+    nonce: Annotated[float, Field(ge=0, le=1)] = 0.0
+    shares: dict[str, float] = DEFAULT_SHARES
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+
+
+@dataclass(frozen=True)
+class Bed:
+    """Passages and contexts.
+
+    Attributes:
+        passages: The text of each docno.
+        contexts: The contexts of each part: ``train``, ``validation``, ``test``.
+        relevant: For each context's group how many passages are equally relevant.
+    """
+
+    passages: dict[str, str]
+    contexts: dict[str, list[GroundedContext]]
+    relevant: dict[str, int]
+
+
+def read_arguments(path: Path) -> Iterator[dict[str, str]]:
+    """Yield arguments: JSONL with ``docno``, ``conclusion`` and ``premise``.
+
+    Raises:
+        InputError: A line is no argument; with file and line.
+    """
+    for number, record in json_values(path):
+        values: dict[str, Any] = record if isinstance(record, dict) else {}
+        if any(not isinstance(values.get(name), str) for name in _FIELDS):
+            raise InputError(
+                "an argument has a docno, a conclusion and a premise, all of them text.",
+                path=path,
+                line=number,
+            )
+        yield {name: values[name] for name in _FIELDS}
+
+
+def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
+    """Make passages and contexts of a file of arguments.
+
+    Premises that are alike are one passage. A conclusion's part depends on it and the seed alone.
+
+    Raises:
+        InputError: The file cannot be read, or no conclusion has enough passages.
+    """
+    passages: dict[str, str] = {}
+    groups: dict[str, list[str]] = {}
+    texts: set[str] = set()
+    for one in read_arguments(path):
+        words = one["premise"].split()[: recipe.words]
+        text = " ".join(words)
+        if len(words) >= recipe.shortest and text not in texts:
+            texts.add(text)
+            passages[one["docno"]] = text
+            groups.setdefault(" ".join(one["conclusion"].lower().split()), []).append(one["docno"])
+    groups = {name: docnos for name, docnos in groups.items() if len(docnos) >= recipe.least}
+    if not groups:
+        raise InputError(f"no conclusion has {recipe.least} passages.", path=path)
+    draw = np.random.default_rng(recipe.seed)
+    inputs = _inputs(list(groups), passages, recipe.nonce, draw)
+    contexts: dict[str, list[GroundedContext]] = {name: [] for name in recipe.shares}
+    for name, docnos in groups.items():
+        some = contexts[part_of(name, recipe.shares, recipe.seed)]
+        for docno in docnos:
+            for number, target in enumerate(_targets(passages[docno], recipe, draw)):
+                key = f"{docno}-{number}"
+                some.append(GroundedContext(key, inputs[name], target, (docno,), name))
+    return Bed(passages, contexts, {name: len(docnos) for name, docnos in groups.items()})
+
+
+def _targets(text: str, recipe: ArgumentsRecipe, draw: np.random.Generator) -> Iterator[str]:
+    sentences = [text[first:past].split() for first, past in sentence_bounds(text)]
+    long = [words for words in sentences if len(words) >= recipe.shortest]
+    for place in draw.permutation(len(long))[: recipe.sentences]:
+        kept = [word for word in long[place] if draw.random() >= recipe.dropped]
+        yield " ".join(kept or long[place][:1])
+
+
+def _inputs(
+    conclusions: list[str], passages: dict[str, str], nonce: float, draw: np.random.Generator
+) -> dict[str, str]:
+    """The input of each conclusion: its words, some of them replaced."""
+    counts = Counter(word for text in passages.values() for word in text.lower().split())
+    frequent = {word for word, _ in counts.most_common(_FREQUENT)}
+    names: dict[str, str] = {}
+    used: set[str] = set()
+    found = {}
+    for conclusion in conclusions:
+        words = []
+        for word in conclusion.split():
+            bare = word.strip(".,;:!?\"'()[]")
+            if bare and bare not in frequent and draw.random() < nonce:
+                if bare not in names:
+                    names[bare] = _nonce(used, draw)
+                word = names[bare]
+            words.append(word)
+        found[conclusion] = " ".join(words)
+    return found
+
+
+def _nonce(used: set[str], draw: np.random.Generator) -> str:
+    """A word of three syllables that was not used."""
+    while True:
+        word = "".join(
+            "bdfgklmnprstvz"[draw.integers(14)] + "aeiou"[draw.integers(5)] for _ in range(3)
+        )
+        if word not in used:
+            used.add(word)
+            return word

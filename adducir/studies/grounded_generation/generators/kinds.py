@@ -1,0 +1,146 @@
+"""The kinds of generators, by key: ``{bart: facebook/bart-base}``.
+
+Packages add kinds of their own by the entry-point group ``adducir.generators``.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, SerializeAsAny
+
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family, chosen_by_key
+from adducir.models.sources import ModelSource, model_source
+
+if TYPE_CHECKING:
+    from adducir.studies.grounded_generation.generators.generator import Generator
+
+Length = Annotated[int, Field(ge=1)]
+
+
+class GeneratorRecipe(Recipe):
+    """A generator; its fields are its hyperparameters."""
+
+    def identities(self, folder: Path) -> Mapping[str, str]:
+        """The fingerprints of what it starts from, by name; nothing is loaded.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        del folder
+        return {}
+
+    @abstractmethod
+    def load(self, folder: Path) -> "Generator":
+        """The generator before training; ``folder`` is the study's, where relative paths start.
+
+        Raises:
+            InputError, MachineError: It cannot be loaded.
+        """
+
+
+class LexicalMixture(GeneratorRecipe):
+    """A unigram mixture of passage and collection: exact, and without pretraining.
+
+    Attributes:
+        lexical: The share of the passage at first; it is trained.
+    """
+
+    lexical: float = Field(0.5, gt=0, lt=1, description="Share of the passage at first.")
+
+    def load(self, folder: Path) -> "Generator":
+        from adducir.studies.grounded_generation.generators.lexical import Lexical
+
+        del folder
+        return Lexical(self.lexical)
+
+
+class _Sequences(GeneratorRecipe):
+    """An encoder and decoder of transformers."""
+
+    tokenizer: str | None = Field(None, description="The model whose tokenizer it takes.")
+    input_length: Length = Field(64, description="Tokens of the input; a long one keeps its end.")
+    passage_length: Length = Field(178, description="Tokens of the passage, at most.")
+    output_length: Length = Field(64, description="Tokens of the target, at most.")
+    document_marker: str = Field("[DOC]", description="Text between input and passage.")
+
+    @property
+    @abstractmethod
+    def base(self) -> str:
+        """The checkpoint's name."""
+
+    def _source(self, folder: Path) -> ModelSource:
+        return model_source(self.base, folder, self.tokenizer)
+
+    def identities(self, folder: Path) -> Mapping[str, str]:
+        return {"generator": self._source(folder).identity()}
+
+    def load(self, folder: Path) -> "Generator":
+        from adducir.studies.grounded_generation.generators.seq2seq import Seq2Seq
+
+        lengths = (self.input_length, self.passage_length, self.output_length)
+        return Seq2Seq.load(self._source(folder), self.classname, lengths, self.document_marker)
+
+    @property
+    @abstractmethod
+    def classname(self) -> str:
+        """Its class in transformers."""
+
+
+class BART(_Sequences):
+    """BART (Lewis et al., ACL 2020)."""
+
+    bart: str = Field("facebook/bart-base", description="The checkpoint.")
+
+    @property
+    def base(self) -> str:
+        return self.bart
+
+    @property
+    def classname(self) -> str:
+        return "BartForConditionalGeneration"
+
+
+class T5(_Sequences):
+    """T5 (Raffel et al., JMLR 2020)."""
+
+    t5: str = Field("t5-small", description="The checkpoint.")
+
+    @property
+    def base(self) -> str:
+        return self.t5
+
+    @property
+    def classname(self) -> str:
+        return "T5ForConditionalGeneration"
+
+
+GENERATORS = Family(
+    "generators",
+    GeneratorRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "lexical": f"{__name__}:LexicalMixture",
+        "bart": f"{__name__}:BART",
+        "t5": f"{__name__}:T5",
+    },
+    what="generator",
+)
+
+
+def _named(value: Any) -> Any:
+    """``lexical`` alone is ``{lexical: 0.5}``."""
+    if isinstance(value, str) and value in GENERATORS:
+        return GENERATORS.make(value)
+    return value
+
+
+AnyGenerator = Annotated[
+    SerializeAsAny[GeneratorRecipe],
+    BeforeValidator(
+        chosen_by_key(GENERATORS, f"one of {', '.join(f'`{one}`' for one in GENERATORS)} is needed")
+    ),
+    BeforeValidator(_named),
+]
+"""A generator as an entry of a recipe."""

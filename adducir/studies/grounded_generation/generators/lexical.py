@@ -1,0 +1,142 @@
+"""A mixture of unigram models: the words of the passage, and those of the collection.
+
+log P(y|x,z) = sum over the words w of y of log(lambda P(w|z) + (1 - lambda) P(w|C)), the query
+likelihood of Jelinek and Mercer with y in place of the query. P(w|z) is the share of w among the
+passage's words, P(w|C) its share in the collection with one added to every word's count and to
+that of the unknown word. The probabilities of all texts of n words add up to 1. lambda, the one
+parameter, is how far the passage is trusted. Neither x nor the order of words plays a part.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from adducir.studies.grounded_generation.generators.generator import (
+    Decoding,
+    Generator,
+    Numbers,
+    Texts,
+)
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Words of targets and passages.
+
+    Attributes:
+        words: V words and their numbers; V is that of the unknown word.
+        targets: (n, longest) numbers of the targets' words; -1 is padding.
+        pairs: (P,) passage * (V + 1) + word of what passages hold, sorted.
+        shares: (P,) P(w|z) of each pair.
+        starts: (N + 1,) where the pairs of each passage begin.
+        background: (V + 1,) P(w|C).
+    """
+
+    words: dict[str, int]
+    targets: Numbers
+    pairs: Numbers
+    shares: NDArray[np.float64]
+    starts: Numbers
+    background: NDArray[np.float64]
+
+    def shares_of(self, passages: Numbers, words: Numbers) -> NDArray[np.float64]:
+        """P(w|z) of broadcast arrays of passages and words."""
+        wanted = passages * len(self.background) + words
+        places = np.searchsorted(self.pairs, wanted).clip(max=len(self.pairs) - 1)
+        found: NDArray[np.float64] = np.where(
+            self.pairs[places] == wanted, self.shares[places], 0.0
+        )
+        return found
+
+
+class Lexical(Generator):
+    """The mixture.
+
+    Args:
+        share: lambda at first.
+    """
+
+    pairs: ClassVar[int] = 4096
+
+    def __init__(self, share: float = 0.5) -> None:
+        super().__init__()
+        self.logit = torch.nn.Parameter(torch.tensor(share).logit())
+
+    @property
+    def share(self) -> torch.Tensor:
+        """The passage's share lambda."""
+        return self.logit.sigmoid()
+
+    def read(self, texts: Texts) -> _Read:
+        passages = [words_of(text) for text in texts.passages]
+        words = sorted({word for some in passages for word in some})
+        numbers = {word: number for number, word in enumerate(words)}
+        size = len(words) + 1
+        known = [np.array([numbers[word] for word in some], dtype=np.int64) for some in passages]
+        keys = [place * size + some for place, some in enumerate(known)]
+        pairs, counts = np.unique(np.concatenate([*keys, []]).astype(np.int64), return_counts=True)
+        lengths = np.array([len(some) for some in known], dtype=np.int64)
+        totals = np.bincount(np.concatenate([*known, []]).astype(np.int64), minlength=size)
+        return _Read(
+            numbers,
+            _targets(numbers, texts.targets),
+            pairs,
+            counts / lengths[pairs // size],
+            np.searchsorted(pairs, np.arange(len(known) + 1) * size),
+            (totals + 1) / (totals.sum() + size),
+        )
+
+    def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
+        del inputs
+        return replace(read, targets=_targets(read.words, targets))
+
+    def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
+        words = read.targets[contexts][:, None, :]
+        mask = words >= 0
+        inside = self._tensor(read.shares_of(passages[:, :, None], words.clip(min=0)))
+        outside = self._tensor(read.background[words.clip(min=0)])
+        share = self.share
+        found = (share * inside + (1 - share) * outside).log()
+        return (found * self._tensor(mask)).sum(dim=-1)
+
+    def _tensor(self, values: Any) -> torch.Tensor:
+        return torch.as_tensor(values).to(self.logit)
+
+    def write(
+        self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding
+    ) -> list[list[str]]:
+        """The most probable text in which no word comes twice; ``max_length`` counts words.
+
+        Without that condition it would be the most probable word over and over.
+        """
+        share, words = float(self.share.detach()), list(read.words)
+        del contexts
+        found = []
+        for number in passages:
+            mixture = (1 - share) * read.background[:-1]
+            some = slice(*read.starts[number : number + 2])
+            mixture[read.pairs[some] % len(read.background)] += share * read.shares[some]
+            best = np.argsort(-mixture, kind="stable")[: decoding.max_length]
+            found.append([" ".join(words[word] for word in best)])
+        return found
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def _targets(words: Mapping[str, int], targets: Sequence[str]) -> Numbers:
+    """(n, longest) the numbers of targets' words; -1 is padding."""
+    rows = [[words.get(word, len(words)) for word in words_of(one)] for one in targets]
+    out = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
+    for place, row in enumerate(rows):
+        out[place, : len(row)] = row
+    return out

@@ -1,0 +1,166 @@
+"""BART and T5: an encoder reads input and passage, a decoder writes the target.
+
+The encoder reads ``x [DOC] z`` (RAG-Sequence, Lewis et al., NeurIPS 2020; as Hindsight, Paranjape
+et al., ICLR 2022): x and z are cut apart, a long x keeps its end, and no special tokens stand
+around them. log P(y|x,z) is the sum over the target's tokens, its special ones among them. Padding
+is masked on both sides, so that no value depends on the batch.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from adducir.core.errors import InputError
+from adducir.core.names import read_texts
+from adducir.models.batches import computed, padded, token_batches
+from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.sources import ModelSource
+from adducir.studies.grounded_generation.generators.generator import (
+    OPEN,
+    Decoding,
+    Generator,
+    Numbers,
+    Texts,
+)
+
+_IGNORED = -100
+"""What stands for padding among labels, as in transformers."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Token ids."""
+
+    inputs: list[Numbers]
+    targets: list[Numbers]
+    passages: Sequence[Numbers]
+
+
+class Seq2Seq(Generator):
+    """A model of transformers for conditional generation.
+
+    Args:
+        network: The model.
+        tokenizer: Its fast tokenizer.
+        lengths: Tokens of the input, the passage and the target, at most.
+        separator: What stands between input and passage.
+
+    Raises:
+        InputError: Input and passage together are longer than the network reads.
+    """
+
+    def __init__(
+        self, network: Any, tokenizer: Any, lengths: tuple[int, int, int], separator: str
+    ) -> None:
+        super().__init__()
+        self.network, self.tokenizer, self.lengths = network, tokenizer, lengths
+        (self.separator,) = self._ids([f" {separator} " if separator else " "])
+        longest = getattr(network.config, "max_position_embeddings", None)
+        most = lengths[0] + len(self.separator) + lengths[1]
+        self.pair_length = most + lengths[2]
+        if longest is not None and max(most, lengths[2]) > longest:
+            raise InputError(
+                f"input, separator and passage have {most} tokens together, the target "
+                f"{lengths[2]}; the model reads {longest}.",
+                hint="Lower `input_length`, `passage_length` or `output_length`.",
+            )
+        # Until a call says otherwise, texts are written as the checkpoint's own files say.
+        self._settings = copy(network.generation_config)
+
+    @classmethod
+    def load(
+        cls, source: ModelSource, kind: str, lengths: tuple[int, int, int], separator: str
+    ) -> "Seq2Seq":
+        """A checkpoint; ``kind`` is its class in transformers.
+
+        Raises:
+            InputError: It cannot be loaded, or is of another class.
+            MachineError: It cannot be fetched.
+        """
+        return cls(load_model(source, kind), load_tokenizer(source), lengths, separator)
+
+    def _ids(self, texts: Sequence[str], *, special: bool = False) -> list[Numbers]:
+        encoded = self.tokenizer.backend_tokenizer.encode_batch(
+            list(texts), add_special_tokens=special
+        )
+        return [np.array(one.ids, dtype=np.int64) for one in encoded]
+
+    def read(self, texts: Texts) -> _Read:
+        passages = read_texts(texts.passages, self._passages)
+        return self.other_contexts(_Read([], [], passages), texts.inputs, texts.targets)
+
+    def _passages(self, texts: Sequence[str]) -> list[Numbers]:
+        return [ids[: self.lengths[1]] for ids in self._ids(texts)]
+
+    def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
+        of_input, _, of_target = self.lengths
+        closed = self._ids(targets, special=True)
+        cut = [
+            ids if len(ids) <= of_target else np.append(ids[: of_target - 1], ids[-1])
+            for ids in closed
+        ]
+        return _Read([ids[-of_input:] for ids in self._ids(inputs)], cut, read.passages)
+
+    def _inputs(self, read: _Read, contexts: Numbers, passages: Numbers) -> list[Numbers]:
+        return [
+            np.concatenate((read.inputs[context], self.separator, read.passages[passage]))
+            for context, passage in zip(contexts, passages, strict=True)
+        ]
+
+    def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
+        of = np.repeat(contexts, passages.shape[1])
+        ids, mask = self._padded(self._inputs(read, of, passages.ravel()))
+        labels, known = self._padded([read.targets[context] for context in of])
+        hidden = labels.masked_fill(known == 0, _IGNORED)
+        before = self.network.prepare_decoder_input_ids_from_labels(labels=hidden)
+        logits = self.network(
+            input_ids=ids, attention_mask=mask, decoder_input_ids=before, use_cache=False
+        ).logits
+        found = logits.float() if logits.dtype == torch.bfloat16 else logits
+        chosen = found.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - found.logsumexp(dim=-1)
+        total: torch.Tensor = (chosen * known).sum(dim=-1).reshape(passages.shape)
+        return total
+
+    def _padded(self, inputs: list[Numbers]) -> tuple[torch.Tensor, torch.Tensor]:
+        return padded(inputs, self.network.config.pad_token_id, self.network.device)
+
+    def write(
+        self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding
+    ) -> list[list[str]]:
+        """Beam search; there are as many hypotheses as beams.
+
+        What ``decoding`` leaves open is as the checkpoint's generation settings say.
+        """
+        given = {name: value for name in OPEN if (value := getattr(decoding, name)) is not None}
+        inputs = self._inputs(read, contexts, passages)
+        self.network.eval()
+
+        def compute(numbers: Numbers) -> Any:
+            ids, mask = self._padded([inputs[number] for number in numbers])
+            with torch.inference_mode():
+                return self.network.generate(
+                    input_ids=ids,
+                    attention_mask=mask,
+                    generation_config=self._settings,
+                    num_beams=decoding.beams,
+                    num_return_sequences=decoding.beams,
+                    max_length=decoding.max_length,
+                    min_length=decoding.min_length,
+                    do_sample=False,
+                    **given,
+                )
+
+        found: list[list[str]] = [[] for _ in inputs]
+        lengths = [len(one) * decoding.beams for one in inputs]
+        for numbers, written in computed(
+            token_batches(lengths, self.tokens, self.network.device), compute
+        ):
+            texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
+            for row, number in enumerate(numbers):
+                some = texts[row * decoding.beams : (row + 1) * decoding.beams]
+                found[number] = [text.strip() for text in some]
+        return found

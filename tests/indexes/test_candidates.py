@@ -1,0 +1,371 @@
+"""Candidate sets, against rank_bm25, Lucene, formulas and a stable sort."""
+
+import json
+import math
+import re
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adducir.core.errors import UsageError
+from adducir.indexes import LuceneIndex, jvm
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.candidates import (
+    Best,
+    CandidateSet,
+    Ranking,
+    Vocabulary,
+    lower_split,
+    rank,
+    rank_parts,
+    vocabularies,
+)
+from adducir.indexes.models import ATIRE, BM25, BM25L, QLD, BM25Plus, InL2, Okapi
+
+rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")
+
+TERMS = st.sampled_from(["a", "b", "c", "d", "e", "f", "g", "h"])
+CANDIDATES = st.lists(st.lists(TERMS, max_size=12), min_size=1, max_size=12).filter(any)
+QUERIES = st.lists(st.lists(TERMS | st.just("unknown"), max_size=15), min_size=1, max_size=4)
+MODELS = st.one_of(
+    st.builds(Okapi, k1=st.floats(0.1, 10), b=st.floats(0, 0.99), epsilon=st.floats(-1, 1)),
+    st.builds(BM25L, k1=st.floats(0.1, 10), b=st.floats(0, 0.99), delta=st.floats(0, 2)),
+    st.builds(BM25Plus, k1=st.floats(0.1, 10), b=st.floats(0, 0.99), delta=st.floats(0, 2)),
+)
+
+
+def peer_scores(model, candidates: list[list[str]], queries: list[list[str]]) -> np.ndarray:
+    name = "BM25Okapi" if isinstance(model, Okapi) else type(model).__name__
+    peer = getattr(rank_bm25, name)(candidates, **model.model_dump(exclude={"everywhere"}))
+    return np.array([peer.get_scores(query) for query in queries])
+
+
+def hold_to_rank_bm25(model, ours: CandidateSet, candidates, queries) -> None:
+    theirs = peer_scores(model, candidates, queries)
+    np.testing.assert_allclose(ours.scores(queries, model), theirs, rtol=0, atol=1e-9)
+    for gold in range(min(len(candidates), 20)):
+        ranks = ours.gold_ranks(queries, [gold] * len(queries), model)
+        assert ranks.tolist() == (theirs >= theirs[:, gold, None]).sum(axis=1).tolist()
+
+
+@settings(max_examples=120, deadline=None)
+@given(CANDIDATES, QUERIES, MODELS)
+def test_variants_of_bm25_are_rank_bm25s(candidates, queries, model) -> None:
+    hold_to_rank_bm25(model, CandidateSet.of_tokens(candidates, threads=1), candidates, queries)
+
+
+def zipf(count: int, length: int, seed: int) -> list[list[str]]:
+    """Texts of up to ``length`` terms, some of none."""
+    draw = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, 501)
+    drawn = draw.choice(500, size=(count, length), p=weights / weights.sum())
+    lengths = draw.integers(0, length + 1, size=count)
+    return [[f"w{i}" for i in row[:n]] for row, n in zip(drawn, lengths, strict=True)]
+
+
+@pytest.mark.parametrize("model", [Okapi(), BM25L(), BM25Plus(), Okapi(k1=0.5, b=0.9)])
+def test_large_sets_in_threads_score_as_rank_bm25(model) -> None:
+    candidates, queries = zipf(600, 30, seed=1), zipf(41, 150, seed=2)
+    ours = CandidateSet.of_tokens(candidates, threads=3)
+    hold_to_rank_bm25(model, ours, candidates, queries[:5])
+    single = CandidateSet.of_tokens(candidates, threads=1)
+    assert (ours.scores(queries, model) == single.scores(queries, model)).all()
+
+
+def test_a_negative_idf_gets_the_floor_worked_by_hand() -> None:
+    rare = math.log(2.5) - math.log(1.5)  # b and c, in one of three
+    common = math.log(0.5) - math.log(3.5)  # a, in all three
+    floor = 0.25 * (common + rare + rare) / 3
+    tf1, tf2 = 2.5 / (1 + 1.5), 2 * 2.5 / (2 + 1.5)  # all candidates have the mean length
+    candidates = CandidateSet.of_tokens([["a", "b"], ["a", "c"], ["a", "a"]])
+    expected = [[(rare + floor) * tf1, floor * tf1, floor * tf2]]
+    np.testing.assert_allclose(candidates.scores([["b", "a"]], Okapi()), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "part"),
+    [
+        (ATIRE(), lambda n, tf, dl: math.log(50 / n) * tf * 1.9 / (tf + 0.9 * (0.6 + 0.4 * dl))),
+        (
+            BM25Plus(everywhere=False),
+            lambda n, tf, dl: math.log(51 / n) * (1 + tf * 2.5 / (tf + 1.5 * (0.25 + 0.75 * dl))),
+        ),
+    ],
+)
+def test_models_of_papers_are_their_formulas(model, part: Callable) -> None:
+    candidates, query = zipf(50, 20, seed=5), zipf(1, 40, seed=6)[0]
+    average = sum(map(len, candidates)) / 50
+    held = [Counter(candidate) for candidate in candidates]
+    n = {term: sum(term in one for one in held) for term in query}
+    expected = [
+        sum(part(n[t], one[t], one.total() / average) for t in query if one[t]) for one in held
+    ]
+    scores = CandidateSet.of_tokens(candidates).scores([query], model)[0]
+    np.testing.assert_allclose(scores, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [BM25(), BM25(k1=2.0, b=0.9), QLD(), QLD(mu=50)])
+def test_lucenes_models_are_lucenes(model, make_index: Callable[..., LuceneIndex]) -> None:
+    # Texts up to 40 terms, whose lengths Lucene's byte holds exactly; two have no term.
+    texts = [" ".join(words) for words in zipf(80, 30, seed=7)] + ["", "the of"]
+    index = make_index({f"D{i:03}": text for i, text in enumerate(texts)})
+    queries = [" ".join(words) for words in zipf(6, 25, seed=8)]
+    frame = index.search(queries, model, depth=len(texts)).frame(list("012345"))
+    theirs = np.zeros((len(queries), len(texts)))
+    for qid, docno, score in frame.iter_rows():
+        theirs[int(qid), int(docno[1:])] = score
+    ours = CandidateSet.of_texts(texts).scores(queries, model)
+    assert (theirs > 0).sum() > 100
+    np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=1e-6)
+
+
+SENTENCES = [
+    "Call me Ishmael.",
+    "Some years ago, having little money, I thought I would sail about a little.",
+    "It is a way I have of driving off the spleen.",
+    "Whenever I find myself growing grim about the mouth, I account it high time to sail.",
+    "",
+    "There is nothing surprising in this: all men cherish nearly the same feelings.",
+]
+ASKED = ["a little money to sail", "the men of Ishmael", "nothing; the the", "", "zyzzyva"]
+
+
+@pytest.mark.parametrize("analysis", [None, lower_split, Analysis("krovetz", "none")])
+def test_windows_score_as_documents_of_their_own(analysis) -> None:
+    sentences = CandidateSet.of_texts(SENTENCES, analysis)
+    for n in range(1, 8):
+        passages = [" ".join(SENTENCES[i : i + n]) for i in range(len(SENTENCES) - n + 1)]
+        apart, windows = CandidateSet.of_texts(passages, analysis), sentences.windows(n)
+        assert len(windows) == len(passages)
+        for model in (Okapi(), BM25()):
+            scores = windows.scores(ASKED, model)
+            assert scores.shape == (len(ASKED), len(passages))
+            np.testing.assert_allclose(scores, apart.scores(ASKED, model), rtol=0, atol=1e-12)
+    with pytest.raises(UsageError):
+        sentences.windows(0)
+    with pytest.raises(UsageError):
+        sentences.windows(2).windows(2)
+
+
+def test_terms_of_a_vocabulary_are_those_of_the_analysis() -> None:
+    texts = [
+        "The dogs' owner's e-mail: O'Neill's naïve café, 3.14 and U.S.A.",
+        "日本語のテキスト und Größe; İstanbul ﬁne",
+        "word" * 300,
+        "a lone surrogate \ud800 here",
+        "",
+        "the of and",
+    ] * 3_000  # more than a block of Java's
+    terms = Analysis().terms([text.replace("\ud800", "?") for text in texts])
+    found = vocabularies(Analysis())()
+    numbers = found.of_texts(texts, grow=True)
+    assert np.diff(numbers.starts).tolist() == [len(one) for one in terms]
+    assert found.of_terms(terms, grow=False).values.tolist() == numbers.values.tolist()
+    assert found.of_terms([["nowhere"]], grow=False).values.tolist() == [-1]
+
+
+def test_a_query_may_be_text_terms_or_weights() -> None:
+    candidates = CandidateSet.of_texts(["a b c", "a a d", "e"], lower_split)
+    queries = ["A a d", ["a", "a", "d"], {"a": 2.0, "d": 1.0}, {"a": 0.5}, []]
+    scores = candidates.scores(queries, Okapi())
+    np.testing.assert_allclose(scores[1:3], scores[[0, 0]], atol=1e-12)
+    np.testing.assert_allclose(scores[3] * 2, candidates.scores([["a"]], Okapi())[0], atol=1e-12)
+    assert (scores[4] == 0).all()
+    lucene = CandidateSet.of_texts(["dogs bark", "cats purr"])
+    assert lucene.scores([["dog"], {"cat": 1.5}], BM25()).argmax(axis=1).tolist() == [0, 1]
+    assert (lucene.scores([["dogs"]], BM25()) == 0).all()
+
+
+def test_what_cannot_be_is_refused() -> None:
+    tokens = CandidateSet.of_tokens([["a"], ["b"], ["c"]])
+    texts = CandidateSet.of_texts(["a", "b"], lower_split)
+    for wrong in (
+        lambda: CandidateSet.of_texts("a text", lower_split),
+        lambda: CandidateSet.of_tokens(["a", "b"]),
+        lambda: texts.scores("a", Okapi()),
+        lambda: tokens.scores(["a"], Okapi()),
+        lambda: tokens.scores([["a"], "b"], Okapi()),
+        lambda: texts.scores([{"a": float("nan")}], Okapi()),
+        lambda: texts.scores([["a"]], "bm25"),
+        lambda: texts.rank([], Okapi(), depth=0),
+        lambda: texts.gold_ranks([["a"]], [0], Okapi(), ties="for"),
+        *(
+            (lambda gold=gold: tokens.gold_ranks([["a"], ["b"]], gold, Okapi()))
+            for gold in ([0], [0, 3], [0, -1], [0.0, 1.0], [[0], [1]])
+        ),
+    ):
+        with pytest.raises(UsageError):
+            wrong()
+    assert len(CandidateSet.of_tokens([["a"]], lower_split).scores(["A"], Okapi())) == 1
+
+
+CLOSE = st.integers(-40, 40).map(lambda n: 1 + n * 1e-12)  # equal in single precision
+SCORE = CLOSE | st.integers(-2, 2).map(float) | st.sampled_from([-0.0, 1e-300, -1e-300, 1e300])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(SCORE | st.floats(-100, 100), max_size=150), st.none() | st.integers(1, 160))
+def test_rankings_order_whole_scores_and_ties_by_number(row, depth) -> None:
+    scores = np.array([row, row[::-1]], dtype=np.float64)
+    found = rank(scores, depth)
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    assert found.numbers.tolist() == expected.tolist()
+    assert found.scores.tolist() == np.take_along_axis(scores, expected, axis=1).tolist()
+
+
+@pytest.mark.parametrize("depth", [None, 1, 100, 4999])
+def test_thousands_of_scores_are_ordered(depth: int | None) -> None:
+    draw = np.random.default_rng(1)
+    scores = np.stack([draw.gamma(2, 3, 5000), draw.integers(0, 9, 5000), np.zeros(5000)])
+    scores[0, ::2] = 5 + draw.random(2500) * 1e-9
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    assert (rank(scores, depth).numbers == expected).all()
+
+
+def test_rankings_hold_every_candidate_and_make_frames() -> None:
+    candidates = CandidateSet.of_tokens([["x"], ["y"], ["x", "y"]], threads=2)
+    found = candidates.rank([["y"]] * 5, Okapi())
+    assert sorted(found.numbers[4].tolist()) == [0, 1, 2]
+    frame = found.frame(list("12345"), ["D0", "D1", "D2"])
+    assert frame["qid"].to_list() == list("111222333444555")
+    assert frame["docno"][:3].to_list() == [f"D{n}" for n in found.numbers[0]]
+    assert frame["score"][:3].to_list() == found.scores[0].tolist()
+
+
+def test_gold_ranks_count_ties_against_us() -> None:
+    candidates = CandidateSet.of_tokens([["x"], ["x"], ["x", "y"], ["z"], []])
+    queries, gold = [["x"], ["x"], ["y"], ["y"], []], [1, 2, 2, 0, 4]
+    assert candidates.gold_ranks(queries, gold, BM25()).tolist() == [2, 3, 1, 5, 5]
+    expected = candidates.gold_ranks(queries, gold, BM25(), ties="expected")
+    assert expected.tolist() == [1.5, 3, 1, 3.5, 3]
+
+
+@pytest.mark.parametrize("lists", [[], [[]], [[], []], [["a"]]])
+@pytest.mark.parametrize("model", [Okapi(), Okapi(b=1), BM25(), BM25(b=1)])
+def test_small_sets_have_finite_scores(lists: list[list[str]], model) -> None:
+    candidates = CandidateSet.of_tokens(lists)
+    scores = candidates.scores([["a", "unknown"], []], model)
+    assert scores.shape == (2, len(lists))
+    assert np.isfinite(scores).all()
+    assert candidates.scores([], model).shape == (0, len(lists))
+    assert candidates.gold_ranks([], [], model).tolist() == []
+
+
+TEXTS = [" ".join(words) for words in zipf(240, 14, seed=1)]
+TEXTS += TEXTS[:80]
+QUESTIONS = [*(" ".join(words) for words in zipf(9, 20, seed=2)), "", "nowhere w5 nowhere w5"]
+
+
+@pytest.mark.parametrize("model", [BM25(), Okapi(), ATIRE(), InL2(), QLD()])
+@pytest.mark.parametrize("size", [7, 37, 320, 1000])
+def test_parts_give_the_best_of_the_whole_to_the_bit(model, size: int) -> None:
+    scores = CandidateSet.of_texts(TEXTS, lower_split).scores(QUESTIONS, model)
+    for depth in (1, 25, 10_000):
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+        best = np.take_along_axis(scores, order, axis=1)
+        for vocabulary in (None, Vocabulary(lower_split, QUESTIONS)):
+            if vocabulary is not None and not isinstance(model, BM25):
+                continue
+            found = rank_parts(
+                TEXTS,
+                QUESTIONS,
+                model,
+                depth,
+                size=size,
+                analysis=lower_split,
+                vocabulary=vocabulary,
+                threads=2,
+            )
+            assert np.array_equal(found.numbers, order)
+            assert np.array_equal(found.scores, best)
+
+
+def test_parts_may_be_of_lucenes_terms_or_empty() -> None:
+    texts = ["Cats are running.", "A cat ran", "", "dogs", "The cats' running dogs", "Zebras, 7"]
+    queries = ["running cats", "zebra dogs", "unknown"]
+    whole = CandidateSet.of_texts(texts).rank(queries, BM25(), 4)
+    for size in (1, 2, 4):
+        found = rank_parts(texts, queries, BM25(), 4, size=size)
+        assert np.array_equal(found.numbers, whole.numbers)
+        assert np.array_equal(found.scores, whole.scores)
+    assert rank_parts([], ["a"], BM25(), 3, analysis=lower_split).numbers.shape == (1, 0)
+    assert rank_parts(["a"], [], BM25(), 3, analysis=lower_split).numbers.shape == (0, 1)
+    with pytest.raises(UsageError):  # it scores absent terms
+        rank_parts(TEXTS, QUESTIONS, BM25Plus(), 5, size=100, analysis=lower_split)
+
+
+def test_equal_scores_of_several_parts_stand_in_order_of_the_collection() -> None:
+    best = Best(1, 3)
+    for first in (0, 2, 4):
+        best.add(Ranking(np.array([[1, 0]], dtype=np.int32), np.array([[2.0, 1.0]])), first)
+    assert best.ranking.numbers.tolist() == [[1, 3, 5]]
+
+
+def test_memory_does_not_grow_with_queries_times_candidates() -> None:
+    candidates = CandidateSet.of_tokens([[f"w{i % 97}", f"w{i % 89}"] for i in range(20_000)])
+    queries = [[f"w{i}"] for i in range(1500)]
+    texts, asked = [" ".join(words) for words in zipf(9000, 6, seed=3)], ["w1 w2"] * 900
+    rank_parts(TEXTS, QUESTIONS, BM25(), 10, size=100, analysis=lower_split)  # compiles
+    tracemalloc.start()
+    candidates.gold_ranks(queries, [0] * len(queries), Okapi())
+    candidates.rank(queries, Okapi(), depth=10)
+    whole = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    rank_parts(texts, asked, BM25(), 10, size=1000, analysis=lower_split, threads=1)
+    parts = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert whole < 20_000 * 1500 * 8 / 3
+    assert parts < 9000 * 900 * 8 / 3
+
+
+def test_java_keeps_nothing_of_the_threads_that_called_it() -> None:
+    threads = jvm.java_class("java.lang.management.ManagementFactory").getThreadMXBean()
+    runtime = jvm.java_class("java.lang.Runtime").getRuntime()
+    vocabulary = vocabularies(Analysis())()
+    texts = [f"word{number % 5000} once more " * 100 for number in range(8000)]
+    seen: list[tuple[int, int]] = []
+    for _ in range(4):
+        vocabulary.of_texts(texts, grow=True)
+        runtime.gc()
+        seen.append((threads.getThreadCount(), runtime.totalMemory() - runtime.freeMemory()))
+    assert seen[-1][0] <= seen[0][0]
+    assert seen[-1][1] < seen[0][1] + 5_000_000  # each thread held 6 MB
+
+
+def json_lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_pools_of_relic_and_hotpotqa_are_rank_bm25s(collections: Path) -> None:
+    texts = {one["docid"]: one["text"] for one in json_lines(collections / "relic/corpus.jsonl")}
+    queries = {one["qid"]: one["text"] for one in json_lines(collections / "relic/queries.jsonl")}
+    pools: dict[str, list[str]] = {qid: [] for qid in queries}
+    for line in (collections / "relic/qrels.txt").read_text().splitlines():
+        qid, _, docno, _ = line.split()
+        pools[qid].append(texts[docno])
+    tasks = [(pool, queries[qid]) for qid, pool in pools.items()]
+    for one in json_lines(collections / "hotpotqa/hotpotqa.subset.jsonl")[::6]:
+        pool = [title + " " + "".join(text) for title, text in one["context"]]
+        tasks += [(pool, one["question"])] if pool else []
+    vocabulary = vocabularies(lower_split)
+    assert len(tasks) > 200
+    for pool, query in tasks:
+        ours = CandidateSet.over(pool, vocabulary())
+        peers = list(map(lower_split, pool))
+        hold_to_rank_bm25(Okapi(k1=0.5, b=0.9), ours, peers, [lower_split(query)])
+
+
+@pytest.mark.parametrize("model", [Okapi(), BM25L(), BM25Plus()])
+def test_windows_of_a_novel_are_rank_bm25s(collections: Path, model) -> None:
+    text = (collections / "gutenberg/novels/105-persuasion.txt").read_text(encoding="utf-8")
+    sentences = re.split(r"(?<=[.!?])\s+", text)[:1500]
+    passages = [lower_split(" ".join(sentences[i : i + 3])) for i in range(len(sentences) - 2)]
+    queries = [lower_split(" ".join(sentences[i : i + 8])) for i in (200, 900)]
+    ours = CandidateSet.of_texts(sentences, lower_split).windows(3)
+    hold_to_rank_bm25(model, ours, passages, queries)

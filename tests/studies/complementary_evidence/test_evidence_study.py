@@ -1,0 +1,212 @@
+"""A study of evidence sets: two data sets, two rounds, two seeds, on a tiny model."""
+
+import csv
+import json
+import shutil
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "models"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "rerankers"))
+
+from some_questions import some_questions
+from tiny import tiny_bert
+
+from adducir.cli.app import main
+from adducir.core.errors import InputError
+from adducir.experiments.experiment import plan_experiment
+from adducir.statistics.two_level import two_level
+from adducir.studies.complementary_evidence.record_files import write_questions
+from adducir.studies.complementary_evidence.selected import read_selected
+
+FILE = """task: evidence-sets
+description: A study.
+data:
+  A:
+    - {train: a.jsonl, validation: v.jsonl, test: b.jsonl}
+    - {train: b.jsonl, validation: v.jsonl, test: a.jsonl}
+  B:
+    - {train: c.jsonl, validation: v.jsonl, test: d.jsonl}
+systems:
+  ranker:
+    recipe: rerankers/ours.yaml
+    set: ["weights={diversity: 0, compactness: 0}", "selection={candidates: 2}"]
+  ours: {recipe: {A: rerankers/ours.yaml, B: rerankers/ours.yaml}}
+seeds: [3, 5]
+comparison: {baseline: ranker}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    tiny_bert(folder / "tiny")
+    (folder / "rerankers").mkdir()
+    (folder / "experiments").mkdir()
+    for seed, (name, count) in enumerate({"a": 8, "b": 7, "c": 5, "d": 4, "v": 3}.items()):
+        write_questions(some_questions(count, seed=seed), folder / f"{name}.jsonl")
+    (folder / "rerankers" / "ours.yaml").write_text(
+        "kind: complementary\nbase: tiny\ndata: {train: none.jsonl}\ntraining: {epochs: 1}\n"
+    )
+    (folder / "experiments" / "sets.yaml").write_text(FILE)
+    return folder
+
+
+def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    file = "experiments/sets.yaml"
+    assert main(["experiment", file, "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("train") for line in lines) == 12
+    assert sum(line.startswith("select") for line in lines) == 12
+    assert lines[0] == "make   questions rerankers/sets/A-1-ranker-3.prepared"
+    assert lines[1] == "train  rerankers/sets/A-1-ranker-3"
+    assert not (place / "experiments" / "sets").exists()
+    assert main(["experiment", file, "--threads", "1", "--format", "json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert [row["system"] for row in table["rows"]] == ["upper bound", "ranker", "ours"]
+    a, b = some_questions(8, seed=0), some_questions(7, seed=1)
+    hits = {"ours": np.zeros((2, 15)), "ranker": np.zeros((2, 15))}
+    for system, run in product(hits, (0, 1)):
+        hit = []
+        for number, questions in ((1, b), (2, a)):
+            name = f"A-{number}-{system}-{(3, 5)[run]}"
+            found = list(read_selected(place / "runs" / "sets" / name / "chosen.jsonl"))
+            assert [one.id for one in found] == [question.id for question in questions]
+            pairs = zip(found, questions, strict=True)
+            hit += [set(one.chosen) == question.gold_ids[0] for one, question in pairs]
+        hits[system][run] = hit
+    cell = table["rows"][2]["cells"][0]
+    assert cell["mean"] == pytest.approx(hits["ours"].mean())
+    # Tests are over questions and seeds; two are too few.
+    (test,), by_hand = cell["versus"], two_level(hits["ours"], hits["ranker"])
+    assert test["more"]["test"]["statistic"] == by_hand.t
+    assert (test["p"], test["verdict"]) == (None, "none")
+    text = (place / "experiments" / "sets" / "table.md").read_text()
+    assert "EM of ours on A by seed" in text
+    assert "Runs of a system: ranker 2, ours 2" in text
+    with (place / "experiments/sets/per-question.csv").open() as handle:
+        systems = {row["system"] for row in csv.DictReader(handle)}
+    assert systems == {f"{name}.seed{seed}" for name in hits for seed in (3, 5)}
+    assert json.loads((place / "rerankers/sets/A-2-ours-5/evidence.json").read_text())
+    # What is there is not made again.
+    models = sorted((place / "rerankers" / "sets").glob("*/manifest.json"))
+    before = [path.stat().st_mtime_ns for path in models]
+    assert main(["experiment", file, "--output", "again.md"]) == 0
+    assert [path.stat().st_mtime_ns for path in models] == before
+    capsys.readouterr()
+    assert main(["experiment", file, "--dry-run"]) == 0
+    verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert verbs == {"keep", "test", "write"}
+
+
+def test_a_selector_that_needs_no_training_is_one_run(place, capsys, monkeypatch):
+    monkeypatch.chdir(place)
+    text = FILE[: FILE.index("  B:")] + FILE[FILE.index("systems:") :]
+    text = text.replace("seeds:", "  BM25: {selector: bm25, size: 3, analysis: split}\nseeds:")
+    (place / "experiments" / "both.yaml").write_text(text)
+    assert main(["experiment", "experiments/both.yaml", "--threads", "1", "--format", "json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    found = {row["system"]: row for row in table["rows"]}
+    assert list(found) == ["upper bound", "ranker", "ours", "BM25"]
+    hit = []
+    for number, questions in ((1, some_questions(7, seed=1)), (2, some_questions(8, seed=0))):
+        chosen = read_selected(
+            place / "runs" / "both" / f"A-{number}-BM25-untrained" / "chosen.jsonl"
+        )
+        for one, question in zip(chosen, questions, strict=True):
+            words = set(question.question.split())
+            relevant = {p.id for p in question.passages if words & set(p.text.split())}
+            assert len(one.chosen) == 3
+            assert set(one.chosen) >= relevant or set(one.chosen) < relevant
+            hit.append(set(one.chosen) == question.gold_ids[0])
+    assert found["BM25"]["cells"][0]["mean"] == pytest.approx(np.mean(hit))
+    assert "Runs of a system: ranker 2, ours 2." in "\n".join(table["footer"])
+    # Sets of two and of three: the bound is that of any number.
+    assert [cell["mean"] for cell in found["upper bound"]["cells"]] == [1, 1, 1]
+
+
+def test_names_meet_neither_seeds_nor_folders(place, capsys, monkeypatch):
+    """``ours-3`` is no run of ``ours``, and a folder called ``bm25`` is no model."""
+    monkeypatch.chdir(place)
+    (place / "bm25").mkdir(exist_ok=True)
+    text = FILE[: FILE.index("  B:")] + FILE[FILE.index("systems:") :]
+    text = text.replace("seeds:", "  ours-3: {selector: bm25, analysis: split}\nseeds:")
+    (place / "experiments" / "sets.yaml").write_text(text)
+    assert main(["experiment", "experiments/sets.yaml", "--dry-run"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "runs/sets" in line]
+    assert len({line.split()[1] for line in lines}) == len(lines) == 10
+    assert main(["experiment", "experiments/sets.yaml", "--threads", "1"]) == 0
+    (place / "bm25").rmdir()
+    (place / "experiments" / "sets.yaml").write_text(FILE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("test: d.jsonl", "test: c.jsonl", "5 test questions are in it"),
+        ("train: b.jsonl", "train: c.jsonl", None),
+        ("train: c.jsonl, validation: v", "train: c.jsonl, validation: d", "test questions are in"),
+        ("test: a.jsonl", "test: b.jsonl", "test questions are in it"),
+        ("recipe: {A: rerankers/ours.yaml, B: rerankers/ours.yaml}", "recipe: {A: x}", "for 'B'"),
+        ("baseline: ranker", "baseline: other", "`comparison.baseline`"),
+        ("baseline: ranker", "equivalence: 0.1, against: NOBODY", "`comparison.against`"),
+        ("baseline: ranker", "non_inferiority: true", "`comparison.non_inferiority`"),
+        ("{baseline: ranker", "{alpha: 0.1", "`comparison`: nothing is compared"),
+        ("seeds: [3, 5]", "seeds: [3, 3]", "3 comes more than once"),
+        ("seeds: [3, 5]", "seeds: []", "seeds"),
+        (
+            "{baseline: ranker}",
+            "{baseline: ranker, test: sign}",
+            "no sign test .*several",
+        ),
+        ("diversity: 0", "diversity: -1", "diversity"),
+        ("rerankers/ours.yaml\n", "rerankers/none.yaml\n", "none.yaml"),
+        ("test: d.jsonl", "test: none.jsonl", "none.jsonl"),
+        ("data:\n  A", "more: 1\ndata:\n  A", "more"),
+        ("{recipe: {A:", "{selector: bm25, recipe: {A:", "one of `recipe` and `selector`"),
+        ("seeds:", "  BM25: {selector: bm25, set: []}\nseeds:", "`set` has no effect beside"),
+        ("seeds:", "  BM25: {selector: bm52}\nseeds:", "did you mean `bm25`"),
+        ("seeds:", "  BM25: {selector: bm25, sise: 2}\nseeds:", "did you mean `size`"),
+        ("seeds:", "  BM25: {selector: bm25, size: 0}\nseeds:", "size"),
+        ("seeds:", "  BM25: {selector: drn}\nseeds:", "is trained: give its `recipe`"),
+    ],
+)
+def test_errors_are_found_before_anything_runs(place, old, new, words):
+    assert old in FILE
+    file = place / "experiments" / "other.yaml"
+    file.write_text(FILE.replace(old, new, 1))
+    if words is None:
+        plan_experiment(file)
+        return
+    with pytest.raises(InputError, match=words):
+        plan_experiment(file)
+
+
+def test_a_question_is_tested_once(place):
+    file = place / "experiments" / "other.yaml"
+    file.write_text(
+        FILE.replace(
+            "train: b.jsonl, validation: v.jsonl, test: a",
+            "train: c.jsonl, validation: v.jsonl, test: b",
+        )
+    )
+    with pytest.raises(InputError, match="tested in two rounds"):
+        plan_experiment(file)
+
+
+def test_models_are_fetched_before_anything_is_trained(place, monkeypatch, capsys, tmp_path):
+    study = shutil.copytree(place, tmp_path / "study")
+    monkeypatch.chdir(study)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    arguments = ["experiment", "experiments/sets.yaml", "--set", "systems.ours.set=[base=no/such]"]
+    arguments += ["--set", "seeds=[7]"]
+    assert main([*arguments, "--dry-run"]) == 0
+    assert "not at hand: the model no/such, " in capsys.readouterr().out
+    assert main(arguments) == 4
+    assert "no/such" in capsys.readouterr().err
+    assert not [path for path in (study / "rerankers").rglob("*-7") if path.is_dir()]

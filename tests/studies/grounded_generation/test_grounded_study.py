@@ -1,0 +1,402 @@
+"""A study of grounded generation from one file: frozen and trained networks, rounds that resume."""
+
+import csv
+import json
+import re
+import sys
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+sys.path += [str(Path(__file__).parents[2] / name) for name in ("models", "rerankers")]
+
+from tiny import tiny_bert, tiny_colbert
+from tiny_bart import tiny_bart
+
+from adducir.cli.app import main
+from adducir.core.errors import AdducirError
+from adducir.experiments.experiment import plan_experiment
+from adducir.statistics.two_level import two_level
+from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
+from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
+from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
+from adducir.studies.grounded_generation.experiment.steps import PhaseStep
+from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.vectors import Network
+
+WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
+BED = ArgumentsRecipe(
+    nonce=0.5, shortest=3, shares={"train": 0.5, "validation": 0.25, "test": 0.25}
+)
+FILE = """task: grounded-generation
+description: A study.
+data:
+  arguments: arguments.jsonl
+  bed: {nonce: 0.5, shortest: 3, shares: {train: 0.5, validation: 0.25, test: 0.25}}
+retriever: {base: tiny, adapter: 2}
+closed: {depth: 6}
+k: [2, 3]
+seeds: [3, 5]
+systems:
+  untrained: {untrained: {}}
+  marginal:
+    train:
+      - loss: marginal
+        rounds: 2
+        sample: {sampler: retriever}
+        training: &training {epochs: 1, batch_size: 4, learning_rate: 0.01}
+  elbo:
+    train:
+      - {loss: elbo, training: *training}
+      - {loss: kl, rounds: 0, sample: {alpha: 1.0}, training: *training}
+unit: group
+cutoffs: [1, 5]
+comparison: {baseline: marginal}
+decode: {passages: 2, max_length: 4, thorough: true}
+"""
+
+CONTEXTS = """task: grounded-generation
+data: {passages: passages.jsonl, train: train.jsonl, validation: held.jsonl, test: test.jsonl}
+retriever:
+  {base: tiny-colbert, vectors: colbert, network: trained, adapter: full, query_length: 8}
+guide: {order: target-input, add_prior: true}
+generator: {bart: bart, input_length: 8, passage_length: 16, output_length: 8}
+closed: {depth: 4}
+systems:
+  elbo:
+    train:
+      - loss: elbo
+        rounds: 2
+        sample: {k: 2}
+        validation: {k: 4, sampler: top}
+        training: {epochs: 1, batch_size: 3, learning_rate: 0.001, gradient_accumulation: 3}
+cutoffs: [1]
+decode: {passages: 2, beams: 2, max_length: 5, thorough: true}
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    tiny_bert(tmp_path / "tiny")
+    (tmp_path / "experiments").mkdir()
+    with (tmp_path / "arguments.jsonl").open("w") as file:
+        for number, (word, other) in enumerate(product(WORDS, WORDS)):
+            conclusion = f"{word} should be banned"
+            premise = f"The {word} and the {other} run fast. A {word} is not the {other}."
+            record = {"docno": f"d{number}", "conclusion": conclusion, "premise": premise}
+            file.write(json.dumps(record) + "\n")
+    return tmp_path
+
+
+def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) -> None:
+    (place / "experiments" / "bed.yaml").write_text(FILE)
+    assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "encode encoders/bed/vectors",
+        "rank   encoders/bed/untrained/closed",
+    ]
+    assert sum(line.startswith("train") for line in lines) == 2 * 2 * 4
+    assert main(["experiment", "experiments/bed.yaml", "--threads", "1"]) == 0
+    table = json.loads((place / "experiments/bed/retriever/table.json").read_text())
+    named = [(row["section"], row["system"]) for row in table["rows"]]
+    systems = ["untrained", "marginal", "elbo"]
+    assert named == [("", "upper bound"), *product(["k = 2", "k = 3"], systems)]
+    bound = [cell["mean"] for cell in table["rows"][0]["cells"]]
+    assert bound[1:] == [pytest.approx(1 / 8), pytest.approx(5 / 8)]  # Success@1 and 5 of 8
+    assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
+    assert "Runs of a system: marginal 2, elbo 2." in " ".join(table["footer"])
+    check_runs(place, table)
+    assert len(table["provenance"]["epochs kept"]) == 2 * 2 * 4
+    texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
+    groups = ["answers", "msmarco", "knowledge", "grounding"]
+    assert list(dict.fromkeys(one["group"] for one in texts["columns"])) == groups
+    assert {"BLEU-1", "BLEU-4"} <= {one["measure"] for one in texts["columns"]}
+    each = list(csv.DictReader((place / "experiments/bed/texts/per-context.csv").open()))
+    of_conclusions = {f"{word} should be banned" for word in WORDS}
+    assert all(of_conclusions & set(one.values()) for one in each)
+    check_sharpness(place)
+    capsys.readouterr()
+    assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
+    verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert verbs == {"keep", "test", "write"}
+
+
+def check_runs(place: Path, table: dict) -> None:
+    """Tests are over conclusions and seeds."""
+    bed = build_bed(place / "arguments.jsonl", BED)
+    numbers = {docno: number for number, docno in enumerate(bed.passages)}
+    contexts = bed.contexts["test"]
+    groups = list(dict.fromkeys(one.group for one in contexts))
+
+    def found(system: str) -> np.ndarray:
+        """Success@5 of each conclusion, (runs, conclusions)."""
+        runs = []
+        for seed in (3, 5):
+            closed = load_file(place / f"runs/bed/{system}-k3-{seed}/closed.safetensors")
+            own: list[list[bool]] = [[] for _ in groups]
+            for one, row in zip(contexts, closed["retriever"], strict=True):
+                gold = {numbers[docno] for docno in one.gold}
+                own[groups.index(one.group)].append(bool(gold & set(row[:5].tolist())))
+            runs.append([np.mean(some) for some in own])
+        return np.array(runs)
+
+    row = next(r for r in table["rows"] if (r["section"], r["system"]) == ("k = 3", "elbo"))
+    (test,) = row["cells"][2]["versus"]
+    expected = two_level(found("elbo"), found("marginal"))
+    assert test["more"]["test"]["statistic"] == pytest.approx(expected.t, rel=1e-9)
+    assert (test["p"], test["verdict"]) == (None, "none")  # two runs
+
+
+def check_pages(place: Path) -> None:
+    """R-precision and Recall@5 of the pages that are ranked: two passages are on each."""
+    table = json.loads((place / "experiments/files/texts/table.json").read_text())
+    (row,) = table["rows"]
+    found = {
+        (column["group"], column["measure"]): cell["mean"]
+        for column, cell in zip(table["columns"], row["cells"], strict=True)
+    }
+    ranked = load_file(place / "runs/files/elbo-0/closed.safetensors")["retriever"]
+    pages = [list(dict.fromkeys((one // 2).tolist())) for one in ranked]
+    assert found["kilt", "R-precision"] == np.mean([one[0] == 2 for one in pages])
+    assert found["kilt", "Recall@5"] == np.mean([2 in one for one in pages])
+
+
+def check_sharpness(place: Path) -> None:
+    """Against softmaxes of closed sets and of words counted by hand, means of conclusions."""
+    table = json.loads((place / "experiments/bed/sharpness/table.json").read_text())
+    bed = build_bed(place / "arguments.jsonl", BED)
+    groups = [one.group for one in bed.contexts["test"]]
+    row = next(row for row in table["rows"] if row["system"] == "untrained")
+    closed = load_file(place / "runs/bed/untrained-0/closed.safetensors")
+    texts = list(bed.passages.values())
+    generator = np.array(
+        [
+            [lexical(texts, one.target, number) for number in ranked]
+            for one, ranked in zip(bed.contexts["test"], closed["retriever"], strict=True)
+        ]
+    )
+    logs = {f"{name}": closed[f"{name}_scores"].astype(float) for name in ("retriever", "guide")}
+    logs |= {"generator": generator, "posterior": generator + logs["retriever"]}
+    for column, cell in zip(table["columns"], row["cells"], strict=True):
+        scores = -np.sort(-logs[column["group"]])
+        shares = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        reached = shares[:, : int(column["measure"].removeprefix("Mass@"))].sum(axis=1)
+        means = [
+            np.mean([value for value, own in zip(reached, groups, strict=True) if own == group])
+            for group in dict.fromkeys(groups)
+        ]
+        assert cell["mean"] == pytest.approx(np.mean(means), rel=1e-4)
+    assert {column["group"] for column in table["columns"]} == set(logs)
+
+
+def lexical(texts: list[str], target: str, number: int) -> float:
+    """log P(y|z) of half the passage's words and half the collection's, each once more there."""
+    passage = re.findall(r"\w+", texts[number].lower())
+    every = Counter(word for text in texts for word in re.findall(r"\w+", text.lower()))
+    total = sum(every.values()) + len(every) + 1
+    shares = [
+        0.5 * passage.count(word) / len(passage) + 0.5 * (every[word] + 1) / total
+        for word in re.findall(r"\w+", target.lower())
+    ]
+    return float(np.log(shares).sum())
+
+
+def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) -> None:
+    """Killed in the second round, and made again in another folder without a kill."""
+    one = FILE.replace("k: [2, 3]", "k: [2]").replace("seeds: [3, 5]", "seeds: [3]")
+    one = one.replace("epochs: 1", "epochs: 3")
+    for name in ("killed", "whole"):
+        (place / "experiments" / f"{name}.yaml").write_text(one)
+    assert main(["experiment", "experiments/whole.yaml", "--threads", "1"]) == 0
+    monkeypatch.setattr("adducir.training.loop.SNAPSHOT_EVERY", 0.0)
+    save = sys.modules["adducir.training.loop"].save_snapshot
+    steps: list[int] = []
+
+    def killing(path, *others):
+        save(path, *others)
+        steps.append(1)
+        if len(steps) in (20, 30):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("adducir.training.loop.save_snapshot", killing)
+    codes = [main(["experiment", "experiments/killed.yaml", "--threads", "1"]) for _ in range(4)]
+    assert codes[0] != 0
+    assert codes[-1] == 0
+    for folder in ("marginal-k2-3/phase-1-2-marginal", "elbo-k2-3/phase-2-1-kl"):
+        killed, whole = (
+            load_file(place / "encoders" / name / folder / "weights.safetensors")
+            for name in ("killed", "whole")
+        )
+        assert all(np.array_equal(killed[name], value) for name, value in whole.items())
+
+
+def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
+    _files(place)
+    (place / "experiments" / "files.yaml").write_text(CONTEXTS)
+    assert main(["experiment", "experiments/files.yaml", "--threads", "1"]) == 0
+    answers = [json.loads(line) for line in (place / "runs/files/elbo-0/texts.jsonl").open()]
+    assert [one["id"] for one in answers] == ["c4", "c5"]
+    assert all(len(one["outputs"]) == 2 for one in answers)
+    check_pages(place)
+    weights = [
+        load_file(place / f"encoders/files/elbo-0/phase-1-{turn}-elbo/weights.safetensors")
+        for turn in (1, 2)
+    ]
+    assert {name.partition(".")[0] for name in weights[0]} == {"retriever", "guide", "generator"}
+    moved = [name for name in weights[0] if not np.array_equal(weights[0][name], weights[1][name])]
+    assert any("network" in name and name.startswith("guide") for name in moved)
+    assert any(name.startswith("generator") for name in moved)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("k: [2, 3]", "k: [2, 7]", "7 passages cannot be sampled of closed sets of 6"),
+        ("seeds: [3, 5]", "seeds: [3, 3]", "3 comes more than once"),
+        ("baseline: marginal", "baseline: other", "`comparison.baseline`"),
+        ("baseline: marginal", "equivalence: 0.1, against: NOBODY", "`comparison.against`"),
+        ("baseline: marginal", "non_inferiority: true", "`comparison.non_inferiority`"),
+        ("{baseline: marginal", "{alpha: 0.1", "`comparison`: nothing is compared"),
+        ("  arguments: arguments.jsonl", "  passages: a.jsonl", "`bed` stands beside"),
+        ("  arguments: arguments.jsonl", "  arguments: none.jsonl", "none.jsonl"),
+        ("adapter: 2", "adapter: none", "nothing is trained"),
+        ("rounds: 2", "rounds: 0", "the first phase needs closed sets"),
+        ("sampler: retriever", "sampler: all", "sampler"),
+        ("untrained: {untrained: {}}", "untrained: {}", "one of `bm25`, `untrained` and `train`"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_made(place, old, new, words) -> None:
+    assert old in FILE
+    path = place / "experiments" / "wrong.yaml"
+    path.write_text(FILE.replace(old, new))
+    with pytest.raises(AdducirError) as caught:
+        plan_experiment(path)
+    assert words in str(caught.value)
+    assert not (place / "encoders").exists()
+
+
+def _files(place: Path) -> None:
+    """What CONTEXTS names."""
+    tiny_colbert(place / "tiny", place / "tiny-colbert")
+    tiny_bart(place / "bart")
+    words = ["cats", "dogs", "energy", "power", "school", "uniforms"]
+    with (place / "passages.jsonl").open("w") as file:
+        for number, word in enumerate(words):
+            text = {"docno": f"p{number}", "title": word, "text": f"the {word} run fast"}
+            text["wikipedia_id"] = f"w{number // 2}"
+            file.write(json.dumps(text) + "\n")
+    contexts = [
+        GroundedContext(f"c{number}", f"what is a {word}", f"{word} run", (f"p{number}",))
+        for number, word in enumerate(words)
+    ]
+    for name, some in {"train": contexts[:3], "held": contexts[3:4], "test": contexts[4:]}.items():
+        write_contexts(some, place / f"{name}.jsonl")
+
+
+def test_a_file_in_another_part_is_other_data(place) -> None:
+    _files(place)
+    recipe = {"passages": "passages.jsonl", "train": "train.jsonl", "test": "test.jsonl"}
+    whole = {**recipe, "validation": "held.jsonl"}
+    moved = {**recipe, "train": ["train.jsonl", "held.jsonl"]}
+    first, again, other = (
+        GroundedData(DataRecipe.model_validate(one), place).identity
+        for one in (whole, whole, moved)
+    )
+    assert first == again != other
+
+
+def test_parts_with_a_share_are_not_empty(place) -> None:
+    """There are eight conclusions: some part gets none of them."""
+    bed = {"shortest": 3, "shares": {"train": 0.9, "validation": 0.001, "test": 0.099}}
+    data = GroundedData(
+        DataRecipe.model_validate({"arguments": "arguments.jsonl", "bed": bed}), place
+    )
+    with pytest.raises(AdducirError, match="no conclusion fell into validation"):
+        data.problem()
+
+
+def test_what_is_trained_needs_contexts_to_learn_from(place) -> None:
+    _files(place)
+    path = place / "experiments" / "files.yaml"
+    path.write_text(CONTEXTS.replace(" train: train.jsonl,", ""))
+    with pytest.raises(AdducirError, match="'elbo' has nothing to learn from"):
+        plan_experiment(path)
+
+
+@pytest.mark.parametrize("wrong", ["bare", "gold", "twice"])
+def test_what_is_wrong_with_contexts_is_reported_with_their_file(place, wrong) -> None:
+    _files(place)
+    (place / "again.jsonl").write_bytes((place / "train.jsonl").read_bytes())
+    write_contexts([GroundedContext("bare", "what")], place / "bare.jsonl")
+    write_contexts([GroundedContext("gold", "what", "it", ("none",))], place / "gold.jsonl")
+    test = {"bare": "test.jsonl", "gold": "gold.jsonl", "twice": "again.jsonl"}[wrong]
+    train = "bare.jsonl" if wrong == "bare" else "train.jsonl"
+    recipe = {"passages": "passages.jsonl", "train": train, "test": test}
+    data = GroundedData(DataRecipe.model_validate(recipe), place)
+    with pytest.raises(AdducirError) as caught:
+        data.problem()
+    assert caught.value.path == place / (train if wrong == "bare" else test)
+
+
+def test_trained_towers_are_separate_unless_they_are_shared(place) -> None:
+    def towers(**keys) -> set[str]:
+        return set(Network(RetrieverRecipe(base="tiny", **keys), place).towers)
+
+    assert towers(network="trained") == {"query", "document"}
+    assert towers(network="trained", towers="shared") == {"shared"}
+    assert towers() == {"shared"}  # as it is, one serves both sides
+
+
+def test_contexts_without_gold_passages_have_tables_of_what_there_is(place) -> None:
+    _files(place)
+    write_contexts([GroundedContext("t1", "what is a cat")], place / "test.jsonl")
+    text = CONTEXTS.replace("network: trained", "network: frozen").replace("generator: {bart", "#")
+    (place / "experiments" / "bare.yaml").write_text(text)
+    assert main(["experiment", "experiments/bare.yaml", "--threads", "1"]) == 0
+    made = sorted(one.name for one in (place / "experiments/bare").iterdir() if one.is_dir())
+    assert made == ["sharpness", "texts"]
+    table = json.loads((place / "experiments/bare/texts/table.json").read_text())
+    assert {column["group"] for column in table["columns"]} <= {"grounding", ""}
+
+
+def test_no_two_trainings_of_a_system_draw_alike(place: Path) -> None:
+    (place / "experiments/study.yaml").write_text(FILE)
+    plan = plan_experiment(place / "experiments/study.yaml")
+    phases = [step for step in plan.steps if isinstance(step, PhaseStep)]
+    drawn = [(step.path.parent, step.phase.training.seed) for step in phases]
+    assert len(phases) > len({folder for folder, _ in drawn})
+    assert len(set(drawn)) == len(drawn)
+    # Weights that are new are those of the seed that the file names.
+    assert {step.seed for step in phases} == {3, 5}
+
+
+def test_candidates_are_ranked_once_for_all_rounds(place: Path, capsys) -> None:
+    _files(place)
+    text = CONTEXTS.replace("depth: 4", "depth: 3, candidates: bm25, candidate_depth: 4")
+    text = text.replace("network: trained", "network: frozen").replace("generator: {bart", "#")
+    text = text.replace("k: 4, sampler", "k: 3, sampler")
+    (place / "experiments" / "some.yaml").write_text(text)
+    assert main(["experiment", "experiments/some.yaml", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("encoders/some/candidates" in line for line in lines) == 1
+    assert main(["experiment", "experiments/some.yaml", "--threads", "1"]) == 0
+    candidates = load_file(place / "encoders/some/candidates/candidates.safetensors")
+    # The gold passage alone has a word of the input; the others follow in the corpus' order.
+    wanted = [[n, *[one for one in range(6) if one != n][:3]] for n in range(6)]
+    assert candidates["retriever"].tolist() == wanted
+    for name in ("encoders/some/untrained/closed", "encoders/some/elbo-0/closed-2"):
+        closed = load_file(place / name / "closed.safetensors")
+        for number, row in zip(closed["contexts"], closed["retriever"], strict=True):
+            assert set(row) <= set(candidates["retriever"][number])
+    capsys.readouterr()
+    other = text.replace("candidate_depth: 4", "candidate_depth: 5")
+    (place / "experiments" / "some.yaml").write_text(other)
+    assert main(["experiment", "experiments/some.yaml", "--dry-run"]) == 0
+    verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert {"rank", "train", "answer"} <= verbs
