@@ -61,6 +61,10 @@ def _folds(path: Path) -> object:
     return from_file(Pool.of([JudgedTopics("t", load_topics(topics), load_qrels(qrels))]), path)
 
 
+def _check(path: Path) -> object:
+    return check([path])
+
+
 def _by(reader: CorpusFormat) -> Callable[[Path], Iterable[Any]]:
     return lambda path: reader.read(path, None, path.parent)
 

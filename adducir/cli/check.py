@@ -89,6 +89,6 @@ def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
         shown = [f"{n} {_SHOWN[kind]}{'s' * (n > 1)}" for kind, n in counts.items()]
         yield f"{run}: {', '.join(shown) or 'nothing to remark'}"
         for one in own:
-            place = f"line {one.line}: " if one.line else ""
+            place = f"{run}:{one.line}: " if one.line else ""
             line = f"  {one.severity:<7}  {place}{one.message} [{one.code}]"
             yield textwrap.fill(line, width, subsequent_indent=" " * 11) if width else line

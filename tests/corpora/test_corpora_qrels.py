@@ -47,7 +47,7 @@ THOUSAND = "".join(f"1 0 d{i} 1\n" for i in range(999))
         "\ufeff" + PLAIN,
         "2 0 d1 1\n2 0 d2 0.0\n1 0 d1 -2\n",
         "2 Q0 d1 +1\n2 Q0 d2 0\n1 Q0 d1 -2e0\n",
-        gzip.compress(PLAIN.encode()),
+        gzip.compress(PLAIN.encode(), mtime=0),
     ],
 )
 def test_shapes_of_the_same_judgements(write, text):
