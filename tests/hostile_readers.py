@@ -23,9 +23,8 @@ from adducir.runs.check import check
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
-from adducir.studies.complementary_evidence.mnli import read_mnli
-from adducir.studies.complementary_evidence.record_files import read_questions
-from adducir.studies.complementary_evidence.selected import read_selected
+from adducir.studies.complementary_evidence.mnli12 import read_mnli
+from adducir.studies.complementary_evidence.questions import read_questions, read_selected
 from adducir.studies.exemplification.examples import extract_examples
 from adducir.studies.exemplification.ratings_files import read_ratings
 from adducir.studies.exemplification.texts import read_texts
