@@ -9,11 +9,12 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from adducir.cli import options
-from adducir.cli.parameters import option
+from adducir.cli import common
+from adducir.cli.command import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND
+from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     from adducir.runs.check import Finding
@@ -21,22 +22,22 @@ if TYPE_CHECKING:
 _SHOWN = {"error": "error", "warning": "warning", "info": "remark"}
 
 
-def check(
-    runs: options.RunPaths,
-    qrels: Annotated[
-        list[str] | None, option("Judgements: a file or an ir_datasets id; can be repeated.", "-q")
-    ] = None,
-    topics: Annotated[str | None, option("Topics: a file or an ir_datasets id.", "-t")] = None,
-    index: Annotated[
-        Path | None, option("The index, to find unknown documents.", "-i", metavar="FOLDER")
-    ] = None,
-    measures: Annotated[
-        list[str] | None, option("Measures that are to be computed from the runs.", "-m")
-    ] = None,
-    format: Annotated[  # noqa: A002
-        Literal["terminal", "csv", "json"], option("How findings are printed.", "--format")
-    ] = "terminal",
-) -> int:
+class Check(Recipe):
+    runs: common.Runs
+    qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
+    topics: str | None = option("Topics: a file or an ir_datasets id.", "-t", default=None)
+    index: Path | None = option(
+        "The index, to find unknown documents.", "-i", metavar="FOLDER", default=None
+    )
+    measures: list[str] = option(
+        "Measures that are to be computed from the runs.", "-m", default=[]
+    )
+    format: Literal["terminal", "csv", "json"] = option(
+        "How findings are printed.", default="terminal"
+    )
+
+
+def check(settings: Check) -> int:
     """Validate run files.
 
     Duplicate documents, scores that are not numbers, ties, missing, unknown and truncated topics
@@ -52,21 +53,21 @@ def check(
 
     with open_progress():
         found = findings_of(
-            runs,
-            qrels=load_qrels(qrels) if qrels else None,
-            topics=load_topics(topics) if topics else None,
-            docnos=open_index(index).docnos.to_list() if index else None,
-            measures=parse_measures(measures) if measures else (),
+            settings.runs,
+            qrels=load_qrels(settings.qrels) if settings.qrels else None,
+            topics=load_topics(settings.topics) if settings.topics else None,
+            docnos=open_index(settings.index).docnos.to_list() if settings.index else None,
+            measures=parse_measures(settings.measures) if settings.measures else (),
         )
-    if format == "json":
+    if settings.format == "json":
         show(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))
-    elif format == "csv":
+    elif settings.format == "csv":
         handle = io.StringIO()
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerows([("run", "severity", "code", "line", "message"), *found])
         show(handle.getvalue())
     else:
-        show("\n".join(_report(list(map(str, runs)), found)))
+        show("\n".join(_report(list(map(str, settings.runs)), found)))
     return EXIT_PROBLEMS_FOUND if any(one.severity == "error" for one in found) else 0
 
 
@@ -78,9 +79,8 @@ def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
         codes = list(dict.fromkeys(one.code for one in found))
         weights = {(one.run, one.code): one.severity for one in reversed(found)}
         cells = [[_SHOWN.get(weights.get((run, code), ""), "-") for code in codes] for run in runs]
-        yield from columns(
-            [["", *codes], *([run, *row] for run, row in zip(runs, cells, strict=True))]
-        )
+        rows = ([run, *row] for run, row in zip(runs, cells, strict=True))
+        yield from columns([["", *codes], *rows])
         yield ""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     for run in dict.fromkeys(runs):
