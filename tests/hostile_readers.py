@@ -15,7 +15,7 @@ from adducir.corpora.spans import read_spans
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
 from adducir.corpora.trec import TREC
-from adducir.deepct.stopwords import stop_words
+from adducir.deepct.terms import stop_words
 from adducir.evaluation.rank_files import read_ranks
 from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
 from adducir.models.artifacts import read_settings

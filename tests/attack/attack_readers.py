@@ -222,7 +222,7 @@ def _settings(path: Path) -> Any:
 
 
 def _stopwords(path: Path) -> Any:
-    from adducir.deepct.stopwords import stop_words
+    from adducir.deepct.terms import stop_words
 
     return stop_words(path)
 
