@@ -34,8 +34,8 @@ from adducir.core.files import read_text, writing_bytes
 from adducir.core.json_lines import json_value
 from adducir.core.recipe import told
 from adducir.core.texts import repeated, whole_number
+from adducir.corpora.formats import read_jsonl
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.corpora.sentences import literary_sentences
 from adducir.corpora.spans import MaskedSpan, Name
 

@@ -25,7 +25,7 @@ from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
 from adducir.core.progress import progress
 from adducir.core.streams import COMPRESSED
 from adducir.corpora.books import TEXT_ENDINGS, body_bounds, read_plain, stem_of
-from adducir.corpora.formats import files_below, skipped_note
+from adducir.corpora.local import files_below, skipped_note
 
 ANSWER = "answer"
 BOOK = "book"

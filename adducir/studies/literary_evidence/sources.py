@@ -7,7 +7,7 @@ from pathlib import Path
 from adducir.core.errors import InputError
 from adducir.core.progress import progress
 from adducir.corpora.books import TEXT_ENDINGS, body, read_plain, stem_of, title_of
-from adducir.corpora.formats import skipped_note
+from adducir.corpora.local import skipped_note
 from adducir.corpora.sentences import literary_sentences
 from adducir.studies.literary_evidence.citations import without_citations
 from adducir.studies.literary_evidence.pages import without_pages
