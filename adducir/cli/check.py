@@ -63,7 +63,7 @@ def check(
 
 
 def _docnos(index: Path) -> Sequence[str]:
-    from adducir.indexes.engine import open_index
+    from adducir.indexes.engines import open_index
 
     return open_index(index).docnos.to_list()
 

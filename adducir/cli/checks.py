@@ -59,8 +59,6 @@ OPTIONAL = (
     Package("sentence-transformers", "sentence_transformers", purpose="encoders"),
     Package("faiss-cpu", "faiss", purpose="dense indexes"),
 )
-DISPENSABLE = {"numba": "memory indexes and candidate sets; without it they are slower"}
-"""What Adducir depends on and can do without, and what for."""
 MINILM = "minilm"
 Check = Callable[[], Iterable[Finding]]
 _AGAIN = "pip install --force-reinstall . (in the folder that Adducir was installed from)"
@@ -89,14 +87,13 @@ def needed_packages() -> list[Package]:
         if match is None or "extra ==" in line or match[1] in _ELSEWHERE:
             continue
         module = _MODULES.get(match[1], match[1].replace("-", "_"))
-        purpose = DISPENSABLE.get(match[1], "")
-        found.append(Package(match[1], module, match[2].strip(), purpose))
+        found.append(Package(match[1], module, match[2].strip()))
     return found
 
 
 def all_checks() -> list[tuple[str, Check]]:
     """What is looked at, part by part: a name, and what gives the findings."""
-    packages = [(one, one.distribution not in DISPENSABLE) for one in needed_packages()]
+    packages = [(one, True) for one in needed_packages()]
     listed = {one.distribution for one, _ in packages}
     packages += [(one, False) for one in OPTIONAL if one.distribution not in listed]
     return [

@@ -84,7 +84,7 @@ def index(
     separate_fields: Annotated[
         bool,
         option("Index each field by itself too, for `search --field-weights`.", rare=True),
-        LEXICAL,
+        LUCENE,
         without("weights"),
     ] = False,
     docno_field: options.DocnoField = None,
@@ -120,9 +120,9 @@ def index(
             return
 
         from adducir.indexes.analysis import Analysis
-        from adducir.indexes.builders import builder
+        from adducir.indexes.building import IndexSettings
+        from adducir.indexes.engines import builder
         from adducir.indexes.languages import PRETOKENIZED
-        from adducir.indexes.lucene_builder import IndexSettings
 
         settings = IndexSettings(
             fields=named,

@@ -12,7 +12,6 @@ import pytest
 
 from adducir.cli import checks
 from adducir.cli.app import main
-from adducir.cli.checks import needed_packages
 from adducir.core.errors import MachineError
 
 
@@ -136,17 +135,6 @@ def test_optional_parts_are_no_error(lacking, monkeypatch, capsys):
     assert code == 0
     assert found["faiss-cpu"]["state"] == "note"
     assert found["faiss-cpu"]["hint"] == "pip install 'faiss-cpu'"
-
-
-def test_numba_can_be_done_without(lacking, monkeypatch, capsys):
-    monkeypatch.setattr(checks, "needed_packages", needed_packages)
-    monkeypatch.setattr(importlib.metadata, "requires", lambda _: ["numba>=0.61"])
-    lacking("numba")
-    code, found = findings(capsys)
-    assert code == 0
-    assert found["numba"]["state"] == "note"
-    assert "without it they are slower" in found["numba"]["detail"]
-    assert found["numba"]["hint"] == "pip install 'numba>=0.61'"
 
 
 @pytest.mark.parametrize("error", [ImportError("undefined symbol: x"), OSError("libfoo.so")])
