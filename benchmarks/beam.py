@@ -32,7 +32,7 @@ from peers import in_turn, report
 
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import model_source
-from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
 from adducir.studies.complementary_evidence.selectors.beam import BeamSettings, select_sets
 from adducir.studies.complementary_evidence.selectors.model import ComplementaryModel, choose
 from adducir.studies.complementary_evidence.selectors.network import Vectoriser

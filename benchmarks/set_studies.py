@@ -1,8 +1,6 @@
-"""Ways of evidence sets, reranking and dense indexes, which ``streaming_memory.py`` measures.
+"""Ways of reranking and dense indexes, which ``streaming_memory.py`` measures.
 
-``selection``: ``adducir complementary-evidence select --model bm25`` for so many questions of
-twenty passages. ``sets``: a
-study of one such system. ``reranking``: ``adducir rerank`` of a run of so many topics, ten
+``reranking``: ``adducir rerank`` of a run of so many topics, ten
 documents each, by a tiny BERT; the documents stay the same ones. ``flat``: so many vectors of 384
 numbers are put into a dense index.
 """
@@ -16,68 +14,7 @@ from typing import Any
 from span_studies import Work, apart, command, write_base
 from synthetic import documents
 
-PASSAGES, DOCUMENTS, DEPTH, SHARD = 20, 1000, 10, 2000
-
-
-def write_some_questions(path: Path, count: int, name: str = "q") -> None:
-    """Made-up questions, each with passages of 60 words of which two are right; few other words."""
-    texts = list(documents(DOCUMENTS + PASSAGES, 60, different=3000))
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(count):
-            some = texts[number % DOCUMENTS :][:PASSAGES]
-            question = f"{name} {number}: {some[3][1][:60]}"
-            passages = [
-                {"id": f"{number}-{docno}", "title": docno, "text": text} for docno, text in some
-            ]
-            record = {"id": f"{name}{number}", "question": question, "passages": passages}
-            file.write(json.dumps(record | {"gold": [[number % 7, 7 + number % 5]]}) + "\n")
-
-
-def selection(folder: Path, count: int, part: int | None) -> Work:
-    """Select the sets of so many questions."""
-    del part
-    apart(write_some_questions, folder / "some.jsonl", count)
-    apart(write_some_questions, folder / "few.jsonl", 64)
-    words = (
-        "complementary-evidence",
-        "select",
-        "--model",
-        "bm25",
-        "--set",
-        "analysis=split",
-        "--threads",
-        "1",
-        "--questions",
-    )
-    command(folder, *words, "few.jsonl", "-o", "few.sets.jsonl")
-
-    def work() -> bytes:
-        command(folder, *words, "some.jsonl", "-o", "sets.jsonl")
-        return (folder / "sets.jsonl").read_bytes()
-
-    return work
-
-
-def sets(folder: Path, count: int, part: int | None) -> Work:
-    """Select and measure the sets of so many questions, by an experiment file."""
-    del part
-    apart(write_some_questions, folder / "some.jsonl", count)
-    apart(write_some_questions, folder / "few.jsonl", 64)
-    apart(write_some_questions, folder / "learnt.jsonl", 1, "l")
-    for name in ("few", "some"):
-        (folder / f"study-{name}.yaml").write_text(
-            f"task: evidence-sets\ndata: {{X: [{{train: learnt.jsonl, test: {name}.jsonl}}]}}\n"
-            "systems: {S: {selector: bm25, analysis: split}}\n",
-            encoding="utf-8",
-        )
-    command(folder, "experiment", "study-few.yaml", "--threads", "1")
-
-    def work() -> bytes:
-        command(folder, "experiment", "study-some.yaml", "--threads", "1")
-        (found,) = (folder / "runs" / "study-some").rglob("chosen.jsonl")
-        return found.read_bytes()
-
-    return work
+DOCUMENTS, DEPTH, SHARD = 1000, 10, 2000
 
 
 def write_run(folder: Path, name: str, count: int) -> None:

@@ -6,8 +6,8 @@ generation are read. ``late``: late interaction over a book's passages. So many 
 encoded by a tiny BERT and ranked for 32 contexts, as a study of known items does. Each runs in a
 process of its own, whose greatest resident memory (VmHWM) is reported, before the texts and at the
 end, with a digest of what came out. The ways of a study of masked spans (``masks``, ``examples``,
-``opening``, ``training``, ``candidates``, ``passages``) are those of ``span_studies.py``, those of
-evidence sets (``selection``, ``sets``), ``reranking`` and ``flat`` those of ``set_studies.py``.
+``opening``, ``training``, ``candidates``, ``passages``) are those of ``span_studies.py``,
+``reranking`` and ``flat`` those of ``set_studies.py``.
 
     python benchmarks/streaming_memory.py pools [--texts 20000] [--part 65536] [--growth 1,4,16]
     python benchmarks/streaming_memory.py late [--texts 1000]
@@ -47,8 +47,6 @@ TEXTS = {
     "training": 2000,
     "candidates": 2000,
     "passages": 2000,
-    "selection": 1000,
-    "sets": 1000,
     "reranking": 500,
     "flat": 25_000,
 }

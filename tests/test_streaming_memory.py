@@ -2,8 +2,8 @@
 
 Each way is gone with few texts and with many, in processes of their own; what their greatest
 resident memory (VmHWM) grows by is divided by the further texts. When these were held it was 2,600
-bytes (``opening``), 1,100 (``grounded``), 15,000 (``pools``), 53,000 (``late``), 17,000
-(``selection``), 21,000 (``sets``) and 3,100 (``flat``, of 1,536 bytes a vector).
+bytes (``opening``), 1,100 (``grounded``), 15,000 (``pools``), 53,000 (``late``)
+and 3,100 (``flat``, of 1,536 bytes a vector).
 """
 
 import sys
@@ -32,8 +32,6 @@ def bytes_each(few, many, count):
         ("grounded", 10_000, 80_000, 300, None),
         ("pools", 2000, 16_000, 3000, 2000),
         ("late", 2000, 8000, 8000, None),
-        ("selection", 1000, 8000, 2000, None),
-        ("sets", 1000, 8000, 4000, None),
         ("flat", 25_000, 100_000, 2200, None),
     ],
 )

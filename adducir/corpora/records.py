@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.names import Numbered, Seen
+from adducir.core.recipe import told
 
 
 class Named(Protocol):
@@ -100,3 +102,18 @@ def check_keys(record: Any, what: str, required: Iterable[str], known: Iterable[
 def are_texts(value: Any) -> bool:
     """Whether a JSON value is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def parsed_as(kind: type[R]) -> Callable[[Any], R]:
+    """Makes records of a pydantic dataclass from JSON values; UsageError where a value is wrong."""
+    validate = TypeAdapter(kind).validate_python
+
+    def parse(value: Any) -> R:
+        if not isinstance(value, dict):
+            raise UsageError(f"this should be a JSON object, not a {type(value).__name__}.")
+        try:
+            return validate(value)
+        except ValidationError as error:
+            raise UsageError(f"{told(error)}.") from None
+
+    return parse

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adducir.runs.run import Run
-    from adducir.studies.complementary_evidence.record import EvidenceQuestion
+    from adducir.studies.complementary_evidence.questions import EvidenceQuestion
     from adducir.tables.table import ResultTable
 
 Make = Callable[[], Any]
@@ -196,7 +196,7 @@ def rerankers(make: Make, name: str, sample: str | None) -> None:
 
 
 def _question() -> "EvidenceQuestion":
-    from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
+    from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
 
     passages = tuple(Passage(f"p{n}", "A title", f"text {n}") for n in range(3))
     return EvidenceQuestion("q1", "Who?", passages)

@@ -26,9 +26,9 @@ def _run(path: Path) -> Any:
 
 
 def _check(path: Path) -> Any:
-    from adducir.runs.check import check_file
+    from adducir.runs.check import check
 
-    return check_file(path)
+    return check([path])
 
 
 def _corpus(path: Path) -> Any:
@@ -111,7 +111,7 @@ def _hotpot(path: Path) -> Any:
 
 
 def _mnli(path: Path) -> Any:
-    from adducir.studies.complementary_evidence.mnli import read_mnli
+    from adducir.studies.complementary_evidence.mnli12 import read_mnli
 
     return list(read_mnli(path))
 
@@ -192,13 +192,13 @@ def _spans(path: Path) -> Any:
 
 
 def _questions(path: Path) -> Any:
-    from adducir.studies.complementary_evidence.record_files import read_questions
+    from adducir.studies.complementary_evidence.questions import read_questions
 
     return list(read_questions(path))
 
 
 def _chosen(path: Path) -> Any:
-    from adducir.studies.complementary_evidence.selected import read_selected
+    from adducir.studies.complementary_evidence.questions import read_selected
 
     return list(read_selected(path))
 
@@ -222,7 +222,7 @@ def _settings(path: Path) -> Any:
 
 
 def _stopwords(path: Path) -> Any:
-    from adducir.deepct.stopwords import stop_words
+    from adducir.deepct.terms import stop_words
 
     return stop_words(path)
 

@@ -11,7 +11,7 @@ from tiny_t5 import sharpened, tiny_t5
 
 from adducir.cli.app import main
 from adducir.corpora.spans import MaskedSpan, write_spans
-from adducir.studies.complementary_evidence.record_files import write_questions
+from adducir.studies.complementary_evidence.questions import write_questions
 
 DOCUMENTS = 120
 TOPICS = 12

@@ -8,12 +8,12 @@ from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
-from adducir.studies.complementary_evidence.set_files import GoldSets
+from adducir.studies.complementary_evidence.measures import GoldSets, set_table
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Curve, Material
 from adducir.tables.ranks import rank_table
-from adducir.tables.sets import set_table
 from adducir.tables.style import Style
 from adducir.tables.table import ResultTable
 
@@ -108,15 +108,18 @@ def known_item(queries: int = 30) -> ResultTable:
 def evidence_sets(questions: int = 20) -> ResultTable:
     """A table of selected sets, with the upper bound of the pools."""
     draw = np.random.default_rng(questions)
-    pools = {f"q{n}": frozenset(f"p{n}-{m}" for m in range(8)) for n in range(questions)}
-    gold = GoldSets({qid: (frozenset(sorted(pool)[:2]),) for qid, pool in pools.items()}, pools)
+    pools = {f"q{n}": [f"p{n}-{m}" for m in range(8)] for n in range(questions)}
+    gold = GoldSets(
+        EvidenceQuestion(qid, "?", tuple(Passage(one, "", "") for one in pool), ((0, 1),))
+        for qid, pool in pools.items()
+    )
     chosen = {
         name: {
-            qid: tuple(sorted(pool)[:2] if draw.random() < right else sorted(pool)[3:5])
+            qid: tuple(pool[:2] if draw.random() < right else pool[3:5])
             for qid, pool in pools.items()
         }
         for name, right in (("first", 0.4), ("second", 0.8))
     }
     scores = [gold.scores(name, found) for name, found in chosen.items()]
     bound = gold.bound(chosen.values())
-    return set_table({"": scores}, bounds={"": bound}, testing={"baseline": "first"})
+    return set_table({"": scores}, {"": bound}, {"baseline": "first"}, Layout())

@@ -22,7 +22,7 @@ from tiny_bart import tiny_bart
 from adducir.cli.app import main
 from adducir.corpora.spans import write_spans
 from adducir.models.batches import batch_rule, token_batches
-from adducir.studies.complementary_evidence.record_files import write_questions
+from adducir.studies.complementary_evidence.questions import write_questions
 
 GROUNDED = "studies.grounded_generation"
 RETRIEVAL = """

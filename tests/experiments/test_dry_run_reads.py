@@ -30,7 +30,7 @@ from adducir.core.fingerprint import fingerprint, is_known, source_digest, unrea
 from adducir.corpora.spans import write_spans
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.plan import Plan
-from adducir.studies.complementary_evidence.record_files import write_questions
+from adducir.studies.complementary_evidence.questions import write_questions
 from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
 
 RETRIEVAL = """\

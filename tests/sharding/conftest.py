@@ -10,6 +10,7 @@ for name in (
     "rerankers",
     "encoders",
     "studies/complementary_evidence",
+    "studies/grounded_generation",
     "experiments",
     "sharding",
 ):

@@ -146,7 +146,7 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from some_questions import some_questions
 
     from adducir.models.sources import model_source
-    from adducir.studies.complementary_evidence.record_files import questions_in, write_questions
+    from adducir.studies.complementary_evidence.questions import read_questions, write_questions
     from adducir.studies.complementary_evidence.selectors import work as selecting
     from adducir.studies.complementary_evidence.selectors.model import ComplementaryModel
     from adducir.studies.complementary_evidence.selectors.settings import Selection, Settings
@@ -160,7 +160,7 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 
     model = models.get("selector", trained)
     write_questions(some_questions(9), folder / "questions.jsonl")
-    asked = questions_in([folder / "questions.jsonl"])
+    asked = list(read_questions(folder / "questions.jsonl"))
     settings = Selection(candidates=5, beam=8)
     work = selecting.SelectionWork(model, asked, settings, size=2, threads=1)
     whole = selecting.select

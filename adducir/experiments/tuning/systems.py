@@ -23,8 +23,7 @@ from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyper
 from adducir.indexes.feedback import FEEDBACK, RM3, FeedbackMethod
 from adducir.indexes.index import FieldWeights, Index, Query
 from adducir.indexes.models import BM25, MODELS, Model
-from adducir.runs.fuse import fuse
-from adducir.runs.fusion import FUSION
+from adducir.runs.fusion import FUSION, fuse
 from adducir.runs.run import Run
 
 K = TypeVar("K", bound=Kind)

@@ -1,8 +1,8 @@
 """``adducir complementary-evidence``."""
 
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from adducir.cli import evaluate_options as opts
 from adducir.cli import options
@@ -13,18 +13,8 @@ from adducir.cli.parameters import argument, option
 from adducir.cli.shards import ShardOptions
 from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
-from adducir.core.files import is_standard_output
 from adducir.studies.complementary_evidence.selectors.selector import SELECTORS
 from adducir.studies.options import Lines, LinesInParts, Shares, counts_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from adducir.studies.complementary_evidence.hotpotqa import HotpotQuestion
-    from adducir.studies.complementary_evidence.pools import Pools
-    from adducir.studies.complementary_evidence.record import EvidenceQuestion
-
-    Rows = list[tuple[str, int]]
 
 Negatives = Annotated[int, option("False pairs of a question to train on.", min=0)]
 
@@ -75,80 +65,47 @@ def hotpotqa(
     """
     wanted = shares_of(shares)
 
-    from adducir.cli.console import note, show
+    from adducir.cli.console import note, open_progress, show
     from adducir.corpora.splitting import split
     from adducir.indexes.models import BM25
-    from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
-    from adducir.studies.complementary_evidence.record_files import write_questions
+    from adducir.studies.complementary_evidence.hotpotqa import (
+        bm25_pools,
+        paragraphs_of_corpus,
+        read_hotpotqa,
+        with_passages,
+    )
+    from adducir.studies.complementary_evidence.questions import write_questions
 
-    read = (question for path in sources for question in read_hotpotqa(path))
-    made: Sequence[EvidenceQuestion]
+    read = [question for path in sources for question in read_hotpotqa(path)]
+    if not read:
+        raise UsageError("there is no question.")
+    rows = [("questions read", len(read))]
     if own:
-        made, rows = _own(read, gold, negatives, seed)
+        made = [with_passages(question, question.paragraphs) for question in read]
+        whole = [question for question in made if not any(question.missing)]
+        found = sum(bool(question.gold) for question in whole)
+        rows.append(("  with all true paragraphs in their own", found))
+        made = made if gold == "found" else whole
     else:
-        # Paragraphs lie on disk, beside the output where it has a folder.
-        beside = output.parent.is_dir() and not is_standard_output(output)
-        made, rows = _pools(
-            read,
-            paragraphs or (),
-            output.parent if beside else None,
-            passages=passages,
-            gold=gold,
-            negatives=negatives,
-            model=BM25(k1=k1, b=b),
-            seed=seed,
-        )
-    places = {"": list(range(len(made)))}
-    if wanted is not None:
-        places = split(places[""], lambda place: made[place].id, wanted, seed)
-    for name, part in places.items():
+        searched: dict[str, str] = {}
+        more = (one for source in paragraphs or () for one in paragraphs_of_corpus(source))
+        for one in chain.from_iterable((*(question.paragraphs for question in read), more)):
+            searched.setdefault(one.title, f"{one.title}\n{one.text}")
+        model = BM25(k1=k1, b=b)
+        with open_progress():
+            made, counts = bm25_pools(read, searched, passages=passages, gold=gold, model=model)
+        rows += [
+            ("paragraphs searched", len(searched)),
+            ("  questions with a true paragraph nowhere at hand", counts["unknown"]),
+            ("  questions whose true paragraphs BM25 found", counts["found"]),
+        ]
+    made = [question.with_sets(negatives=negatives, seed=seed) for question in made]
+    parts = {"": made} if wanted is None else split(made, lambda one: one.id, wanted, seed)
+    for name, part in parts.items():
         path = part_path(output, name)
-        write_questions((made[place] for place in part), path)
+        write_questions(part, path)
         note(f"wrote {path}: {len(part):,} questions")
     show(counts_of([*rows, ("questions written", len(made))]))
-
-
-def _own(
-    read: "Iterable[HotpotQuestion]", gold: str, negatives: int, seed: int
-) -> "tuple[list[EvidenceQuestion], Rows]":
-    from adducir.studies.complementary_evidence.hotpotqa import own_passages
-    from adducir.studies.complementary_evidence.sampling import with_sets
-
-    whole = [with_sets(own_passages(one), negatives=negatives, seed=seed) for one in read]
-    if not whole:
-        raise UsageError("there is no question.")
-    found = [question for question in whole if not any(question.missing)]
-    rows = [
-        ("questions read", len(whole)),
-        ("  with all true paragraphs in their own", sum(bool(one.gold) for one in found)),
-    ]
-    return whole if gold == "found" else found, rows
-
-
-def _pools(
-    read: "Iterable[HotpotQuestion]", corpora: "Sequence[str]", folder: Path | None, **settings: Any
-) -> "tuple[Pools, Rows]":
-    from adducir.cli.console import open_progress
-    from adducir.studies.complementary_evidence.hotpotqa import paragraphs_of, paragraphs_of_corpus
-    from adducir.studies.complementary_evidence.paragraphs import Paragraphs
-    from adducir.studies.complementary_evidence.pools import bm25_pools
-
-    searched, light = Paragraphs(folder), []
-    for question in read:
-        searched.add(paragraphs_of([question]).items())
-        light.append(replace(question, context=()))
-    if not light:
-        raise UsageError("there is no question.")
-    for source in corpora:
-        searched.add(paragraphs_of_corpus(source))
-    with open_progress():
-        made = bm25_pools(light, searched, **settings)
-    return made, [
-        ("questions read", made.counts.questions),
-        ("paragraphs searched", len(searched)),
-        ("  questions with a true paragraph nowhere at hand", made.counts.unknown),
-        ("  questions whose true paragraphs BM25 found", made.counts.found),
-    ]
 
 
 def mnli12(
@@ -174,31 +131,29 @@ def mnli12(
     wanted = shares_of(shares)
 
     from adducir.cli.console import note, show
-    from adducir.studies.complementary_evidence.mnli import read_mnli
-    from adducir.studies.complementary_evidence.mnli12 import (
-        build_mnli12,
-        group_premises,
-        split_premises,
-    )
-    from adducir.studies.complementary_evidence.record_files import write_questions
+    from adducir.corpora.splitting import split
+    from adducir.studies.complementary_evidence.mnli12 import build_mnli12, read_premises
+    from adducir.studies.complementary_evidence.questions import write_questions
 
-    premises = group_premises((path, read_mnli(path)) for path in sources)
-    parts = {"": premises} if wanted is None else split_premises(premises, wanted, seed)
+    premises, read = read_premises(sources)
+    parts = {"": premises}
+    if wanted is not None:  # before questions are made, so that parts share no segment
+        parts = split(premises, lambda premise: premise.text, wanted, seed)
     for name, part in parts.items():
-        made = build_mnli12(part, min_words=min_words, negatives=negatives, seed=seed)
-        path, dropped = part_path(output, name), made.dropped
-        write_questions(made.questions, path)
+        made, dropped = build_mnli12(part, min_words=min_words, negatives=negatives, seed=seed)
+        path = part_path(output, name)
+        write_questions(made, path)
         rows = [
-            ("pairs read", dropped.pairs),
-            ("  dropped: no agreed label", dropped.unlabelled),
-            (f"premises{f' in {name}' if name else ''}", dropped.premises),
-            ("  dropped: not one hypothesis of each label", dropped.incomplete),
-            ("  dropped: a hypothesis is too short to cut", dropped.short),
-            ("  dropped: a true half comes again", dropped.repeated),
-            ("questions", dropped.questions),
+            ("pairs read", read["pairs"]),
+            ("  dropped: no agreed label", read["unlabelled"]),
+            (f"premises{f' in {name}' if name else ''}", len(part)),
+            ("  dropped: not one hypothesis of each label", dropped["incomplete"]),
+            ("  dropped: a hypothesis is too short to cut", dropped["short"]),
+            ("  dropped: a true half comes again", dropped["repeated"]),
+            ("questions", len(made)),
         ]
         show(counts_of(rows))
-        note(f"wrote {path}: {dropped.questions:,} questions")
+        note(f"wrote {path}: {len(made):,} questions")
 
 
 def select(
@@ -238,15 +193,14 @@ def select(
     from adducir.cli.console import note, open_progress
     from adducir.core.chunks import Chunking, Local
     from adducir.models.machine import choose_device, using_threads
-    from adducir.studies.complementary_evidence.record_files import questions_in
-    from adducir.studies.complementary_evidence.selected import write_selected
+    from adducir.studies.complementary_evidence.questions import read_questions, write_selected
     from adducir.studies.complementary_evidence.selectors import selecting
     from adducir.studies.complementary_evidence.selectors.work import (
         SelectionWork,
         selected_by_shards,
     )
 
-    asked = questions_in(questions)
+    asked = list(read_questions(*questions))
     with open_progress(), using_threads(threads):
         loaded = selecting.load_evidence_model(model, choose_device(device))
         work = SelectionWork(
@@ -294,16 +248,18 @@ def sets(
         adducir complementary-evidence sets a.jsonl -q test.jsonl.gz --upper-bound --format latex
     """
     from adducir.cli.names import system_names
-    from adducir.studies.complementary_evidence.set_files import read_gold_sets, read_sets
-    from adducir.tables.sets import set_table
+    from adducir.studies.complementary_evidence.measures import GoldSets, set_table
+    from adducir.studies.complementary_evidence.questions import read_questions, read_selected
 
-    gold = read_gold_sets(questions)
-    chosen = {name: read_sets(path, gold) for path, name in system_names(files).items()}
+    known = GoldSets(read_questions(*questions))
+    chosen = {
+        name: known.checked(read_selected(path), path) for path, name in system_names(files).items()
+    }
     table = set_table(
-        {"": [gold.scores(name, some) for name, some in chosen.items()]},
-        bounds={"": gold.bound(chosen.values())} if upper_bound else None,
-        testing=testing.arguments(),
-        layout=printing.layout(testing, files=opts.digests([*files, *questions])),
+        {"": [known.scores(name, some) for name, some in chosen.items()]},
+        {"": known.bound(chosen.values())} if upper_bound else {},
+        testing.arguments(),
+        printing.layout(testing, files=opts.digests([*files, *questions])),
     )
     printing.show(table)
 

@@ -1,37 +1,55 @@
-"""HotpotQA (Yang et al., EMNLP 2018) in its native format.
+"""HotpotQA (Yang et al., EMNLP 2018), and its pools of paragraphs (Mou et al., 2020, appendix B).
 
 The published files are one JSON array each; JSONL of the same objects, one per line, is read, too::
 
-    {"_id": "5a71", "question": "...", "answer": "...", "type": "bridge", "level": "hard",
-     "supporting_facts": [["Kansas Song", 0], ...],
+    {"_id": "5a71", "question": "...", "supporting_facts": [["Kansas Song", 0], ...],
      "context": [["Kansas Song", ["First sentence.", " Second sentence."]], ...]}
 
-The hidden test set lacks answers and supporting facts. Titles name paragraphs; in the published
-files some hold HTML's entities (``Ernst &amp; Young``), which are resolved here.
+The hidden test set lacks supporting facts. Titles name paragraphs; in the published files some hold
+HTML entities (``Ernst &amp; Young``), which are resolved here.
+
+For each question the paper takes 50 paragraphs by "bigram BM25" (after Godbole et al., 2019) from
+the abstracts of Wikipedia; here from the paragraphs available. What the papers leave open follows
+DrQA, whose bigrams HotpotQA's own retrieval uses (Chen et al., ACL 2017): terms are words in lower
+case and pairs of neighbouring words, none of them a stop word (Lucene's 33), unstemmed. Title and
+text are searched together, by Lucene's BM25 formula over all paragraphs.
 """
 
 import html
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, AliasChoices, Field
+from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import read_objects
-from adducir.corpora.records import read_records
-from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
+from adducir.core.progress import progress
+from adducir.corpora.records import parsed_as, read_records
+from adducir.corpora.sources import open_corpus
+from adducir.indexes.candidates import Vocabulary, rank_parts
+from adducir.indexes.models import BM25
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Id, Passage
+
+# fmt: off
+STOP_WORDS = frozenset((
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
+    "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these",
+    "they", "this", "to", "was", "will", "with",
+))
+# fmt: on
+_WORD = re.compile(r"\w+")
 
 
-class Paragraph(NamedTuple):
-    """A paragraph of Wikipedia: the first of the article with this title."""
+def _title(text: str) -> str:
+    return " ".join(html.unescape(text).split())
 
-    title: str
-    sentences: tuple[str, ...]
 
-    @property
-    def text(self) -> str:
-        """The sentences, joined by one blank each."""
-        return " ".join(text for sentence in self.sentences if (text := sentence.strip()))
+Title = Annotated[str, AfterValidator(_title)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,76 +57,37 @@ class HotpotQuestion:
     """A question as HotpotQA has it.
 
     Attributes:
-        id: Its id.
-        question: Its text.
-        answer: The answer; None in the hidden test set.
-        kind: ``bridge`` or ``comparison`` (the file's ``type``), or None.
-        level: ``easy``, ``medium`` or ``hard``, or None.
         facts: The supporting facts: title and number of the sentence, from 0.
-        context: The paragraphs given with it: the true ones and distractors, or what a retriever
-            found (fullwiki), which may lack the true ones.
+        context: The paragraphs that come with it, title and sentences: the gold ones and
+            distractors, or what a retriever found (fullwiki), which may lack the gold ones.
     """
 
-    id: str
     question: str
-    answer: str | None
-    kind: str | None
-    level: str | None
-    facts: tuple[tuple[str, int], ...]
-    context: tuple[Paragraph, ...]
+    context: tuple[tuple[Annotated[Title, Field(min_length=1)], tuple[str, ...]], ...]
+    id: Id = Field(validation_alias=AliasChoices("_id", "id"))
+    facts: tuple[tuple[Title, int], ...] = Field((), validation_alias="supporting_facts")
 
     @property
     def gold_titles(self) -> tuple[str, ...]:
-        """The titles that supporting facts stand under, each once: the gold set."""
+        """The titles of the supporting facts, each once: the gold set."""
         return tuple(dict.fromkeys(title for title, _ in self.facts))
+
+    @property
+    def paragraphs(self) -> Iterator[Passage]:
+        """The paragraphs of its context, sentences joined by one blank each."""
+        for title, sentences in self.context:
+            yield passage_of(title, " ".join(filter(None, map(str.strip, sentences))))
 
 
 def read_hotpotqa(path: Path) -> Iterator[HotpotQuestion]:
-    """Yield the questions of a file in its order.
+    """Yield the questions of a file.
 
     Raises:
-        InputError: The file is no JSON, an object is no question, or an id comes twice; with
-            file and line.
+        InputError: It is not JSON, an object is not a question, or an id is duplicated; with file
+            and line.
     """
     hint = "Objects must be as in hotpot_dev_distractor_v1.json, each with an id of its own."
-    yield from read_records(path, read_objects(path), _question_of, hint)
-
-
-def paragraphs_of(questions: Iterable[HotpotQuestion]) -> dict[str, str]:
-    """The text of every paragraph in the contexts, by title; the first of a title counts."""
-    found: dict[str, str] = {}
-    for question in questions:
-        for paragraph in question.context:
-            found.setdefault(paragraph.title, paragraph.text)
-    return found
-
-
-def paragraphs_of_corpus(source: str | Path) -> Iterator[tuple[str, str]]:
-    """The title and text of every document of a corpus.
-
-    Such as BEIR's ``corpus.jsonl``, or the official abstracts as they unpack: folders of files
-    ``AA/wiki_00.bz2``, JSON lines whose ``text`` is a list of sentences.
-
-    Raises:
-        InputError: The corpus cannot be read, or a document has no title or no ``text``.
-    """
-    from adducir.corpora.sources import open_corpus
-
-    for document in open_corpus(source):
-        title = document.fields.get("title", "").strip()
-        if not title:
-            raise InputError(
-                f"the document {document.docno} of {source} has no title.",
-                hint="Paragraphs are found by their titles: give a corpus with title and text.",
-            )
-        if "text" not in document.fields:
-            raise InputError(
-                f"the document {document.docno} of {source} has no 'text' that is text.",
-                hint="Give the abstracts: there 'text' is a list of sentences, not of paragraphs.",
-            )
-        # A list of sentences is joined by line breaks, as any list of texts.
-        sentences = document.fields["text"].split("\n")
-        yield _title(title), Paragraph(title, tuple(sentences)).text
+    yield from read_records(path, read_objects(path), parsed_as(HotpotQuestion), hint)
 
 
 def passage_of(title: str, text: str) -> Passage:
@@ -116,72 +95,96 @@ def passage_of(title: str, text: str) -> Passage:
     return Passage("_".join(title.split()), title, text)
 
 
-def own_passages(question: HotpotQuestion) -> EvidenceQuestion:
-    """The question with the paragraphs of its own context as passages.
+def paragraphs_of_corpus(source: str | Path) -> Iterator[Passage]:
+    """The documents of a corpus: BEIR's ``corpus.jsonl``, or HotpotQA's abstracts as they unpack.
 
-    Of paragraphs with one title the first counts. True paragraphs that the context lacks are
-    counted in ``missing``.
+    Those are folders of files ``AA/wiki_00.bz2``, JSON lines whose ``text`` is a list of sentences.
+
+    Raises:
+        InputError: The corpus cannot be read, or a document has no title or no ``text``.
     """
-    passages = {title: passage_of(title, text) for title, text in paragraphs_of([question]).items()}
-    return with_gold(question, tuple(passages.values()))
+    for document in open_corpus(source):
+        title, text = _title(document.fields.get("title", "")), document.fields.get("text")
+        if not title or text is None:
+            raise InputError(
+                f"the document {document.docno} of {source} has no title, or no text.",
+                hint="Give a corpus with `title` and `text`, such as HotpotQA's abstracts.",
+            )
+        # A list of sentences is joined by line breaks, as any list of texts.
+        yield passage_of(title, " ".join(filter(None, map(str.strip, text.split("\n")))))
 
 
-def with_gold(question: HotpotQuestion, passages: tuple[Passage, ...]) -> EvidenceQuestion:
-    """The question with these passages, which its gold titles are looked up in."""
-    numbers = {passage.title: number for number, passage in enumerate(passages)}
+def with_passages(question: HotpotQuestion, passages: Iterable[Passage]) -> EvidenceQuestion:
+    """The question with these passages, of one title the first, among which its gold ones are."""
+    kept: dict[str, Passage] = {}
+    for passage in passages:
+        kept.setdefault(passage.title, passage)
+    numbers = {title: number for number, title in enumerate(kept)}
     titles = question.gold_titles
-    found = frozenset(numbers[title] for title in titles if title in numbers)
-    return EvidenceQuestion(
-        question.id,
-        question.question,
+    gold = tuple(sorted(numbers[title] for title in titles if title in numbers))
+    known = ((gold,), (), (len(titles) - len(gold),)) if titles else ()
+    return EvidenceQuestion(question.id, question.question, tuple(kept.values()), *known)
+
+
+def bigram_terms(text: str) -> list[str]:
+    """The words and pairs of neighbouring words of a text; a pair is joined by a blank."""
+    words = _WORD.findall(text.lower())
+    pairs = pairwise(words)
+    return [word for word in words if word not in STOP_WORDS] + [
+        f"{one} {two}" for one, two in pairs if not {one, two} & STOP_WORDS
+    ]
+
+
+def bm25_pools(
+    questions: Sequence[HotpotQuestion],
+    paragraphs: Mapping[str, str],
+    *,
+    passages: int = 50,
+    gold: Literal["always", "found"] = "always",
+    model: BM25 | None = None,
+) -> tuple[list[EvidenceQuestion], Counter[str]]:
+    """Give each question the paragraphs that BM25 ranks first.
+
+    Args:
+        questions: Those without supporting facts get a pool without gold sets.
+        paragraphs: All that is searched: title and text, with a line break between, by title.
+        passages: Paragraphs of a pool.
+        gold: ``found`` leaves the pool as BM25 makes it, as in the paper, and counts in
+            ``missing`` what it lacks. ``always`` puts gold paragraphs that were not found into the
+            last places, and leaves out questions of which one is not available.
+
+    Returns:
+        The questions, and how many have a gold paragraph that is not available (``unknown``), or
+        all of them found by BM25 (``found``): the upper bound of exact match.
+    """
+    if not paragraphs:
+        raise UsageError("there is no paragraph to search.")
+    every, texts = list(paragraphs.values()), [one.question for one in questions]
+    numbers = {title: number for number, title in enumerate(paragraphs)}
+    progress().start("searching", len(every), "paragraphs")
+    best = rank_parts(
+        every,
+        texts,
+        model or BM25(),
         passages,
-        (found,) if titles else (),
-        missing=(len(titles) - len(found),) if titles else (),
-    )
-
-
-def _question_of(record: dict[str, Any]) -> HotpotQuestion:
-    name = record.get("_id", record.get("id"))
-    if not isinstance(name, str) or name.split() != [name]:
-        raise UsageError(f"'_id' must be text without white space, not {name!r}.")
-    if not isinstance(record.get("question"), str):
-        raise UsageError("this object has no 'question' that is text.")
-    answer, kind, level = (record.get(key) for key in ("answer", "type", "level"))
-    if any(not isinstance(text, str | None) for text in (answer, kind, level)):
-        raise UsageError("'answer', 'type' and 'level' must be text.")
-    facts = _list(record.get("supporting_facts", []), "supporting facts")
-    context = _list(record.get("context"), "context")
-    return HotpotQuestion(
-        name,
-        record["question"],
-        answer,
-        kind,
-        level,
-        tuple(_fact(pair) for pair in facts),
-        tuple(_paragraph(pair) for pair in context),
-    )
-
-
-def _list(value: Any, what: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise UsageError(f"the {what} must be a list, not {type(value).__name__}.")
-    return value
-
-
-def _fact(pair: Any) -> tuple[str, int]:
-    match pair:
-        case [str(title), int(sentence)] if type(sentence) is int and sentence >= 0:
-            return _title(title), sentence
-    raise UsageError(f"a supporting fact must be [title, sentence], not {pair!r}.")
-
-
-def _title(text: str) -> str:
-    return " ".join(html.unescape(text).split())
-
-
-def _paragraph(pair: Any) -> Paragraph:
-    match pair:
-        case [str(title), [*sentences]] if all(isinstance(s, str) for s in sentences):
-            if title.strip():
-                return Paragraph(_title(title), tuple(sentences))
-    raise UsageError("a paragraph of the context must be [title, [sentence, ...]].")
+        vocabulary=Vocabulary(bigram_terms, texts),
+    ).numbers
+    progress().finish()
+    made, counts = [], Counter[str]()
+    for question, row in zip(questions, best.tolist(), strict=True):
+        wanted = [numbers[title] for title in question.gold_titles if title in numbers]
+        is_known = len(wanted) == len(question.gold_titles)
+        counts["unknown"] += not is_known
+        counts["found"] += bool(wanted) and is_known and {*wanted} <= {*row}
+        if gold == "always":
+            if not is_known:
+                continue
+            if len(wanted) > passages:
+                raise UsageError(f"{passages} passages leave no room for {len(wanted)} gold ones.")
+            others = [number for number in row if number not in wanted]
+            kept = {*wanted, *others[: passages - len(wanted)]}
+            row = [number for number in row if number in kept]
+            row += [number for number in wanted if number not in row]
+        pool = (passage_of(*every[number].split("\n", 1)) for number in row)
+        made.append(with_passages(question, pool))
+    return made, counts

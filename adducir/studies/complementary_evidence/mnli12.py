@@ -1,34 +1,58 @@
 """MNLI-12 (Mou et al., 2020, section 3.1 and appendix B): two halves of an entailment to find.
 
-The question is a premise P of MultiNLI. Its three hypotheses (one entailment, one neutral, one
-contradiction) are cut into two segments each, and so are those of another premise X: twelve
-passages. The gold set is the two segments of P's entailment. One positive pair and eight negative
-ones, out of all other pairs, are given to train on.
+It is made from MultiNLI (Williams et al., NAACL 2018), read in its published forms:
 
-What the paper leaves open is settled so: words are what white space parts; a segment "longer than
+- JSONL: ``sentence1``, ``sentence2``, ``gold_label`` (the official files), or ``premise``,
+  ``hypothesis``, ``label`` (Hugging Face and others; labels as words or as 0, 1, 2).
+- Tables with tabs and a header line with the same names (the official ``.txt``, GLUE's ``.tsv``).
+
+The question is a premise P. Its three hypotheses (one entailment, one neutral, one contradiction)
+are cut into two segments each, and so are those of another premise X: twelve passages. The gold set
+is the two segments of P's entailment. One positive pair and eight negative ones, out of all other
+pairs, are given to train on.
+
+What the paper leaves open is settled so: words are separated by white space; a segment "longer than
 5 words" has 6 or more, X's likewise; "near the middle" is at most an eighth of the hypothesis's
-words from it; a hypothesis is cut once, wherever it is used; X is drawn among the premises that
-are used; the twelve passages stand in random order. Where a premise has several hypotheses of one
-label, the first that is long enough counts. A question of which a true segment comes again among
-its other passages (contradictions are often the entailment with a word changed) is left out, as
-its true pair would not be the only one.
+words from it; a hypothesis is cut once, wherever it is used; X is drawn among the premises that are
+used; the twelve passages stand in random order. Where a premise has several hypotheses of one
+label, the first that is long enough counts. A question of which a gold segment is also among its
+other passages (contradictions are often the entailment with a word changed) is left out, as its
+gold pair would not be the only one.
 """
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from adducir.core.errors import UsageError
-from adducir.corpora.splitting import split
-from adducir.studies.complementary_evidence.mnli import ENTAILMENT, LABELS, NliPair
-from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
-from adducir.studies.complementary_evidence.sampling import NEGATIVES, drawing, sample_sets
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_lines
+from adducir.core.json_lines import WHOLE, json_value
+from adducir.studies.complementary_evidence.questions import (
+    NEGATIVES,
+    EvidenceQuestion,
+    Passage,
+    drawing,
+    sample_sets,
+)
 
-MIN_WORDS = 6
+ENTAILMENT, *_ = LABELS = ("entailment", "neutral", "contradiction")
+_UNLABELLED = ("-", "-1", "", "hidden")
+_NAMES = (("sentence1", "sentence2", "gold_label"), ("premise", "hypothesis", "label"))
 _SPREAD = 8  # an eighth of the words on either side of the middle
 _TRIES = 20
+
+Segments = tuple[str, str]
+
+
+class NliPair(NamedTuple):
+    """A premise, a hypothesis and its label (None: the annotators did not agree)."""
+
+    premise: str
+    hypothesis: str
+    label: str | None
 
 
 @dataclass
@@ -40,141 +64,122 @@ class Premise:
     hypotheses: dict[str, list[str]] = field(default_factory=dict)
 
 
-class Dropped(NamedTuple):
-    """What was left out, and why; and how much there is.
-
-    Attributes:
-        pairs: Pairs that were read.
-        unlabelled: Pairs without an agreed label, ignored.
-        premises: Different premises of the others.
-        incomplete: Premises without one hypothesis of each label.
-        short: Premises of which a hypothesis is too short to be cut.
-        repeated: Premises of which a true segment equals another of the question's passages, and
-            those without another premise beside them.
-        questions: The questions made.
-    """
-
-    pairs: int
-    unlabelled: int
-    premises: int
-    incomplete: int
-    short: int
-    repeated: int
-    questions: int
-
-
-@dataclass(frozen=True)
-class Mnli12:
-    """The questions, and what was left out."""
-
-    questions: list[EvidenceQuestion]
-    dropped: Dropped
-
-
-class Premises(NamedTuple):
-    """The premises of files, in order, with the pairs read and those without a label."""
-
-    premises: list[Premise]
-    pairs: int
-    unlabelled: int
-
-
-def group_premises(sources: Iterable[tuple[Path, Iterable[tuple[int, NliPair]]]]) -> Premises:
-    """Bring the pairs of each premise together.
-
-    Args:
-        sources: Each file with its numbered pairs. A premise is named by the file's name and the
-            line of its first pair.
+def read_mnli(path: Path) -> Iterator[tuple[int, NliPair]]:
+    """Yield the pairs of a file with their 1-based lines; blank lines are ignored.
 
     Raises:
-        UsageError: Two files have the same name, up to its first dot.
+        InputError: A line is not a pair; with file and line.
+    """
+    header: list[str] | None = None
+    number = 0
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        if header is None:
+            header = [] if line.lstrip().startswith("{") else line.split("\t")
+            if header:
+                _names_in(header, path, number)
+                continue
+        if not header:
+            record = json_value(line, path, number, WHOLE)
+            if not isinstance(record, dict):
+                raise InputError("this is not a JSON object.", path=path, line=number)
+        elif len(cells := line.split("\t")) > len(header):
+            what = f"this line has {len(cells)} columns, the header {len(header)}."
+            raise InputError(what, path=path, line=number)
+        else:
+            record = dict(zip(header, cells, strict=False))
+        premise, hypothesis, given = (record[name] for name in _names_in(record, path, number))
+        label = LABELS[int(given)] if str(given) in ("0", "1", "2") else str(given)
+        if label not in (*LABELS, *_UNLABELLED):
+            hint = f"Labels are {', '.join(LABELS)}."
+            raise InputError(f"{given!r} is not a label.", path=path, line=number, hint=hint)
+        if not isinstance(premise, str) or not isinstance(hypothesis, str):
+            raise InputError("premise and hypothesis must be text.", path=path, line=number)
+        yield number, NliPair(premise, hypothesis, label if label in LABELS else None)
+    if header is None:
+        raise InputError("the file is empty.", path=path)
+
+
+def _names_in(known: Iterable[str], path: Path, line: int) -> tuple[str, str, str]:
+    """The names of premise, hypothesis and label here."""
+    for names in _NAMES:
+        if {*names} <= {*known}:
+            return names
+    what = "there is no pair of sentences with a label here."
+    hint = f"It needs {', '.join(_NAMES[0])}, or {', '.join(_NAMES[1])}."
+    raise InputError(what, path=path, line=line, hint=hint)
+
+
+def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
+    """The premises of files with their hypotheses, and how many ``pairs`` are ``unlabelled``.
+
+    A premise is named by its file and the line of its first pair.
     """
     found: dict[str, Premise] = {}
     names: set[str] = set()
-    pairs = unlabelled = 0
-    for path, numbered in sources:
+    counts = Counter[str]()
+    for path in paths:
         name = "_".join(path.name.split(".")[0].split())
         if name in names:
             raise UsageError(f"two files are named {name}, which would name their questions.")
         names.add(name)
-        for line, pair in numbered:
-            pairs += 1
-            if pair.label is None:
-                unlabelled += 1
-                continue
-            text = " ".join(pair.premise.split())
-            premise = found.setdefault(text, Premise(f"{name}:{line}", text))
-            texts = premise.hypotheses.setdefault(pair.label, [])
-            texts.append(" ".join(pair.hypothesis.split()))
-    return Premises(list(found.values()), pairs, unlabelled)
-
-
-def split_premises(
-    premises: Premises, shares: Mapping[str, float] | None = None, seed: int = 0
-) -> dict[str, Premises]:
-    """Divide premises before questions are made, so that parts share no segment.
-
-    The counts of pairs stay with the whole. See ``split``.
-
-    Raises:
-        UsageError: The shares do not fit.
-    """
-    parts = split(premises.premises, lambda premise: premise.text, shares, seed)
-    return {
-        name: Premises(part, premises.pairs, premises.unlabelled) for name, part in parts.items()
-    }
+        for line, pair in read_mnli(path):
+            counts["pairs"] += 1
+            counts["unlabelled"] += pair.label is None
+            if pair.label is not None:
+                text = " ".join(pair.premise.split())
+                premise = found.setdefault(text, Premise(f"{name}:{line}", text))
+                own = premise.hypotheses.setdefault(pair.label, [])
+                own.append(" ".join(pair.hypothesis.split()))
+    return list(found.values()), counts
 
 
 def build_mnli12(
-    premises: Premises,
-    *,
-    min_words: int = MIN_WORDS,
-    negatives: int = NEGATIVES,
-    seed: int = 0,
-) -> Mnli12:
+    premises: Sequence[Premise], *, min_words: int = 6, negatives: int = NEGATIVES, seed: int = 0
+) -> tuple[list[EvidenceQuestion], Counter[str]]:
     """Make the questions of MNLI-12.
 
     Args:
         seed: Decides cuts, other premises, order and negative pairs. How a premise is cut depends
             on it and the premise's id alone.
 
-    Raises:
-        UsageError: ``min_words`` below 1.
+    Returns:
+        The questions, and how many premises were left out: without a hypothesis of each label
+        (``incomplete``), with one too short to be cut (``short``), with a gold segment that is
+        also another passage, or without another premise (``repeated``).
     """
-    if min_words < 1:
-        raise UsageError(f"a segment must have 1 word or more, not {min_words}.")
-    whole = [one for one in premises.premises if all(one.hypotheses.get(k) for k in LABELS)]
-    cut = {one.id: _segments(one, min_words, seed) for one in whole}
-    usable = [one for one in whole if cut[one.id]]
+    whole = [one for one in premises if all(one.hypotheses.get(label) for label in LABELS)]
+    cut = {one.id: segments for one in whole if (segments := _segments(one, min_words, seed))}
+    usable = [one for one in whole if one.id in cut]
     questions = []
     for one in usable:
         draw = drawing(seed, "question", one.id)
         passages = _passages(one, usable, cut, draw)
-        if passages is not None:
-            questions.append(_question(one, passages, draw, negatives))
-    dropped = Dropped(
-        pairs=premises.pairs,
-        unlabelled=premises.unlabelled,
-        premises=len(premises.premises),
-        incomplete=len(premises.premises) - len(whole),
-        short=len(whole) - len(usable),
-        repeated=len(usable) - len(questions),
-        questions=len(questions),
-    )
-    return Mnli12(questions, dropped)
+        if passages is None:
+            continue
+        order = draw.sample(range(len(passages)), len(passages))
+        gold = tuple(place for place, number in enumerate(order) if number < 2)
+        sets = sample_sets(len(passages), [gold], draw, negatives=negatives)
+        shuffled = tuple(passages[number] for number in order)
+        questions.append(EvidenceQuestion(one.id, one.text, shuffled, (gold,), sets))
+    left_out = {
+        "incomplete": len(premises) - len(whole),
+        "short": len(whole) - len(usable),
+        "repeated": len(usable) - len(questions),
+    }
+    return questions, Counter(left_out)
 
 
-def _segments(premise: Premise, min_words: int, seed: int) -> dict[str, tuple[str, str]]:
-    """The two segments of the hypothesis of each label; empty where one is too short."""
+def _segments(premise: Premise, min_words: int, seed: int) -> dict[str, Segments] | None:
+    """The two segments of the hypothesis of each label; None where one is too short."""
     draw = drawing(seed, "cut", premise.id)
     segments = {}
     for label in LABELS:
-        words = next(
-            (w for text in premise.hypotheses[label] if len(w := text.split()) >= 2 * min_words),
-            None,
-        )
+        each = (text.split() for text in premise.hypotheses[label])
+        words = next((some for some in each if len(some) >= 2 * min_words), None)
         if words is None:
-            return {}
+            return None
         place = draw.choice(cuts(len(words), min_words))
         segments[label] = " ".join(words[:place]), " ".join(words[place:])
     return segments
@@ -192,38 +197,23 @@ def cuts(words: int, min_words: int) -> list[int]:
 def _passages(
     premise: Premise,
     usable: Sequence[Premise],
-    cut: Mapping[str, Mapping[str, tuple[str, str]]],
+    cut: Mapping[str, Mapping[str, Segments]],
     draw: random.Random,
 ) -> list[Passage] | None:
-    """The twelve passages, the true ones first; None where a true one always comes again."""
-    own = _named("", cut[premise.id])
+    """The twelve passages, the gold ones first; None where a gold one is always repeated."""
+
+    def named(prefix: str, segments: Mapping[str, Segments]) -> list[Passage]:
+        return [
+            Passage(f"{prefix}{label}-{part}", "", text)
+            for label in LABELS
+            for part, text in enumerate(segments[label], 1)
+        ]
+
     for other in draw.sample(usable, min(_TRIES, len(usable))):
         if other is premise:
             continue
-        passages = own + _named("other-", cut[other.id])
+        passages = named("", cut[premise.id]) + named("other-", cut[other.id])
         texts = [passage.text.casefold() for passage in passages]
         if all(texts.count(text) == 1 for text in texts[:2]):
             return passages
     return None
-
-
-def _named(prefix: str, segments: Mapping[str, tuple[str, str]]) -> list[Passage]:
-    return [
-        Passage(f"{prefix}{label}-{part}", "", text)
-        for label in (ENTAILMENT, *(k for k in LABELS if k != ENTAILMENT))
-        for part, text in enumerate(segments[label], 1)
-    ]
-
-
-def _question(
-    premise: Premise, passages: list[Passage], draw: random.Random, negatives: int
-) -> EvidenceQuestion:
-    order = draw.sample(range(len(passages)), len(passages))
-    gold = frozenset(place for place, number in enumerate(order) if number < 2)
-    return EvidenceQuestion(
-        premise.id,
-        premise.text,
-        tuple(passages[number] for number in order),
-        (gold,),
-        sample_sets(len(passages), [gold], draw, negatives=negatives),
-    )

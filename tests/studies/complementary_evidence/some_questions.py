@@ -2,8 +2,7 @@
 
 import random
 
-from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
-from adducir.studies.complementary_evidence.sampling import with_sets
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
 
 _WORDS = "cat dog runs fast slow nuclear energy power plants banned clean cheap school".split()  # noqa: SIM905
 
@@ -21,7 +20,7 @@ def some_questions(count: int, passages: int = 5, seed: int = 0) -> list[Evidenc
             f"q{seed}-{number}",
             f"{one} and {two} for {number} ?",
             tuple(Passage(f"p{place}", "", texts[n]) for place, n in enumerate(order)),
-            (frozenset(place for place, n in enumerate(order) if n < 2),),
+            (tuple(place for place, n in enumerate(order) if n < 2),),
         )
-        made.append(with_sets(question, negatives=3, seed=seed))
+        made.append(question.with_sets(negatives=3, seed=seed))
     return made

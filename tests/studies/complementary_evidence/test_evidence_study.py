@@ -20,8 +20,7 @@ from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.experiments.experiment import plan_experiment
 from adducir.statistics.two_level import two_level
-from adducir.studies.complementary_evidence.record_files import write_questions
-from adducir.studies.complementary_evidence.selected import read_selected
+from adducir.studies.complementary_evidence.questions import read_selected, write_questions
 
 FILE = """task: evidence-sets
 description: A study.

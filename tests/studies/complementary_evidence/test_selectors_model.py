@@ -13,8 +13,11 @@ from transformers import AutoTokenizer
 
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.models.sources import model_source
-from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
-from adducir.studies.complementary_evidence.record_files import write_questions
+from adducir.studies.complementary_evidence.questions import (
+    EvidenceQuestion,
+    Passage,
+    write_questions,
+)
 from adducir.studies.complementary_evidence.selectors.drn import DRNModel
 from adducir.studies.complementary_evidence.selectors.model import ComplementaryModel
 from adducir.studies.complementary_evidence.selectors.recipe import ComplementaryRecipe, DRNRecipe
@@ -90,7 +93,8 @@ def plain_loss(folder, model, question, weights, margin) -> float:
         one, two = (v / np.linalg.norm(v) for v in (vectors[i], vectors[j]))
         apart = float(np.abs(one - two).sum()) / (2 * math.sqrt(len(one)))
         loss += weights.diversity * (1 - apart)
-    for members, label in question.sets:
+    for one in question.sets:
+        members, label = one.members, one.label
         cosine = plain_cosine(sum(vectors[n] for n in members), q)
         loss += weights.compactness * (1 - cosine if label else max(0.0, cosine - margin))
     return loss

@@ -11,12 +11,12 @@ from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
-from adducir.studies.complementary_evidence.record import EvidenceQuestion, LabelledSet, Passage
-from adducir.studies.complementary_evidence.record_files import write_questions
-from adducir.studies.complementary_evidence.selected import (
-    SelectedSet,
+from adducir.studies.complementary_evidence.questions import (
+    EvidenceQuestion,
+    LabelledSet,
+    Passage,
     read_selected,
-    write_selected,
+    write_questions,
 )
 from adducir.studies.complementary_evidence.selectors.data import (
     in_sets,
@@ -176,10 +176,10 @@ def test_data_are_kept_apart(place):
 def test_passages_of_the_sets_alone():
     passages = tuple(Passage(f"p{n}", "", f"text {n}") for n in range(7))
     sets = LabelledSet((1, 5), True), LabelledSet((3, 5), False)
-    question = EvidenceQuestion("q", "?", passages, (frozenset({1, 5}),), sets)
+    question = EvidenceQuestion("q", "?", passages, ((1, 5),), sets)
     small = in_sets(question)
     assert [one.id for one in small.passages] == ["p1", "p3", "p5"]
-    assert small.gold == (frozenset({0, 2}),)
+    assert small.gold == ((0, 2),)
     assert small.sets == (LabelledSet((0, 2), True), LabelledSet((1, 2), False))
 
 
@@ -265,37 +265,4 @@ def test_settings_of_the_command_line(place, capsys):
             ]
         )
         == 5
-    )
-
-
-def test_chosen_sets_are_checked(place, capsys):
-    sets = [SelectedSet("q1", ("a", "b"), 1.5), SelectedSet("q2", ())]
-    assert write_selected(sets, place / "c.jsonl") == 2
-    assert list(read_selected(place / "c.jsonl")) == sets
-    with pytest.raises(InputError, match="comes twice"):
-        write_selected([sets[0], sets[0]], place / "d.jsonl")
-    assert not (place / "d.jsonl").exists()
-    good = '{"id": "q2-0", "chosen": ["p0"]}'
-    for line, words in (
-        ("{", "not JSON"),
-        ("[]", "must be a JSON object"),
-        ('{"id": "q", "chosen": ["a", "a"]}', "chosen twice"),
-        ('{"id": "q", "chosen": "a"}', "list of passages"),
-        ('{"id": 1, "chosen": []}', "'id' must be text"),
-        ('{"id": "q", "chosen": [], "score": true}', "must be a number"),
-        ('{"id": "q", "chosen": [], "more": 1}', "no key 'more'"),
-        (good, "stands in line 1 already"),
-    ):
-        (place / "bad.jsonl").write_text(f"{good}\n\n{line}\n")
-        with pytest.raises(InputError, match=words) as caught:
-            list(read_selected(place / "bad.jsonl"))
-        assert caught.value.line == 3
-    (place / "odd.jsonl").write_text('{"id": "q2-0", "chosen": ["p99"]}\n')
-    assert main(["complementary-evidence", "sets", "odd.jsonl", "--questions", "test.jsonl"]) == 3
-    assert "'p99' was chosen, which it has not" in capsys.readouterr().err
-    (place / "few.jsonl").write_text(f"{good}\n")
-    assert main(["complementary-evidence", "sets", "few.jsonl", "-q", "test.jsonl"]) == 0
-    assert "few" in capsys.readouterr().out
-    assert (
-        main(["complementary-evidence", "sets", "few.jsonl", "few.jsonl", "-q", "test.jsonl"]) == 2
     )

@@ -9,15 +9,18 @@ from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.experiments.sections import file_name
 from adducir.experiments.step import ArtifactStep, ModelStep
 from adducir.models.machine import Precision, choose_device, using_threads
-from adducir.studies.complementary_evidence.record_files import questions_in
-from adducir.studies.complementary_evidence.selected import read_selected, write_selected
+from adducir.studies.complementary_evidence.measures import GoldSets
+from adducir.studies.complementary_evidence.questions import (
+    read_questions,
+    read_selected,
+    write_selected,
+)
 from adducir.studies.complementary_evidence.selectors.selecting import (
     load_evidence_model,
     without_model,
 )
 from adducir.studies.complementary_evidence.selectors.selector import SELECTORS, Selector
 from adducir.studies.complementary_evidence.selectors.work import SelectionWork, selected_by_shards
-from adducir.studies.complementary_evidence.set_files import GoldSets, checked
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -95,7 +98,7 @@ class SelectionStep(ArtifactStep):
             )
             work = SelectionWork(
                 self._model,
-                questions_in(self._tests),
+                list(read_questions(*self._tests)),
                 model.settings.selection,
                 self.precision,
                 Local(model),
@@ -109,4 +112,4 @@ class SelectionStep(ArtifactStep):
     def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
         """The sets that stand in its file, by question."""
         path = self.path / SELECTED_FILE
-        return checked(path, read_selected(path), gold)
+        return gold.checked(read_selected(path), path)

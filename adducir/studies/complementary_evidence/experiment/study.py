@@ -17,10 +17,8 @@ from adducir.experiments.step import Sharing, Step
 from adducir.experiments.study import Finding, Study
 from adducir.studies.complementary_evidence.experiment.steps import SelectionStep, Trial
 from adducir.studies.complementary_evidence.experiment.systems import EvidenceSets, RoundRecipe
-from adducir.studies.complementary_evidence.record import EvidenceQuestion
-from adducir.studies.complementary_evidence.record_files import QuestionFiles
-from adducir.studies.complementary_evidence.set_files import GoldSets
-from adducir.tables.sets import set_table
+from adducir.studies.complementary_evidence.measures import GoldSets, set_table
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, read_questions
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class EvidenceStudy(Study):
             for number, one in enumerate(rounds):
                 self.tests[data, number] = _paths(one.test, folder)
             if are_read:
-                every = QuestionFiles(tuple(p for one in rounds for p in _paths(one.test, folder)))
+                every = [*read_questions(*(p for one in rounds for p in _paths(one.test, folder)))]
                 gold = planner.opening(("data", data), partial(_gold, data, every, planner.path))
                 if gold is not None:
                     self.gold[data] = gold
@@ -95,12 +93,9 @@ class EvidenceStudy(Study):
                 step.read(gold) for step in self._selections() if step.trial.data == data
             )
         requested = recipe.comparison
-        table = set_table(
-            scores,
-            bounds=bounds,
-            testing=requested.model_dump(exclude_none=True) if requested else {},
-            layout=self.layout(self._provenance(), notes=notes),
-        )
+        testing = requested.model_dump(exclude_none=True) if requested else {}
+        layout = self.layout(self._provenance(), notes=notes)
+        table = set_table(scores, bounds, testing, layout)
         return [Finding(table, each="per-question")]
 
     def _selections(self) -> list[SelectionStep]:
@@ -142,7 +137,7 @@ def _gold(data: str, every: Iterable[EvidenceQuestion], path: Path) -> GoldSets:
     twice = sum(seen.add(question.id) for question in every)
     if twice:
         raise InputError(f"{twice} questions of {data} are tested in two rounds.", path=path)
-    return GoldSets.of(every)
+    return GoldSets(every)
 
 
 def _separate(one: RoundRecipe, folder: Path) -> bool:
@@ -154,9 +149,9 @@ def _separate(one: RoundRecipe, folder: Path) -> bool:
     reads_others = may_read(*others)
     if not may_read(*_paths(one.test, folder)):
         return False
-    texts = {question.question for question in QuestionFiles(_paths(one.test, folder))}
+    texts = {question.question for question in read_questions(*_paths(one.test, folder))}
     for path in others if reads_others else ():
-        shared = texts.intersection(one.question for one in QuestionFiles((path,)))
+        shared = texts.intersection(one.question for one in read_questions(path))
         if shared:
             raise InputError(
                 f"{len(shared)} test questions are in it, such as {min(shared)!r}.",

@@ -5,8 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from adducir.studies.complementary_evidence.record import EvidenceQuestion
-from adducir.studies.complementary_evidence.selected import SelectedSet
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
 from adducir.studies.complementary_evidence.selectors.reading import text_of
 from adducir.studies.complementary_evidence.selectors.selector import Selector
 

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from adducir.studies.complementary_evidence.record import EvidenceQuestion, LabelledSet
-from adducir.studies.complementary_evidence.record_files import read_questions
+from adducir.studies.complementary_evidence.questions import (
+    EvidenceQuestion,
+    LabelledSet,
+    read_questions,
+)
 from adducir.studies.complementary_evidence.selectors.recipe import EvidenceData
 from adducir.training.division import Division
 
@@ -42,7 +45,7 @@ def in_sets(question: EvidenceQuestion) -> EvidenceQuestion:
     return replace(
         question,
         passages=tuple(question.passages[number] for number in kept),
-        gold=tuple(frozenset(place[number] for number in members) for members in question.gold),
+        gold=tuple(tuple(place[number] for number in members) for members in question.gold),
         sets=tuple(
             LabelledSet(tuple(place[number] for number in one.members), one.label)
             for one in question.sets

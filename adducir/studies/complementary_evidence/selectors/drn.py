@@ -29,8 +29,7 @@ from torch.nn import functional
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
-from adducir.studies.complementary_evidence.record import EvidenceQuestion
-from adducir.studies.complementary_evidence.selected import SelectedSet
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
 from adducir.studies.complementary_evidence.selectors.losses import relevance_loss
 from adducir.studies.complementary_evidence.selectors.model import (
     HEAD_FILE,

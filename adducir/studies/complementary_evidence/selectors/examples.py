@@ -11,7 +11,6 @@ several devices can share. A store has of each question:
 ``relevant``, ``members``, ``sizes``, ``labels``  see :func:`.gold.packed_labels`
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -20,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import orjson
 
 from adducir.core.executors import Place
 from adducir.models.artifacts import model_versions
@@ -27,7 +27,7 @@ from adducir.models.batches import batch_rule
 from adducir.models.loading import load_config, load_tokenizer, longest_input
 from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
 from adducir.models.sources import ModelSource
-from adducir.studies.complementary_evidence.record import EvidenceQuestion
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 from adducir.studies.complementary_evidence.selectors.data import questions_of, split_examples
 from adducir.studies.complementary_evidence.selectors.gold import packed_labels
 from adducir.studies.complementary_evidence.selectors.network import Vectoriser
@@ -107,7 +107,7 @@ class QuestionExamples(ExampleWork[EvidenceQuestion]):
     def describe(self, item: EvidenceQuestion) -> tuple[str, bytes]:
         texts = [[one.title, one.text] for one in item.passages]
         read = [item.question, texts, sorted(item.relevant), item.sets]
-        return item.id, json.dumps(read).encode("ascii")
+        return item.id, orjson.dumps(read)
 
     def encode(self, place: Place) -> Encode[EvidenceQuestion]:
         reader, frozen = self.reader(), self.frozen

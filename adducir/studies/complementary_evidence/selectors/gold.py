@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from adducir.studies.complementary_evidence.record import LabelledSet
+from adducir.studies.complementary_evidence.questions import LabelledSet
 from adducir.training.store import Array
 
 _PADDING = -1

@@ -19,8 +19,7 @@ from adducir.core.errors import InputError
 from adducir.models.loading import load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource
-from adducir.studies.complementary_evidence.record import EvidenceQuestion
-from adducir.studies.complementary_evidence.selected import SelectedSet
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
 from adducir.studies.complementary_evidence.selectors.beam import select_sets
 from adducir.studies.complementary_evidence.selectors.network import Vectoriser
 from adducir.studies.complementary_evidence.selectors.reading import EncodedQuestion, Reader

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.studies.complementary_evidence.record import EvidenceQuestion, Passage
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
 
 _TO_TEXT = 4
 """One in so many tokens is kept for the passage, however long the question is."""

@@ -13,8 +13,7 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.progress import progress
 from adducir.models.machine import Precision
 from adducir.models.sources import trained_folder
-from adducir.studies.complementary_evidence.record import EvidenceQuestion
-from adducir.studies.complementary_evidence.selected import SelectedSet
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
 from adducir.studies.complementary_evidence.selectors.selector import SELECTORS, Selector
 from adducir.studies.complementary_evidence.selectors.settings import Settings, variants
 
@@ -204,7 +203,7 @@ def _valid(kind: type[Selector], values: dict[str, float]) -> Selector | None:
 
 
 def _measured(question: EvidenceQuestion, members: frozenset[str]) -> tuple[float, float]:
-    """Exact match and F1, as :mod:`adducir.studies.complementary_evidence.sets` has them."""
+    """Exact match and F1, as :mod:`adducir.studies.complementary_evidence.measures` has them."""
     f1 = max(2 * len(members & one) / (len(members) + len(one)) for one in question.gold_ids)
     return float(members in question.gold_ids), f1
 

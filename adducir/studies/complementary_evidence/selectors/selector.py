@@ -11,8 +11,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:
-    from adducir.studies.complementary_evidence.record import EvidenceQuestion
-    from adducir.studies.complementary_evidence.selected import SelectedSet
+    from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
 
 
 class Selector(Recipe):

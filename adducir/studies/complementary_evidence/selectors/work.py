@@ -1,14 +1,15 @@
-"""Selection in shards: some questions each, made anywhere; see :mod:`adducir.core.chunks`.
+"""Selection.
 
-A shard's file is one of selected sets (:mod:`adducir.studies.complementary_evidence.selected`).
+A shard's file is one of selected sets (:mod:`adducir.studies.complementary_evidence.questions`).
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local
 from adducir.core.errors import InputError
@@ -18,8 +19,8 @@ from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule
 from adducir.models.machine import Precision, device_kind, device_of_worker, settle_threads
 from adducir.models.sources import ModelSource, trained_folder
-from adducir.studies.complementary_evidence.record import EvidenceQuestion
-from adducir.studies.complementary_evidence.selected import (
+from adducir.studies.complementary_evidence.questions import (
+    EvidenceQuestion,
     SelectedSet,
     read_selected,
     write_selected,
@@ -42,7 +43,7 @@ class SelectionWork:
 
     Attributes:
         model: A model's folder or recipe; None where the selector needs no model.
-        questions: Read anew each time, such as those of files (:class:`.QuestionFiles`).
+        questions: Read anew each time.
         loaded: The model, in the process that has it.
         device: See :func:`adducir.models.machine.choose_device`.
         threads: Of each worker that has a process of its own.
@@ -93,7 +94,7 @@ class SelectionWork:
 
     def describe(self, item: EvidenceQuestion) -> tuple[str, bytes]:
         """See :class:`.Work`: the question and its passages."""
-        return item.id, json.dumps([item.question, item.passages]).encode("ascii")
+        return item.id, orjson.dumps([item.question, item.passages])
 
     def builder(self, place: Place) -> "_Builder":
         return _Builder(self, place)

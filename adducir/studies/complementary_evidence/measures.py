@@ -1,0 +1,146 @@
+"""Selected sets of passages against the gold sets of their questions.
+
+Of a selected set S and a question's gold sets, of which there may be several:
+
+- ``EM``, exact match: 1 if S is one of them, else 0;
+- ``F1``: the greatest 2 |S & G| / (|S| + |G|) over the gold sets G;
+- ``Cover``: 1 if S holds a whole gold set, whatever else it holds.
+
+A pool of candidates bounds what any selection from it can reach: the upper bound.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from adducir.core.errors import InputError, UsageError
+from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.scores import Scores
+from adducir.statistics.comparison.comparison import compare
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
+from adducir.tables.builder import Layout, build_table
+from adducir.tables.table import ResultTable, Row, TableCell
+
+MEASURES = tuple(map(NamedMeasure, ("EM", "F1", "Cover")))
+BOUND = "upper bound"
+Ids = frozenset[str]
+
+
+def values_of(chosen: Ids, gold: Iterable[Ids]) -> tuple[float, float, float]:
+    """EM, F1 and Cover of a selected set."""
+    return _best(_measured(len(chosen & one), len(chosen), len(one)) for one in gold)
+
+
+def bound_of(pool: Ids, gold: Iterable[Ids], size: int | None) -> tuple[float, float, float]:
+    """EM, F1 and Cover of the best ``size`` passages of a pool; None: of the best of any number."""
+    found = [(len(pool & one), len(one)) for one in gold]
+    if size is None:
+        return _best(_measured(hits, hits, wanted) for hits, wanted in found)
+    taken = min(size, len(pool))
+    return _best(_measured(min(hits, taken), taken, wanted) for hits, wanted in found)
+
+
+def _measured(hits: int, taken: int, wanted: int) -> tuple[float, float, float]:
+    covers = hits == wanted
+    return float(covers and taken == wanted), 2 * hits / (taken + wanted), float(covers)
+
+
+def _best(each: Iterable[tuple[float, float, float]]) -> tuple[float, float, float]:
+    exact, f1, cover = zip(*each, strict=True)
+    return max(exact), max(f1), max(cover)
+
+
+class GoldSets:
+    """What is true of questions.
+
+    Attributes:
+        gold: The gold sets of each question that has some, as passages' ids.
+        pools: The candidates of every question.
+
+    Raises:
+        UsageError: Two questions have one id, or none has a gold set.
+    """
+
+    def __init__(self, questions: Iterable[EvidenceQuestion]) -> None:
+        self.gold: dict[str, tuple[Ids, ...]] = {}
+        self.pools: dict[str, Ids] = {}
+        for question in questions:
+            if question.id in self.pools:
+                raise UsageError(f"the question {question.id!r} is duplicated.")
+            self.pools[question.id] = frozenset(passage.id for passage in question.passages)
+            if question.gold:
+                self.gold[question.id] = question.gold_ids
+        if not self.gold:
+            raise UsageError("no question has a gold set, so there is nothing to measure.")
+
+    def checked(self, selected: Iterable[SelectedSet], path: Path) -> dict[str, tuple[str, ...]]:
+        """Selected sets by question.
+
+        Raises:
+            InputError: A passage is not one of its question's.
+        """
+        found: dict[str, tuple[str, ...]] = {}
+        for one in selected:
+            odd = {*one.chosen} - self.pools.get(one.id, {*one.chosen})
+            if odd:
+                raise InputError(
+                    f"the question {one.id} has no passage {min(odd)!r}, which was selected.",
+                    path=path,
+                    hint="Were these sets selected for other questions? Name their file.",
+                )
+            found[one.id] = one.chosen
+        return found
+
+    def scores(self, system: str, chosen: Mapping[str, Collection[str]]) -> Scores:
+        """EM, F1 and Cover over the questions with gold sets; one that ``chosen`` lacks counts 0.
+
+        Raises:
+            UsageError: A passage was selected twice.
+        """
+        values = np.zeros((len(self.gold), len(MEASURES)))
+        for row, (qid, sets) in enumerate(self.gold.items()):
+            if qid in chosen:
+                members = frozenset(chosen[qid])
+                if len(members) < len(chosen[qid]):
+                    raise UsageError(f"{system} selected a passage twice for question {qid}.")
+                values[row] = values_of(members, sets)
+        missing = tuple(qid for qid in self.gold if qid not in chosen)
+        extra = tuple(qid for qid in chosen if qid not in self.pools)
+        values.setflags(write=False)
+        return Scores(system, tuple(self.gold), MEASURES, values, missing, extra)
+
+    def bound(self, systems: Iterable[Mapping[str, Collection[str]]]) -> Scores:
+        """What no selection from the pools can exceed, given the selected sets of each system.
+
+        Where all of these hold equally many passages (but for smaller pools, which are taken
+        whole), it is the best selection of so many; otherwise the best of any number.
+        """
+        taken = [(len(members), qid) for one in systems for qid, members in one.items() if members]
+        size: int | None = max(taken, default=(1, ""))[0]
+        if any(count < min(size or 0, len(self.pools.get(qid, ()))) for count, qid in taken):
+            size = None
+        rows = [bound_of(self.pools[qid], sets, size) for qid, sets in self.gold.items()]
+        return Scores(BOUND, tuple(self.gold), MEASURES, np.array(rows))
+
+
+def set_table(
+    scores: Mapping[str, Sequence[Scores]],
+    bounds: Mapping[str, Scores],
+    testing: Mapping[str, object],
+    layout: Layout,
+) -> ResultTable:
+    """A table of systems over data sets (``""`` for the only one), with the bound as first row."""
+    if any(one.system == BOUND for some in scores.values() for one in some):
+        raise UsageError(f"a system is called {BOUND!r}.", hint="Give it another name.")
+    if bounds:
+        note = f"{BOUND}: the best selection from each question's passages; it is not tested."
+        layout = replace(layout, notes=(note, *layout.notes))
+    compared = {name: compare(some, **testing) for name, some in scores.items()}  # type: ignore[arg-type]
+    table = build_table(compared, scores, layout=layout)
+    if not bounds:
+        return table
+    means = [(bounds[name], mean) for name in scores for mean in bounds[name].values.mean(axis=0)]
+    cells = tuple(TableCell(float(mean), len(of.qids)) for of, mean in means)
+    return replace(table, rows=(Row(BOUND, cells), *table.rows))

@@ -1,0 +1,212 @@
+"""Questions whose answer needs several passages, and the sets of passages selected for them.
+
+Both are JSONL, gzipped where the name ends in ``.gz``. One question per line; passages are numbered
+from 0 in the order of the list, and ``gold``, ``sets`` and ``missing`` may be left out::
+
+    {"id": "5a71", "question": "Who ...?",
+     "passages": [{"id": "Kansas_Song", "title": "Kansas Song", "text": "..."}, ...],
+     "gold": [[0, 3]], "sets": [{"members": [0, 3], "label": true}, ...], "missing": [0]}
+
+A selected set has ids of the question's passages, in the order in which they were selected::
+
+    {"id": "5a71", "chosen": ["Kansas_Song", "University_of_Kansas"], "score": 2.31}
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import chain, combinations
+from math import comb
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt
+from pydantic.dataclasses import dataclass
+
+from adducir.core.json_lines import json_values
+from adducir.core.texts import repeated
+from adducir.corpora.records import parsed_as, read_records, write_records
+
+NEGATIVES = 8
+_SHAPE = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+def _unbroken(name: str) -> str:
+    if name.split() != [name] or "\0" in name:
+        raise ValueError(f"an id is text without white space, not {name!r}")
+    return name
+
+
+def _different(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError(f"{repeated(values)[0]!r} is duplicated")
+    return values
+
+
+Id = Annotated[str, AfterValidator(_unbroken)]
+Members = Annotated[tuple[StrictInt, ...], AfterValidator(_different)]
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class Passage:
+    """A candidate: its id (unique in its question), title (or ``""``) and text."""
+
+    id: Id
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class LabelledSet:
+    """Passages of a question, by number, and whether they are a gold set together."""
+
+    members: Annotated[Members, Field(min_length=1)]
+    label: StrictBool
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class EvidenceQuestion:
+    """A question, the passages to select from, and what is known about sets of them.
+
+    Attributes:
+        passages: The candidates, numbered from 0.
+        gold: The gold sets, as numbers of passages; empty where none is known.
+        sets: The sets to train on, with their labels.
+        missing: For each gold set how many of its members ``passages`` lack; empty for none at
+            all. Such a set cannot be found, but counts with its whole size in F1.
+    """
+
+    id: Id
+    question: str
+    passages: tuple[Passage, ...]
+    gold: tuple[Members, ...] = ()
+    sets: tuple[LabelledSet, ...] = ()
+    missing: tuple[Annotated[StrictInt, Field(ge=0)], ...] = ()
+
+    def __post_init__(self) -> None:
+        _different(tuple(one.id for one in self.passages))
+        for members in chain(self.gold, (one.members for one in self.sets)):
+            outside = [number for number in members if not 0 <= number < len(self.passages)]
+            if outside:
+                raise ValueError(f"there is no passage {outside[0]} of {len(self.passages)}")
+        if self.missing and len(self.missing) != len(self.gold):
+            raise ValueError("`missing` has a number for each gold set")
+        if not all(len(gold) + lacks for gold, lacks in self._counted):
+            raise ValueError("a gold set is empty")
+
+    @property
+    def _counted(self) -> Iterator[tuple[tuple[int, ...], int]]:
+        return zip(self.gold, self.missing or (0,) * len(self.gold), strict=True)
+
+    @property
+    def relevant(self) -> frozenset[int]:
+        """The passages of any gold set: P+ of Mou et al. (2020), section 2.1."""
+        return frozenset(chain.from_iterable(self.gold))
+
+    @property
+    def gold_ids(self) -> tuple[frozenset[str], ...]:
+        """The gold sets as passages' ids; missing members have ids that no passage can have."""
+        return tuple(
+            frozenset(self.passages[number].id for number in members)
+            | {f"missing {count}" for count in range(lacks)}
+            for members, lacks in self._counted
+        )
+
+    def with_sets(self, *, negatives: int = NEGATIVES, seed: int = 0) -> "EvidenceQuestion":
+        """The question with labelled sets to train on; as it is where no gold set is known.
+
+        False sets have as many members as the first gold set, those that are missing included.
+        """
+        if not self.gold:
+            return self
+        whole = [members for members, lacks in self._counted if not lacks]
+        size, draw = len(self.gold_ids[0]), drawing(seed, "sets", self.id)
+        sets = sample_sets(len(self.passages), whole, draw, size=size, negatives=negatives)
+        return replace(self, sets=sets)
+
+
+@dataclass(frozen=True, slots=True, config=_SHAPE)
+class SelectedSet:
+    """The passages selected for a question, in the order of selection, and the set's score."""
+
+    id: Annotated[str, Field(min_length=1)]
+    chosen: Annotated[tuple[str, ...], AfterValidator(_different)]
+    score: float | None = None
+
+
+def read_questions(*paths: Path) -> Iterator[EvidenceQuestion]:
+    """Yield the questions of files, one file after the other; ids are unique in a file.
+
+    Raises:
+        InputError: A line is not a question, or an id is duplicated; with file and line.
+    """
+    for path in paths:
+        yield from read_records(path, json_values(path), parsed_as(EvidenceQuestion))
+
+
+def write_questions(questions: Iterable[EvidenceQuestion], path: Path) -> int:
+    """Write questions, whole or not at all; returns how many."""
+    return write_records(questions, path, _record_of)
+
+
+def _record_of(question: EvidenceQuestion) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "id": question.id,
+        "question": question.question,
+        "passages": question.passages,
+        "gold": [sorted(members) for members in question.gold],
+        "sets": question.sets,
+    }
+    return {**record, "missing": question.missing} if question.missing else record
+
+
+def read_selected(path: Path) -> Iterator[SelectedSet]:
+    """Yield the selected sets of a file.
+
+    Raises:
+        InputError: A line is not a selected set, or an id is duplicated; with file and line.
+    """
+    hint = 'A line has the form {"id": "q1", "chosen": ["p3", "p7"], "score": 1.5}.'
+    return read_records(path, json_values(path), parsed_as(SelectedSet), hint)
+
+
+def write_selected(sets: Iterable[SelectedSet], path: Path) -> int:
+    """Write selected sets, whole or not at all; returns how many."""
+    return write_records(
+        sets, path, lambda one: {k: v for k, v in asdict(one).items() if v is not None}
+    )
+
+
+def drawing(seed: int, purpose: str, name: str) -> random.Random:
+    """A random generator for one purpose, so that what else is drawn does not change it."""
+    return random.Random(f"{seed}:{purpose}:{name}")  # noqa: S311  (no secret)
+
+
+def sample_sets(
+    passages: int,
+    gold: Sequence[Iterable[int]],
+    draw: random.Random,
+    *,
+    size: int = 2,
+    negatives: int = NEGATIVES,
+) -> tuple[LabelledSet, ...]:
+    """The gold sets and sampled false ones, in this order, members ascending.
+
+    Mou et al. (2020), appendix B: one positive and eight negative pairs; a pair of one true and one
+    other passage is negative. So negatives are drawn, all different and all alike, from all sets
+    that do not consist of true passages alone; where there are fewer, all are taken.
+    """
+    relevant = frozenset[int]().union(*gold)
+    possible = comb(passages, size) - comb(len(relevant), size)
+    if possible <= 4 * negatives:
+        every = [m for m in combinations(range(passages), size) if not relevant.issuperset(m)]
+        drawn = draw.sample(every, min(negatives, possible))
+    else:
+        found: dict[tuple[int, ...], None] = {}
+        while len(found) < negatives:
+            members = tuple(sorted(draw.sample(range(passages), size)))
+            if not relevant.issuperset(members):
+                found[members] = None
+        drawn = list(found)
+    positives = [LabelledSet(tuple(sorted(members)), True) for members in gold]
+    return (*positives, *(LabelledSet(members, False) for members in drawn))

@@ -1,0 +1,210 @@
+"""Files of questions and selected sets, sampled sets, and how selected sets are measured."""
+
+import gzip
+import json
+import random
+from itertools import chain, combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adducir.core.errors import InputError, UsageError
+from adducir.studies.complementary_evidence.measures import GoldSets, bound_of, values_of
+from adducir.studies.complementary_evidence.questions import (
+    EvidenceQuestion,
+    LabelledSet,
+    Passage,
+    SelectedSet,
+    read_questions,
+    read_selected,
+    sample_sets,
+    write_questions,
+    write_selected,
+)
+
+PASSAGES = tuple(Passage(f"p{n}", f"Title {n}", f"Text of {n}.") for n in range(4))
+QUESTION = EvidenceQuestion(
+    "q1",
+    "Wer fraß 🐟?",
+    PASSAGES,
+    ((0, 3), (1,)),
+    (LabelledSet((0, 3), True), LabelledSet((2, 1), False)),
+    (0, 1),
+)
+RECORD = {
+    "id": "q1",
+    "question": "?",
+    "passages": [{"id": "a", "title": "", "text": "x"}, {"id": "b", "title": "", "text": "y"}],
+    "gold": [[0, 1]],
+    "sets": [{"members": [0], "label": False}],
+}
+
+
+@pytest.mark.parametrize("name", ["q.jsonl", "q.jsonl.gz"])
+def test_a_file_gives_back_what_was_written(tmp_path: Path, name: str) -> None:
+    questions = [QUESTION, EvidenceQuestion("q2", "Nothing known", PASSAGES[:1])]
+    assert write_questions(questions, tmp_path / name) == 2
+    assert list(read_questions(tmp_path / name)) == questions
+    if name.endswith(".gz"):
+        assert gzip.decompress((tmp_path / name).read_bytes()).count(b"\n") == 2
+    selected = [SelectedSet("q1", ("p3", "p0"), 0.1 + 0.2), SelectedSet("q2", ())]
+    write_selected(selected, tmp_path / name)
+    assert list(read_selected(tmp_path / name)) == selected
+
+
+def test_what_is_known_of_the_gold() -> None:
+    assert QUESTION.relevant == {0, 1, 3}
+    assert QUESTION.gold_ids == (frozenset({"p0", "p3"}), frozenset({"p1", "missing 0"}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gold": [[0, 2]]},
+        {"gold": [[0, -1]]},
+        {"gold": [[0, 0]]},
+        {"gold": [[]]},
+        {"gold": [[0, "1"]]},
+        {"gold": [[0, True]]},
+        {"gold": 7},
+        {"missing": [0, 0]},
+        {"missing": [-1]},
+        {"sets": [{"members": [], "label": True}]},
+        {"sets": [{"members": [1, 1], "label": True}]},
+        {"sets": [{"members": [1], "label": 1}]},
+        {"sets": [{"members": [1]}]},
+        {"passages": [{"id": "a", "text": "x"}]},
+        {"passages": [{"id": "a", "title": 3, "text": "x"}]},
+        {"passages": [RECORD["passages"][0]] * 2},
+        {"passages": [{"id": "a b", "title": "", "text": ""}]},
+        {"id": "q 1"},
+        {"id": "q0"},
+        {"question": None},
+        {"colour": 1},
+    ],
+)
+def test_a_broken_line_is_named(tmp_path: Path, change: dict) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps({**RECORD, "id": "q0"}) + "\n\n" + json.dumps({**RECORD, **change}))
+    with pytest.raises(InputError) as error:
+        list(read_questions(path))
+    assert error.value.where == f"{path}:3"
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[1]", '{"id": "q"}', '{"id": "q", "chosen": ["a", "a"]}', '{"chosen": []}']
+)
+def test_a_line_of_another_kind_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(line + "\n")
+    for read in (read_questions, read_selected):
+        with pytest.raises(InputError) as error:
+            list(read(path))
+        assert error.value.line == 1
+
+
+def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
+    for questions in ([QUESTION, QUESTION], [EvidenceQuestion("q", "\ud800", PASSAGES)]):
+        with pytest.raises(InputError):
+            write_questions(questions, tmp_path / "new.jsonl")
+        assert not (tmp_path / "new.jsonl").exists()
+
+
+@given(st.integers(2, 14), st.integers(1, 3), st.integers(0, 40), st.integers(0, 100))
+def test_sampled_sets(passages: int, size: int, negatives: int, seed: int) -> None:
+    gold = [range(min(size, passages))]
+    sets = sample_sets(passages, gold, random.Random(seed), size=size, negatives=negatives)
+    assert sets[0] == LabelledSet(tuple(gold[0]), True)
+    false = [one.members for one in sets[1:]]
+    every = {m for m in combinations(range(passages), size) if not {*gold[0]} >= {*m}}
+    assert len(set(false)) == len(false) == min(negatives, len(every))
+    assert set(false) <= every
+    assert not any(one.label for one in sets[1:])
+
+
+def test_negative_sets_are_drawn_alike() -> None:
+    """Of 12 passages with a gold pair, 20 of the 65 false pairs hold one of its passages."""
+    draw = random.Random(1)
+    drawn = [sample_sets(12, [(4, 7)], draw)[1:] for _ in range(1000)]
+    mixed = [len({4, 7} & {*one.members}) for sets in drawn for one in sets]
+    assert len(mixed) == 8000
+    assert 20 / 65 - 0.02 < sum(mixed) / 8000 < 20 / 65 + 0.02
+
+
+def test_sets_of_a_question() -> None:
+    whole = EvidenceQuestion("q", "?", PASSAGES, ((0, 1),)).with_sets(negatives=3, seed=5)
+    assert whole.sets[0] == LabelledSet((0, 1), True)
+    assert [one.label for one in whole.sets] == [True] + [False] * 3
+    lacking = EvidenceQuestion("q", "?", PASSAGES, ((0,),), missing=(1,))
+    sets = lacking.with_sets(negatives=20).sets
+    assert {one.members for one in sets} == set(combinations(range(4), 2))
+    assert not any(one.label for one in sets)
+
+
+def gold_sets(*sets: set[int], pool: int = 10) -> EvidenceQuestion:
+    """A question of some passages with these gold sets."""
+    passages = tuple(Passage(f"p{n}", "", "") for n in range(pool))
+    return EvidenceQuestion(f"q{len(sets)}{sets}".replace(" ", ""), "?", passages, tuple(sets))
+
+
+def ids(*numbers: int) -> tuple[str, ...]:
+    return tuple(f"p{n}" for n in numbers)
+
+
+def test_hand_worked_questions() -> None:
+    questions = [gold_sets(*one) for one in ([{1, 2}], [{1, 2}, {3, 4, 5}], [{1}], [{7, 8}])]
+    a, b, c, d = (question.id for question in questions)
+    gold = GoldSets(questions)
+    scores = gold.scores("s", {a: ids(2, 1), b: ids(3, 4), c: ids(1, 9), "e": ids(1)})
+    assert [str(one) for one in scores.measures] == ["EM", "F1", "Cover"]
+    # b: 2 of {3, 4} are in the second set: 2 * 2 / (2 + 3); c: 2 * 1 / (2 + 1).
+    assert scores.values.tolist() == [[1, 1, 1], [0, 0.8, 0], [0, pytest.approx(2 / 3), 1], [0] * 3]
+    assert (scores.missing, scores.extra) == ((d,), ("e",))
+    assert gold.scores("s", {a: ()}).values[0].tolist() == [0, 0, 0]
+    with pytest.raises(UsageError):
+        gold.scores("s", {a: ids(1, 1)})
+    for wrong in ([], [gold_sets()], [questions[0]] * 2):
+        with pytest.raises(UsageError):
+            GoldSets(wrong)
+
+
+SETS = st.lists(st.frozensets(st.integers(0, 5), min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+@given(st.frozensets(st.integers(0, 5), max_size=5), SETS, st.sampled_from([None, 1, 2, 3]))
+def test_the_bound_is_what_trying_all_subsets_gives(pool, gold, size) -> None:
+    sizes = range(len(pool) + 1) if size is None else [min(size, len(pool))]
+    subsets = chain.from_iterable(combinations(pool, count) for count in sizes)
+    tried = [values_of(frozenset(subset), gold) for subset in subsets]
+    expected = [max(values) for values in zip(*tried, strict=True)]
+    assert bound_of(pool, gold, size) == pytest.approx(expected)
+
+
+@given(st.data())
+def test_no_system_exceeds_the_bound(data) -> None:
+    """Not where sets differ in size, either, between systems or within one."""
+    questions = [
+        EvidenceQuestion(
+            name,
+            "?",
+            tuple(Passage(f"p{n}", "", "") for n in range(data.draw(st.integers(1, 5)))),
+            tuple(data.draw(st.sets(st.just(0), min_size=1)) for _ in range(1)),
+            missing=(data.draw(st.integers(0, 1)),),
+        )
+        for name in "ab"
+    ]
+    gold = GoldSets(questions)
+    draws = [st.lists(st.sampled_from([p.id for p in q.passages]), unique=True) for q in questions]
+    systems = [dict(zip("ab", map(data.draw, draws), strict=True)) for _ in range(3)]
+    bound = gold.bound(systems).values
+    for chosen in systems:
+        assert (gold.scores("s", chosen).values <= bound + 1e-12).all()
+
+
+def test_a_set_of_other_questions_is_refused() -> None:
+    gold, path = GoldSets([QUESTION]), Path("sets.jsonl")
+    with pytest.raises(InputError) as error:
+        gold.checked([SelectedSet("q1", ("p9",))], path)
+    assert error.value.path == path
