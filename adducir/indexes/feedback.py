@@ -218,16 +218,16 @@ def _of_norm_1(vector: _Vector) -> _Vector:
 
 
 class BM25PRF(FeedbackMethod):
-    """BM25PRF, on indexes of Lucene.
+    """BM25PRF.
 
     Robertson and Spärck Jones, "Simple, proven approaches to text retrieval", TR 356, Cambridge,
-    1994, as Anserini's class computes it. With N documents, n that hold a term, R feedback
-    documents and r of them that hold it, a term's relevance weight is ``ln((r + .5) * (N - n - R +
-    r + .5) / ((n - r + .5) * (R - r + .5)))``, at least 1e-6. Terms that match ``[a-z0-9]+``, are
-    not numbers, have 2 to 20 characters, are in 2 feedback documents or more and not in the query
-    are offered by that weight times ln r (Sakai and Robertson, SIGIR 2002); the ``fb_terms`` best
-    come to the query's own, their weights times ``new_term_weight``. The new query is searched by
-    BM25 with these weights in place of the idf.
+    1994, as Anserini's class computes it, for indexes of Lucene. With N documents, n that hold a
+    term, R feedback documents and r of them that hold it, a term's relevance weight is ``ln((r +
+    .5) * (N - n - R + r + .5) / ((n - r + .5) * (R - r + .5)))``, at least 1e-6. Terms that match
+    ``[a-z0-9]+``, are not numbers, have 2 to 20 characters, are in 2 feedback documents or more and
+    not in the query are offered by that weight times ln r (Sakai and Robertson, SIGIR 2002); the
+    ``fb_terms`` best come to the query's own, their weights times ``new_term_weight``. The new
+    query is searched by BM25 with these weights in place of the idf.
     """
 
     engines: ClassVar[tuple[str, ...]] = ("lucene",)
