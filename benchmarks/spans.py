@@ -29,7 +29,7 @@ from peers import in_turn, report
 from rapidfuzz.fuzz import QRatio
 from rapidfuzz.process import cdist
 
-from adducir.studies.exemplification.examples import extract_examples
+from adducir.studies.exemplification.extraction import Tally, extract_examples
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.literary_evidence.builder import find_quotations
 from adducir.studies.literary_evidence.grams import candidate_pairs
@@ -76,7 +76,7 @@ def examples(folder: Path, rounds: int) -> None:
         parts = [paths[::2], paths] if len(paths) > 1 else [paths]
 
         def run(part: Sequence[Path]) -> int:
-            return sum(1 for _ in extract_examples(read_texts(part)))
+            return sum(1 for _ in extract_examples(read_texts(part), Tally()))
 
         times = [seconds(lambda part=part: run(part), rounds) for part in parts]
         show_times(what, [megabytes(part) for part in parts], times)

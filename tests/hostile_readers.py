@@ -24,7 +24,7 @@ from adducir.runs.read import read_run
 from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
 from adducir.studies.complementary_evidence.mnli12 import read_mnli
 from adducir.studies.complementary_evidence.questions import read_questions, read_selected
-from adducir.studies.exemplification.examples import extract_examples
+from adducir.studies.exemplification.extraction import Tally, extract_examples
 from adducir.studies.exemplification.ratings_files import read_ratings
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.contexts import read_contexts
@@ -199,13 +199,13 @@ READERS = (
         "examples in a book",
         "examples.txt",
         _BOOK,
-        lambda path: list(extract_examples(read_texts([path]))),
+        lambda path: list(extract_examples(read_texts([path]), Tally())),
     ),
     Reader(
         "examples in answers",
         "answers.jsonl",
         _line(_ELI5),
-        lambda path: list(extract_examples(read_texts([path]))),
+        lambda path: list(extract_examples(read_texts([path]), Tally())),
     ),
     Reader("masked spans", "spans.jsonl", _line(_SPAN), _all(read_spans)),
     Reader("RELiC", "relic.json", _RELIC, read_relic),
