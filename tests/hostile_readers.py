@@ -32,10 +32,10 @@ from adducir.studies.grounded_generation.evaluation.files import read_generated,
 from adducir.studies.grounded_generation.kilt import read_kilt
 from adducir.studies.grounded_generation.nlgen import read_nlgen
 from adducir.studies.grounded_generation.pages import cut_page, read_pages, read_passages
-from adducir.studies.literary_evidence.book import open_book
+from adducir.studies.literary_evidence.ask import open_book
 from adducir.studies.literary_evidence.proxy.choices import read_choices
 from adducir.studies.literary_evidence.proxy.files import read_key
-from adducir.studies.literary_evidence.sources import read_book, read_work
+from adducir.studies.literary_evidence.sources import read_source
 from adducir.studies.literary_evidence.submission import read_submission
 
 
@@ -193,8 +193,8 @@ READERS = (
     Reader("recipe", "a.yaml", _YAML, load),
     Reader("settings", "settings.json", _line({"a": [1]}), read_settings),
     Reader("book to ask", "ask.txt", _BOOK, open_book),
-    Reader("primary source", "primary.txt", _BOOK, read_book),
-    Reader("work of criticism", "work.txt", _BOOK, read_work),
+    Reader("primary source", "primary.txt", _BOOK, read_source),
+    Reader("work of criticism", "work.txt", _BOOK, lambda path: read_source(path, is_work=True)),
     Reader(
         "examples in a book",
         "examples.txt",
