@@ -32,7 +32,7 @@ from adducir.rerankers.registry import (
 )
 from adducir.rerankers.rerank import Reranked, rerank
 from adducir.rerankers.texts import StoredTexts
-from adducir.rerankers.training import CrossEncoderPlan
+from adducir.rerankers.training import CrossEncoderTraining
 from adducir.runs.metadata import part_of, reranked_method
 from adducir.training.recipe import listed
 
@@ -128,7 +128,7 @@ class Rerank(TunableSystem):
     def _scorer(self, own: tuple[str, str], study: RetrievalStudy) -> "Scorer":
         """The reranker, or the recipe that trains it."""
         if self.is_trained(study.folder):
-            trained = study.trained_by(self.by, own, CrossEncoderPlan, "a cross-encoder")
+            trained = study.trained_by(self.by, own, CrossEncoderTraining, "a cross-encoder")
             if trained is not None:
                 plan, path = trained
                 opener = partial(open_trained, study.file(self.by), path)
@@ -161,7 +161,6 @@ class Rerank(TunableSystem):
         """All that determines its rankings, beside its candidates and their queries."""
         return {
             "reranker": scorer.identity,
-            "passages": scorer.recipe.passages.model_dump(mode="json"),
             "fields": list(self.fields or listed(scorer.recipe.fields) or index.fields),
             "depth": self.deepest,
             "texts": index.fingerprint,
@@ -210,7 +209,7 @@ class Scorer:
 
     recipe: RerankerRecipe
     open: Callable[[], Reranker]
-    trained: tuple[CrossEncoderPlan, Path] | None = None
+    trained: tuple[CrossEncoderTraining, Path] | None = None
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -230,7 +229,7 @@ class RerankStep(RunStep):
         self.base = study.run_of(system.rerank, topic_set)
         self.index = study.index_of(str(system.needs_index(name, study)))
         self.scorer: Any = study.details.get(name)  # None where a dry run lacks it
-        trained: tuple[CrossEncoderPlan, Path] | None = self.scorer and self.scorer.trained
+        trained: tuple[CrossEncoderTraining, Path] | None = self.scorer and self.scorer.trained
         training = [study.training(*trained, place)] if trained else []
         inputs: list[Step] = [*training, self.index, self.base]
         super().__init__(name, system, topic_set, study, inputs, [] if training else [place])
