@@ -35,8 +35,8 @@ def train(settings: Train) -> None:
 
     The recipe's key `kind` says what is trained: deepct, dual-encoder, cross-encoder, monobert,
     complementary or drn. The weights are those of the lowest validation loss. A training that was
-    killed goes on from its last checkpoint, two minutes back at most; a model that is there already and
-    would be trained with the same settings is not rebuilt.
+    killed goes on from its last checkpoint, two minutes back at most; a model that is there already
+    and would be trained with the same settings is not rebuilt.
 
     On several GPUs or machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
 
