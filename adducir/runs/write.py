@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.files import is_standard_output, keep_rights, publishing, sync
+from adducir.core.files import is_standard_output, publishing, sync
 from adducir.core.processes import locked
 from adducir.runs.metadata import metadata_for, metadata_text, now
 from adducir.runs.order import Floats, strictly_decreasing
@@ -104,7 +104,6 @@ def _publish(path: Path, content: bytes, facts: str) -> None:
             hidden.write_bytes(content)
             if beside.is_file():
                 sync(hidden)
-                keep_rights(beside, hidden_facts)
                 beside.unlink()
 
 
