@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adducir.indexes.lucene_builder import IndexSettings, build_index
     from adducir.indexes.models import BM25, QLD
     from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
-    from adducir.runs.fuse import fuse
+    from adducir.runs.fusion import fuse
     from adducir.runs.read import read_run
     from adducir.runs.run import Run
     from adducir.runs.write import write_run
@@ -86,7 +86,7 @@ if not TYPE_CHECKING:
             "adducir.indexes.lucene_builder": "IndexSettings build_index",
             "adducir.indexes.models": "BM25 QLD",
             "adducir.indexes.retriever": "LexicalRetriever QueryExpansion",
-            "adducir.runs.fuse": "fuse",
+            "adducir.runs.fusion": "fuse",
             "adducir.runs.read": "read_run",
             "adducir.runs.run": "Run",
             "adducir.runs.write": "write_run",

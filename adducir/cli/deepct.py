@@ -1,7 +1,6 @@
 """``adducir deepct evaluate``, ``expand`` and ``show``."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,7 +13,7 @@ from adducir.core.texts import visible
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.deepct.weighting import Weighted
+    from adducir.deepct.model import Weighted
 
 Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")]
 
@@ -46,26 +45,24 @@ def deepct_evaluate(settings: Evaluate) -> None:
         adducir deepct evaluate deepct/cacm.yaml --set training.seed=1
     """
     from adducir.cli.console import open_progress, show
-    from adducir.deepct.evaluating import evaluate_recovery
-    from adducir.deepct.recovery import recovery_lines
-    from adducir.deepct.training import DeepCTPlan
+    from adducir.deepct.training import DeepCT, evaluate_recovery
+    from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
     from adducir.training.kinds import open_training
 
-    with open_progress():
-        plan = open_training(settings.recipe, settings.changes)
-        if not isinstance(plan, DeepCTPlan):
+    with open_progress(), using_threads(settings.threads):
+        training = open_training(settings.recipe, settings.changes)
+        if not isinstance(training, DeepCT):
             raise UsageError(f"{settings.recipe} is not the recipe of a term weighter.")
-        if not (plan.recipe.held_out.test or plan.recipe.held_out.share):
+        if not (training.recipe.held_out.test or training.recipe.held_out.share):
             raise UsageError("the recipe holds out nothing: set `held_out.test`.")
-        found, part = evaluate_recovery(
-            plan.opened,
+        lines = evaluate_recovery(
+            training,
             settings.model or trained_folder(settings.recipe),
             device=settings.device,
             precision=settings.precision,
-            threads=settings.threads,
         )
-    show("\n".join(recovery_lines(part, [asdict(one) for one in found])))
+    show("\n".join(lines))
 
 
 class Expand(common.Computing):
@@ -118,11 +115,9 @@ def deepct_expand(settings: Expand) -> None:
     from adducir.cli.console import near, note, open_progress
     from adducir.cli.names import stem
     from adducir.corpora.sources import open_corpus
-    from adducir.deepct.expanded import ExpandedCorpus
-    from adducir.deepct.rendering import Rendering
-    from adducir.deepct.settings import Settings
+    from adducir.deepct.expansion import ExpandedCorpus, Rendering
+    from adducir.deepct.recipe import Settings
     from adducir.deepct.weighting import predict_corpus_weights
-    from adducir.deepct.writing import write_expanded, write_pairs
     from adducir.models.sources import trained_folder
 
     output = settings.output
@@ -149,12 +144,13 @@ def deepct_expand(settings: Expand) -> None:
         rendering = Rendering(scale=settings.scale, transform=settings.transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
         if settings.pairs:
-            written = write_pairs(expanded, output, list(settings.keep))
+            count = expanded.write_pairs(output, settings.keep)
         else:
-            written = write_expanded(expanded, output)
-    lost = f", {written.lost:,} of which keep their words once" if written.lost else ""
+            count = expanded.write(output)
+        once = expanded.lost()
+    lost = f", {once:,} of which keep their words once" if once else ""
     words = manifest.counts["words"]
-    note(f"{near(output)}: {written.documents:,} documents of {words:,} weighted words{lost}")
+    note(f"{near(output)}: {count:,} documents of {words:,} weighted words{lost}")
 
 
 class Show(Recipe):
@@ -173,13 +169,12 @@ def deepct_show(settings: Show) -> None:
     """
     from adducir.cli.console import is_terminal, show
     from adducir.deepct.model import TermWeighter
-    from adducir.deepct.weighting import predict_weights
     from adducir.models.machine import choose_device
     from adducir.models.sources import trained_folder
 
     text = sys.stdin.read() if settings.text == "-" else settings.text
     weighter = TermWeighter.load(trained_folder(settings.model))
-    (found,) = predict_weights(weighter.to(choose_device(settings.device)), [text])
+    (found,) = weighter.to(choose_device(settings.device)).weigh([text])
     if is_terminal(sys.stdout):
         _print_coloured(text, found)
     else:

@@ -24,8 +24,7 @@ from adducir.indexes.feedback import FEEDBACK, RM3, FeedbackMethod
 from adducir.indexes.field_weights import FieldWeights
 from adducir.indexes.index import Index, Query
 from adducir.indexes.models import BM25, MODELS, Model
-from adducir.runs.fuse import fuse
-from adducir.runs.fusion import FUSION
+from adducir.runs.fusion import FUSION, fuse
 from adducir.runs.run import Run
 
 K = TypeVar("K", bound=Kind)

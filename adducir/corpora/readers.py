@@ -1,4 +1,8 @@
-"""What every format of a corpus has."""
+"""What a format of corpora is, and the family that knows formats by name.
+
+A format says which file names are its own and reads the documents of a file. Packages add formats
+of their own by the entry-point group ``adducir.formats``.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -6,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Document
@@ -19,7 +24,7 @@ class CorpusFormat(Recipe):
             that has to be named.
         record_end: What stands at the end of each document, by which they are counted; empty where
             each file is one document.
-        default_fields: The fields to index where the user names none; None to show them from the
+        default_fields: The fields to index where the user names none; None to take them from the
             first documents.
         is_last_resort: Whether its files are read only where a folder has no others.
     """
@@ -33,7 +38,7 @@ class CorpusFormat(Recipe):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> "Iterator[tuple[int, Document]]":
-        """Yield each document of a file with its 1-based line.
+        """Yield each document of a file with its 1-based line; an InputError if it cannot be read.
 
         The file is read by :func:`adducir.core.files.read_lines`, which knows of compression,
         encodings and their errors, and docnos are checked by
@@ -42,12 +47,23 @@ class CorpusFormat(Recipe):
         Args:
             docno_field: The field of the docno, where the user named it.
             folder: The folder that the user named, or the file's own.
-
-        Raises:
-            InputError: The file is not of this format.
         """
 
     def accepts(self, path: Path) -> bool:
         """Whether a file of a folder may be one of the format, by what stands in it."""
         del path
         return True
+
+
+FORMATS = Family(
+    "formats",
+    CorpusFormat,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "jsonl": "adducir.corpora.formats:JSONL",
+        "trec": "adducir.corpora.trec:TREC",
+        "tsv": "adducir.corpora.formats:TSV",
+        "text": "adducir.corpora.formats:PlainText",
+        "cacm": "adducir.corpora.formats:CACM",
+    },
+    what="corpus format",
+)

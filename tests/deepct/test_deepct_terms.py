@@ -1,16 +1,18 @@
 """Targets by hand, and query term recall against its definition."""
 
+import sys
 from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
-from adducir.core.errors import UsageError
-from adducir.deepct.stopwords import stop_words
-from adducir.deepct.targets import Keys, Matcher, Targets, query_term_recall
-from adducir.deepct.words import basic_words, words
+from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.deepct.terms import Targets, Tokenization, query_term_recall, stop_words
+from adducir.deepct.words import basic_words, match_key, words
 
 ENGLISH = stop_words("english")
 
@@ -19,8 +21,10 @@ def positive(found: Targets) -> list[str]:
     return [word.text for word, value in zip(found.words, found.values, strict=True) if value]
 
 
-def by_reference(passage: str, reference: str, keys: Keys = "words") -> list[str]:
-    return positive(query_term_recall(passage, [reference], stop_words=ENGLISH, keys=keys))
+def by_reference(passage: str, reference: str, tokenization: Tokenization = "lucene") -> list[str]:
+    return positive(
+        query_term_recall(passage, [reference], stop_words=ENGLISH, tokenization=tokenization)
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,11 +71,6 @@ def test_without_a_stop_list_every_word_may_match() -> None:
     found = query_term_recall("The guns", ["the"], stop_words=stop_words("none"))
     assert found.values == [1.0, 0.0]
     assert found.is_stop == [False, False]
-
-
-def test_another_stemmer() -> None:
-    found = query_term_recall("guns gun", ["gun"], stop_words=ENGLISH, stemmer=lambda word: word)
-    assert found.values == [0.0, 1.0]
 
 
 def test_query_term_recall_by_hand() -> None:
@@ -134,11 +133,11 @@ def test_a_reference_is_a_single_query(passage: str, reference: str) -> None:
     ],
 )
 def test_original_keys_by_hand(passage: str, reference: str, expected: list[str]) -> None:
-    assert by_reference(passage, reference, keys="original") == expected
+    assert by_reference(passage, reference, tokenization="bert") == expected
 
 
 def test_original_targets_stand_beside_berts_words() -> None:
-    found = query_term_recall("The guns, guns.", ["gun"], stop_words=ENGLISH, keys="original")
+    found = query_term_recall("The guns, guns.", ["gun"], stop_words=ENGLISH, tokenization="bert")
     assert found.words == basic_words("The guns, guns.")
     assert found.values == [0.0, 1.0, 0.0, 1.0, 0.0]
     assert found.is_stop == [True, False, False, False, False]
@@ -146,11 +145,38 @@ def test_original_targets_stand_beside_berts_words() -> None:
 
 def test_original_recall_counts_queries_without_terms() -> None:
     found = query_term_recall(
-        "gun", ["gun", "the", "guns", "?"], stop_words=ENGLISH, keys="original"
+        "gun", ["gun", "the", "guns", "?"], stop_words=ENGLISH, tokenization="bert"
     )
     assert found.values == [0.5]
 
 
-def test_unknown_keys() -> None:
-    with pytest.raises(UsageError, match="no keys 'stems'"):
-        Matcher(ENGLISH, keys="stems")  # type: ignore[arg-type]
+def test_stop_lists(tmp_path: Path) -> None:
+    assert stop_words("lucene").words < ENGLISH.words
+    assert (len(stop_words("lucene")), len(stop_words("none"))) == (33, 0)
+    assert {"the", "should", "don't", "against", "yourselves", "because"} <= ENGLISH.words
+    assert not {"people", "gun", "right", "good", "evidence", "year"} & ENGLISH.words
+    for word in ENGLISH:  # each is one that words() can give
+        assert [match_key(each.text) for each in words(word)] == [word]
+    path = tmp_path / "stop.txt"
+    path.write_text("# mine\nThe\n\ndon’t\n the \n", encoding="utf-8")
+    assert list(stop_words(path)) == ["don't", "the"]
+    path.write_text("\n".join(stop_words("lucene")), encoding="utf-8")
+    assert stop_words(path).identity() == stop_words("lucene").identity() != ENGLISH.identity()
+    path.write_text("a\ntwo words\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"stop.txt:2"):
+        stop_words(path)
+    with pytest.raises(UsageError):
+        stop_words(tmp_path / "absent.txt")
+
+
+def test_nltks_list_where_it_is_and_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    present = SimpleNamespace(words=lambda language: ["The", language])
+    monkeypatch.setitem(sys.modules, "nltk.corpus", SimpleNamespace(stopwords=present))
+    assert list(stop_words("nltk")) == ["english", "the"]
+
+    def absent(language: str) -> list[str]:
+        raise LookupError(language)
+
+    monkeypatch.setattr(present, "words", absent)
+    with pytest.raises(MachineError, match=r"nltk\.downloader stopwords"):
+        stop_words("nltk")
