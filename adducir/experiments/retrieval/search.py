@@ -112,7 +112,7 @@ class Search(TunableSystem):
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
-        from adducir.indexes.lucene_builder import engine_versions
+        from adducir.indexes.building import engine_versions
 
         index = step.parts["index"]
         found = index.search(self, step.topics, step.tag, step.study.recipe.most, context)

@@ -169,7 +169,7 @@ class TunedStep(RunStep):
 
     def _answer(self, context: "Context") -> Answer:
         from adducir.experiments.tuning.report import facts
-        from adducir.indexes.lucene_builder import engine_versions
+        from adducir.indexes.building import engine_versions
 
         tuning = context.shared(self.shared_work, partial(self._tune, context))
         run = tuning.pool.of_set(tuning.run, self.trial.data)
