@@ -350,7 +350,9 @@ class RetrievalStudy(Study):
 
     def others(self) -> Sequence[Step]:
         """The indexes, also those that no run to be made needs."""
-        return list(self._indexes.values())
+        place = {name: number for number, name in enumerate(self.recipe.indexes)}
+        keys = sorted(self._indexes, key=lambda key: place.get(key[0], 0))
+        return [self._indexes[key] for key in keys]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """What of given runs would lower figures without anybody's wish; evaluation and tests."""
