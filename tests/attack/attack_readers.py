@@ -91,7 +91,7 @@ def _choices(path: Path) -> Any:
 
 
 def _relic(path: Path) -> Any:
-    from adducir.corpora.relic_files import read_relic
+    from adducir.corpora.relic import read_relic
 
     return read_relic(path)
 

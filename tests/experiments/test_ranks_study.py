@@ -18,8 +18,7 @@ from tiny import tiny_bert, tiny_colbert
 from adducir.cli.app import main
 from adducir.core.config import load, validate
 from adducir.core.errors import InputError
-from adducir.corpora.relic import RelicBook, RelicQuote
-from adducir.corpora.relic_files import write_relic
+from adducir.corpora.relic import RelicBook, RelicQuote, write_relic
 from adducir.corpora.spans import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import best_of_task, collection_task

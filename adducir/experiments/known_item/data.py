@@ -13,10 +13,8 @@ from adducir.core.absent import gathering, may_read
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import TextFile
-from adducir.corpora.pools import read_pools
 from adducir.corpora.references import file_path
-from adducir.corpora.relic import spans_of_relic
-from adducir.corpora.relic_files import read_relic
+from adducir.corpora.relic import read_pools, read_relic, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.corpora.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, pool_tasks, task_among
