@@ -6,23 +6,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adducir.core.config import load
+from adducir.corpora.formats import CACM, TSV, read_jsonl
 from adducir.corpora.pools import read_pools
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.qrels_files import read_qrels
 from adducir.corpora.readers import CorpusFormat
-from adducir.corpora.readers.cacm import CACM
-from adducir.corpora.readers.jsonl import read_jsonl
-from adducir.corpora.readers.trec import read_trec
-from adducir.corpora.readers.tsv import TSV
 from adducir.corpora.relic_files import read_relic
 from adducir.corpora.spans import read_spans
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
-from adducir.deepct.stopwords import stop_words
+from adducir.corpora.trec import TREC
+from adducir.deepct.terms import stop_words
 from adducir.evaluation.rank_files import read_ranks
 from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
 from adducir.models.artifacts import read_settings
-from adducir.runs.check import check_file
+from adducir.runs.check import check
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
@@ -60,6 +57,10 @@ def _folds(path: Path) -> object:
     topics.write_text("q1\tcats\n2\tdogs\nq3\tbirds\n")
     qrels.write_text("q1 0 d1 1\n2 0 d1 1\nq3 0 d1 1\n")
     return from_file(Pool.of([JudgedTopics("t", load_topics(topics), load_qrels(qrels))]), path)
+
+
+def _check(path: Path) -> object:
+    return check([path])
 
 
 def _by(reader: CorpusFormat) -> Callable[[Path], Iterable[Any]]:
@@ -159,11 +160,11 @@ READERS = (
     Reader("topics as JSON lines", "topics.jsonl", '{"qid": "1", "query": "a b"}\n', load_topics),
     Reader("topics as TSV", "topics.tsv", "qid\tquery\n1\ta b\n2\tc\n", load_topics),
     Reader("topics as documents", "topics.trec", _TREC, load_topics),
-    Reader("TREC documents", "a.trec", _TREC, _all(read_trec)),
+    Reader("TREC documents", "a.trec", _TREC, _all(_by(TREC()))),
     Reader("documents as JSON lines", "a.jsonl", _JSONL, _all(read_jsonl)),
     Reader("documents as TSV", "a.tsv", "docno\ttext\nd1\ta b\n", _all(_by(TSV()))),
     Reader("CACM", "cacm.jsonl", _line(_CACM), _all(_by(CACM()))),
-    Reader("qrels", "qrels.txt", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -1\n", read_qrels),
+    Reader("qrels", "qrels.txt", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 -1\n", load_qrels),
     Reader(
         "predictions (MTEB)",
         "a_predictions.json",
@@ -177,7 +178,12 @@ READERS = (
         read_run,
     ),
     Reader("run", "a.trec.gz.txt", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", read_run),
-    Reader("run to check", "b.trec", "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n", check_file),
+    Reader(
+        "run to check",
+        "b.trec",
+        "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1e-3 t\n",
+        lambda path: check([path]),
+    ),
     Reader(
         "metadata",
         "a.trec.ir-metadata.yml",

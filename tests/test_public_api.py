@@ -66,7 +66,7 @@ def test_data_frames_and_dicts_are_taken_alike(frame: type) -> None:
     ("make", "what"),
     [
         (lambda: Run.of({"1": ["a"]}, "t"), "list"),
-        (lambda: Run.of({"1": {"a": "high"}}, "t"), "finite|no run"),
+        (lambda: Run.of({"1": {"a": "high"}}, "t"), "finite|not a run"),
         (lambda: Run.of(pd.DataFrame({"qid": ["1"], "score": [1]}), "t"), "docno or doc_id"),
         (lambda: Run.of([("1", "a", 1.0)], "t"), "list"),
         (lambda: Run.of(pl.LazyFrame(ROWS), "t"), "LazyFrame"),
@@ -74,8 +74,8 @@ def test_data_frames_and_dicts_are_taken_alike(frame: type) -> None:
         (lambda: Qrels.of({"1": {"a": 0.5}}), "0.5"),
         (lambda: Qrels.of({"1": {"a": None}}), "None"),
         (lambda: Qrels.of(pd.DataFrame({**ROWS, "docno": "a", "grade": 1})), "twice"),
-        (lambda: Topics.of({"1": 5}), "no text"),
-        (lambda: Topics.of(pd.DataFrame({"qid": [1, "1"], "query": "a"})), "twice"),
+        (lambda: Topics.of({"1": 5}), "not text"),
+        (lambda: Topics.of(pd.DataFrame({"qid": [1, "1"], "query": "a"})), "repeated"),
     ],
 )
 def test_what_cannot_be_taken_is_a_clear_error(make, what) -> None:

@@ -1,190 +1,196 @@
 """``adducir deepct evaluate``, ``expand`` and ``show``."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from adducir.cli import options
-from adducir.cli.effects import with_any
-from adducir.cli.outputs import LINES, SOURCE
-from adducir.cli.parameters import argument, option
-from adducir.cli.shards import ShardOptions
+from adducir.cli import common
+from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
+from adducir.core.recipe import Recipe, needs
 from adducir.core.texts import visible
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.deepct.weighting import Weighted
+    from adducir.deepct.model import Weighted
 
 Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")]
 
 
-def deepct_evaluate(
-    recipe: Annotated[Path, argument("The recipe, such as deepct/NAME.yaml.", "RECIPE")],
-    model: Annotated[
-        Path | None,
-        option("The model.", "-m", metavar="FOLDER", shown="the recipe's name without its ending"),
-    ] = None,
-    changes: options.Changes = None,
-    device: options.Device = "auto",
-    precision: options.PrecisionOption = "float32",
-    threads: options.Threads = None,
-) -> None:
+class Evaluate(Recipe):
+    recipe: Path = option("The recipe, such as deepct/NAME.yaml.", metavar="RECIPE", argument=True)
+    model: Path | None = option(
+        "The model.",
+        "-m",
+        metavar="FOLDER",
+        default=None,
+        shown="the recipe's name without its ending",
+    )
+    changes: common.Changes = ()
+    device: common.Device = "auto"
+    precision: common.PrecisionOption = "float32"
+    threads: common.Threads = None
+
+
+def deepct_evaluate(settings: Evaluate) -> None:
     """Measure how well a term weighter recovers the reference terms of passages held out.
 
     Average precision per passage, with bootstrap intervals over documents: of the model, of the
     same model before training, of tf-idf, and of constant weights. The passages are those of the
     recipe's test part, or, where it has none, those that training was validated with.
+
+    Examples:
+        adducir deepct evaluate deepct/cacm.yaml
+        adducir deepct evaluate deepct/cacm.yaml --set training.seed=1
     """
     from adducir.cli.console import open_progress, show
-    from adducir.deepct.evaluating import evaluate_recovery
-    from adducir.deepct.recovery import recovery_lines
-    from adducir.deepct.training import DeepCTPlan
+    from adducir.deepct.training import DeepCT, evaluate_recovery
+    from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
     from adducir.training.kinds import open_training
 
-    with open_progress():
-        plan = open_training(recipe, changes or ())
-        if not isinstance(plan, DeepCTPlan):
-            raise UsageError(f"{recipe} is no recipe of a term weighter.")
-        if not (plan.recipe.held_out.test or plan.recipe.held_out.share):
+    with open_progress(), using_threads(settings.threads):
+        training = open_training(settings.recipe, settings.changes)
+        if not isinstance(training, DeepCT):
+            raise UsageError(f"{settings.recipe} is not the recipe of a term weighter.")
+        if not (training.recipe.held_out.test or training.recipe.held_out.share):
             raise UsageError("the recipe holds out nothing: set `held_out.test`.")
-        found, part = evaluate_recovery(
-            plan.opened,
-            model or trained_folder(recipe),
-            device=device,
-            precision=precision,
-            threads=threads,
+        lines = evaluate_recovery(
+            training,
+            settings.model or trained_folder(settings.recipe),
+            device=settings.device,
+            precision=settings.precision,
         )
-    show("\n".join(recovery_lines(part, [asdict(one) for one in found])))
+    show("\n".join(lines))
 
 
-def deepct_expand(
-    model: Model,
-    corpus: Annotated[
-        str, option("An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE"), SOURCE
-    ],
-    output: Annotated[Path, option("JSON lines to write, such as X.jsonl.gz.", "-o"), LINES],
-    weights: Annotated[
-        Path | None,
-        option(
-            "Where the words' weights are kept, for another rendering.",
-            metavar="FOLDER",
-            shown="beside the output, ending in .weights",
-        ),
-    ] = None,
-    scale: Annotated[float, option("How often a word of weight 1 comes.", min=0.0)] = 100.0,
-    transform: Annotated[
-        Literal["linear", "sqrt"], option("Scale the weight, or its square root.")
-    ] = "linear",
-    pairs: Annotated[
-        bool, option("Write each word with its count, for the memory engine, not repeated.")
-    ] = False,
-    keep: Annotated[
-        list[str] | None,
-        option(
-            "With --pairs: fields whose own words are counted too, with commas or repeated.",
-            metavar="FIELDS",
-            rare=True,
-        ),
-        with_any("pairs"),
-    ] = None,
-    docno_field: options.DocnoField = None,
-    format_name: options.CorpusFormat = None,
-    device: options.Device = "auto",
-    precision: Annotated[
-        Precision,
-        option("What the model computes in; bfloat16 is coarser, and mostly faster.", rare=True),
-    ] = "float32",
-    threads: options.Threads = None,
-    *,
-    shards: ShardOptions,
-    rebuild: options.Rebuild = False,
-) -> None:
+class Expand(common.Computing):
+    model: Model
+    corpus: str = option(
+        "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True
+    )
+    output: Path = option("JSON lines to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
+    weights: Path | None = option(
+        "Where the words' weights are kept, for another rendering.",
+        metavar="FOLDER",
+        default=None,
+        shown="beside the output, ending in .weights",
+    )
+    scale: float = option("How often a word of weight 1 is repeated.", default=100.0, gt=0)
+    transform: Literal["linear", "sqrt"] = option(
+        "Scale the weight, or its square root.", default="linear"
+    )
+    pairs: bool = option(
+        "Write each word with its count, for the memory engine, not repeated.", default=False
+    )
+    keep: Annotated[common.Names, needs("pairs")] = option(
+        "With --pairs: fields whose own words are counted too, with commas or repeated.",
+        metavar="FIELDS",
+        default=(),
+        rare=True,
+    )
+    docno_field: common.DocnoField = None
+    format: common.CorpusFormat = None
+    device: common.Device = "auto"
+    precision: Precision = option(
+        "What the model computes in; bfloat16 is coarser, and mostly faster.",
+        default="float32",
+        rare=True,
+    )
+    threads: common.Threads = None
+    rebuild: common.Rebuild = False
+
+
+def deepct_expand(settings: Expand) -> None:
     """Predict every word's weight in a corpus and write its words repeated by them.
 
     Every document is written, with all its fields and the field `weighted`. Work that
     was killed resumes; another rendering of the same weights costs no prediction.
+
+    Examples:
+        adducir deepct expand --model deepct/cacm --corpus cacm.jsonl -o expanded.jsonl.gz
+        adducir deepct expand --model deepct/cacm --corpus cacm.jsonl --pairs -o pairs.jsonl.gz
     """
     from adducir.cli.console import near, note, open_progress
+    from adducir.cli.names import stem
     from adducir.corpora.sources import open_corpus
-    from adducir.deepct.expanded import ExpandedCorpus
-    from adducir.deepct.rendering import Rendering
-    from adducir.deepct.settings import Settings
+    from adducir.deepct.expansion import ExpandedCorpus, Rendering
+    from adducir.deepct.recipe import Settings
     from adducir.deepct.weighting import predict_corpus_weights
-    from adducir.deepct.writing import write_expanded, write_pairs
     from adducir.models.sources import trained_folder
 
-    if scale <= 0:
-        raise UsageError("--scale must be more than 0.")
-    if weights is None and is_standard_output(output):
+    output = settings.output
+    if settings.weights is None and is_standard_output(output):
         raise UsageError("standard output has no name to keep the weights by: give --weights.")
-    folder = trained_folder(model)
-    target = weights or output.with_name(_stem(output.name) + ".weights")
+    folder = trained_folder(settings.model)
+    target = settings.weights or output.with_name(f"{stem(output)}.weights")
     with open_progress():
-        documents = open_corpus(corpus, docno_field=docno_field, format=format_name)
-        settings = Settings.load(folder)
+        documents = open_corpus(
+            settings.corpus, docno_field=settings.docno_field, format=settings.format
+        )
+        model = Settings.load(folder)
         manifest = predict_corpus_weights(
             folder,
             documents,
             target,
-            device=device,
-            threads=threads,
-            tokens=shards.batch_tokens,
-            precision=precision,
-            rebuild=rebuild,
-            execution=shards.execution(),
+            device=settings.device,
+            threads=settings.threads,
+            tokens=settings.batch_tokens,
+            precision=settings.precision,
+            rebuild=settings.rebuild,
+            execution=settings.execution(),
         )
-        rendering = Rendering(scale=scale, transform=transform)
-        expanded = ExpandedCorpus(documents, target, manifest.fingerprint, settings, rendering)
-        if pairs:
-            written = write_pairs(expanded, output, options.listed(keep))
+        rendering = Rendering(scale=settings.scale, transform=settings.transform)
+        expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
+        if settings.pairs:
+            count = expanded.write_pairs(output, settings.keep)
         else:
-            written = write_expanded(expanded, output)
-    lost = f", {written.lost:,} of which keep their words once" if written.lost else ""
+            count = expanded.write(output)
+        once = expanded.lost()
+    lost = f", {once:,} of which keep their words once" if once else ""
     words = manifest.counts["words"]
-    note(f"{near(output)}: {written.documents:,} documents of {words:,} weighted words{lost}")
+    note(f"{near(output)}: {count:,} documents of {words:,} weighted words{lost}")
 
 
-def _stem(name: str) -> str:
-    for ending in (".gz", ".jsonl", ".ndjson", ".json"):
-        name = name.removesuffix(ending)
-    return name
+class Show(Recipe):
+    model: Model
+    text: str = option("The text; '-' reads stdin.", "-t")
+    top: int = option("How many words to list by weight below the text.", default=10, ge=0)
+    device: common.Device = "auto"
 
 
-def deepct_show(
-    model: Model,
-    text: Annotated[str, option("The text; '-' reads stdin.", "-t", metavar="TEXT")],
-    top: Annotated[int, option("How many words to list by weight below the text.", min=0)] = 10,
-    device: options.Device = "auto",
-) -> None:
-    """Print a text with the weight of each word, coloured in the terminal."""
+def deepct_show(settings: Show) -> None:
+    """Print a text with the weight of each word, coloured in the terminal.
+
+    Examples:
+        adducir deepct show --model deepct/cacm --text 'An algorithm for sorting files.'
+        adducir deepct show --model deepct/demo --text 'Schools should ban phones.'
+    """
     from adducir.cli.console import is_terminal, show
     from adducir.deepct.model import TermWeighter
-    from adducir.deepct.weighting import predict_weights
     from adducir.models.machine import choose_device
     from adducir.models.sources import trained_folder
 
-    shown = sys.stdin.read() if text == "-" else text
-    weighter = TermWeighter.load(trained_folder(model)).to(choose_device(device))
-    (found,) = predict_weights(weighter, [shown])
+    text = sys.stdin.read() if settings.text == "-" else settings.text
+    weighter = TermWeighter.load(trained_folder(settings.model))
+    (found,) = weighter.to(choose_device(settings.device)).weigh([text])
     if is_terminal(sys.stdout):
-        _print_coloured(shown, found)
+        _print_coloured(text, found)
     else:
-        show(_plain(shown, found))
-    for word, weight in _best(found, top):
-        show(f"{weight:7.3f}  {word}")
-
-
-def _plain(text: str, found: "Weighted") -> str:
-    """The text with each word's weight behind it."""
-    parts, done = [], 0
+        parts, done = [], 0
+        for word, weight in zip(found.words, found.weights.tolist(), strict=True):
+            parts.append(f"{text[done : word.end]}[{weight:.2f}]")
+            done = word.end
+        show("".join(parts) + text[done:])
+    greatest: dict[str, float] = {}
     for word, weight in zip(found.words, found.weights.tolist(), strict=True):
-        parts.append(f"{text[done : word.end]}[{weight:.2f}]")
-        done = word.end
-    return "".join(parts) + text[done:]
+        key = word.text.lower()
+        greatest[key] = max(weight, greatest.get(key, weight))
+    for key, weight in sorted(greatest.items(), key=lambda item: (-item[1], item[0]))[
+        : settings.top
+    ]:
+        show(f"{weight:7.3f}  {key}")
 
 
 def _print_coloured(text: str, found: "Weighted") -> None:
@@ -204,12 +210,3 @@ def _print_coloured(text: str, found: "Weighted") -> None:
         shown.append(visible(text[word.start : word.end]), style)
     shown.append(visible(text[done:]))
     Console(highlight=False).print(shown, soft_wrap=False)
-
-
-def _best(found: "Weighted", top: int) -> list[tuple[str, float]]:
-    """The different words of the greatest weights."""
-    greatest: dict[str, float] = {}
-    for word, weight in zip(found.words, found.weights.tolist(), strict=True):
-        key = word.text.lower()
-        greatest[key] = max(weight, greatest.get(key, weight))
-    return sorted(greatest.items(), key=lambda item: (-item[1], item[0]))[:top]

@@ -3,58 +3,50 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from adducir.cli import options
-from adducir.cli.effects import with_any
-from adducir.cli.outputs import ARTIFACT
-from adducir.cli.parameters import option
-from adducir.cli.shards import ShardOptions
+from adducir.cli import common
+from adducir.cli.command import option
 from adducir.core.errors import UsageError
+from adducir.core.recipe import needs
 
 
-def encode(
-    model: Annotated[
-        str,
-        option(
-            "An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them "
-            "with a comma between (queries, documents).",
-            "-m",
-            metavar="MODEL",
-        ),
-    ],
-    output: Annotated[Path, option("The folder of the vectors.", "-o"), ARTIFACT],
-    corpus: Annotated[
-        str | None, option("An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE")
-    ] = None,
-    spans: Annotated[
-        Path | None, option("Masked spans, in place of a corpus.", metavar="FILE")
-    ] = None,
-    side: Annotated[
-        Literal["context", "span"],
-        option("With --spans: encode the contexts, or the spans themselves."),
-        with_any("spans"),
-    ] = "context",
-    fields: Annotated[
-        list[str] | None,
-        option(
-            "With --corpus: the fields to encode, with commas or repeated.",
-            shown="the corpus's texts",
-        ),
-        with_any("corpus"),
-    ] = None,
-    docno_field: Annotated[options.DocnoField, with_any("corpus")] = None,
-    format_name: Annotated[options.CorpusFormat, with_any("corpus")] = None,
-    device: options.Device = "auto",
-    precision: options.PrecisionOption = "float32",
-    threads: options.Threads = None,
-    *,
-    shards: ShardOptions,
-    rebuild: options.Rebuild = False,
-) -> None:
+class Encode(common.Computing):
+    model: str = option(
+        "An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them with a "
+        "comma between (queries, documents).",
+        "-m",
+        metavar="MODEL",
+    )
+    output: Path = option("The folder of the vectors.", "-o", writes=common.FOLDER)
+    corpus: str | None = option(
+        "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", default=None, reads=True
+    )
+    spans: Path | None = option("Masked spans, in place of a corpus.", default=None)
+    side: Annotated[Literal["context", "span"], needs("spans")] = option(
+        "With --spans: encode the contexts, or the spans themselves.", default="context"
+    )
+    fields: Annotated[common.Names, needs("corpus")] = option(
+        "With --corpus: the fields to encode, with commas or repeated.",
+        default=(),
+        shown="the corpus's texts",
+    )
+    docno_field: Annotated[common.DocnoField, needs("corpus")] = None
+    format: Annotated[common.CorpusFormat, needs("corpus")] = None
+    device: common.Device = "auto"
+    precision: common.PrecisionOption = "float32"
+    threads: common.Threads = None
+    rebuild: common.Rebuild = False
+
+
+def encode(settings: Encode) -> None:
     """Encode a corpus, or contexts and spans, into vectors.
 
     Work that was killed resumes. A digest ties the vectors to their docnos.
+
+    Examples:
+        adducir encode --model minilm --corpus corpus.jsonl --output vectors/corpus
+        adducir encode --model minilm --corpus corpus.jsonl --workers 8 -o vectors/corpus
     """
-    if (corpus is None) == (spans is None):
+    if (settings.corpus is None) == (settings.spans is None):
         raise UsageError("give one of --corpus and --spans.")
 
     from adducir.cli.console import near, note, open_progress
@@ -63,26 +55,27 @@ def encode(
     from adducir.encoders.items import items_of_corpus, items_of_spans
     from adducir.encoders.sources import encoder_source
 
-    source = encoder_source(model)
+    source = encoder_source(settings.model)
     with open_progress():
-        if spans is not None:
-            items = items_of_spans(spans, side)
+        if settings.spans is not None:
+            items = items_of_spans(settings.spans, settings.side)
         else:
-            documents = open_corpus(corpus or "", docno_field=docno_field, format=format_name)
-            items = items_of_corpus(documents, tuple(options.listed(fields)))
+            documents = open_corpus(
+                settings.corpus or "", docno_field=settings.docno_field, format=settings.format
+            )
+            items = items_of_corpus(documents, settings.fields)
         manifest = encode_items(
             source,
             items,
-            output,
-            device=device,
-            threads=threads,
-            tokens=shards.batch_tokens,
-            precision=precision,
-            rebuild=rebuild,
-            execution=shards.execution(),
+            settings.output,
+            device=settings.device,
+            threads=settings.threads,
+            tokens=settings.batch_tokens,
+            precision=settings.precision,
+            rebuild=settings.rebuild,
+            execution=settings.execution(),
         )
-    counts = manifest.counts
     note(
-        f"{near(output)}: {counts['vectors']:,} vectors of {counts['width']:,} numbers, "
-        f"computed in {manifest.recipe['precision']}"
+        f"{near(settings.output)}: {manifest.counts['vectors']:,} vectors of "
+        f"{manifest.counts['width']:,} numbers, computed in {manifest.recipe['precision']}"
     )

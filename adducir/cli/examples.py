@@ -4,10 +4,6 @@ A test parses all of them. What they read need not be there.
 """
 
 EXAMPLES = {
-    "index": (
-        "adducir index bundled:arguments --fields conclusion,premise -o indexes/arguments",
-        "adducir index vaswani --engine memory --output indexes/vaswani",
-    ),
     "search": (
         "adducir search -i indexes/arguments -t bundled:topics -o runs/bm25.trec.gz",
         "adducir search -i indexes/arguments -t bundled:topics --feedback rm3 --k1 1.2 -o rm3.trec",
@@ -23,18 +19,10 @@ EXAMPLES = {
         "adducir fuse runs/bm25.trec.gz runs/rm3.trec.gz --method combsum --weights 2,1 "
         "-o runs/sum.trec.gz",
     ),
-    "check": (
-        "adducir check runs/bm25.trec.gz --qrels bundled:qrels --topics bundled:topics",
-        "adducir check runs/bm25.trec.gz --index indexes/arguments --measures 'nDCG@10 R@100'",
-    ),
     "evaluate": (
         "adducir evaluate runs/bm25.trec.gz runs/rm3.trec.gz -q bundled:qrels --baseline bm25",
         "adducir evaluate runs/*.trec.gz -q bundled:qrels -m 'nDCG@10 AP' --family pairs "
         "-o table.tex",
-    ),
-    "figure": (
-        "adducir figure experiments/demo/report.html",
-        "adducir figure experiments/demo/report.html differences-0 -o figures/differences.pdf",
     ),
     "compare": (
         "adducir compare per-topic.csv --baseline BM25 --correction maxt",
@@ -55,30 +43,5 @@ EXAMPLES = {
         "adducir experiment experiments/demo.yaml --dry-run",
         "adducir experiment experiments/demo.yaml --set systems.BM25.k1=1.2 --set depth=100",
     ),
-    "train": (
-        "adducir train encoders/egret.yaml",
-        "adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1",
-    ),
-    "encode": (
-        "adducir encode --model minilm --corpus corpus.jsonl --output vectors/corpus",
-        "adducir encode --model minilm --corpus corpus.jsonl --workers 8 -o vectors/corpus",
-    ),
-    "deepct evaluate": (
-        "adducir deepct evaluate deepct/cacm.yaml",
-        "adducir deepct evaluate deepct/cacm.yaml --set training.seed=1",
-    ),
-    "deepct expand": (
-        "adducir deepct expand --model deepct/cacm --corpus cacm.jsonl -o expanded.jsonl.gz",
-        "adducir deepct expand --model deepct/cacm --corpus cacm.jsonl --pairs "
-        "--transform sqrt -o pairs.jsonl.gz",
-    ),
-    "deepct show": (
-        "adducir deepct show --model deepct/cacm --text 'An algorithm for sorting files.'",
-        "adducir deepct show --model deepct/demo --text 'Schools should ban phones.'",
-    ),
-    "new": ("adducir new my-study", "adducir new studies/touche"),
-    "demo": ("adducir demo", "adducir demo --folder study"),
-    "kinds": ("adducir kinds", "adducir kinds fusion feedback"),
-    "doctor": ("adducir doctor", "adducir doctor --json"),
 }
 """By command, as a user types them."""

@@ -33,8 +33,8 @@ def fuse(
         raise UsageError(f"--weights takes numbers: {error}.") from error
 
     from adducir.cli.console import note
-    from adducir.runs.fuse import fuse as fuse_runs
-    from adducir.runs.fuse import lacking
+    from adducir.runs.fusion import fuse as fuse_runs
+    from adducir.runs.fusion import lacking
     from adducir.runs.read import read_run
     from adducir.runs.write import write_run
 

@@ -159,7 +159,7 @@ def load_command(name: str) -> TyperCommand:
 
         place = name.replace(" ", "_")
         module = import_module(f"adducir.cli.{COMMANDS[name].module or place}")
-        return build_command(name.split()[-1], getattr(module, place), EXAMPLES[name])
+        return build_command(name.split()[-1], getattr(module, place), EXAMPLES.get(name, ()))
     study, _, second = name.partition(" ")
     return build_command(second, _functions(study)[second])
 
@@ -168,6 +168,10 @@ def build_command(
     name: str, function: Callable[..., Any], examples: Sequence[str] = ()
 ) -> TyperCommand:
     """The command of a function; its docstring is the help, a study's with examples at its end."""
+    from adducir.cli import command as recipes
+
+    if recipes.is_of_recipe(function):
+        return recipes.build_command(name, function)
     from adducir.cli.contracts import held
 
     shown, _, own = (function.__doc__ or "").partition("Examples:\n")

@@ -3,149 +3,189 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from adducir.cli import options
-from adducir.cli.effects import where, without
-from adducir.cli.index_dense import Dense, DenseShards, build_dense
-from adducir.cli.outputs import ARTIFACT, SOURCE
-from adducir.cli.parameters import argument, option
+from adducir.cli import common
+from adducir.cli.command import option
 from adducir.core.errors import UsageError
+from adducir.core.recipe import needs, without
+from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
     from adducir.core.artifacts import Manifest
+    from adducir.corpora.documents import Corpus
 
-LUCENE = where("engine", "lucene", None)
-LEXICAL = where("engine", "lucene", "memory", None)
-KEPT = "What the index keeps"
+LUCENE = needs(engine=("lucene", None))
+LEXICAL = needs(engine=("lucene", "memory", None))
+DENSE = needs(engine="dense")
+TEXTS = without("weights")
+PANEL = "Dense (--engine dense)"
 
 
-def index(
-    source: Annotated[
-        str | None,
-        argument(
-            "An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
-            "SOURCE",
-            shown="the file of --weights",
-        ),
-    ] = None,
-    *,
-    output: Annotated[Path, option("The index's folder, such as indexes/NAME.", "-o"), ARTIFACT],
-    fields: Annotated[
-        list[str] | None,
-        option("The fields to index, with commas or repeated.", shown="the corpus's texts"),
-    ] = None,
-    weights: Annotated[
-        Path | None,
-        option(
-            "Index these weights of the documents' tokens (JSON lines) in place of texts.",
-            metavar="FILE",
-        ),
-        SOURCE,
-        where("engine", "memory", None),
-    ] = None,
-    language: Annotated[
-        str | None,
-        option(
-            "The language of documents and queries, such as de, fr or zh.",
-            metavar="CODE",
-            shown="en; with --weights pretokenized",
-        ),
-        LEXICAL,
-    ] = None,
-    stemmer: Annotated[
-        Literal["porter", "krovetz", "none"] | None,
-        option("English's stemmer.", shown="porter"),
-        LEXICAL,
-    ] = None,
-    stopwords: Annotated[
-        str, option("'lucene', 'none', or a file with one stop word a line."), LEXICAL
-    ] = "lucene",
-    threads: Annotated[options.Threads, without("weights")] = None,
-    positions: Annotated[
-        bool,
-        option("Keep the positions of terms.", panel=KEPT, rare=True),
-        LUCENE,
-        without("weights"),
-    ] = True,
-    vectors: Annotated[
-        bool,
-        option("Keep document vectors, for RM3.", panel=KEPT, rare=True),
-        LUCENE,
-        without("weights"),
-    ] = True,
-    accurate_length: Annotated[
-        bool,
-        option(
-            "Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
-            panel=KEPT,
-            rare=True,
-        ),
-        LEXICAL,
-    ] = False,
-    separate_fields: Annotated[
-        bool,
-        option("Index each field by itself too, for `search --field-weights`.", rare=True),
-        LEXICAL,
-        without("weights"),
-    ] = False,
-    docno_field: options.DocnoField = None,
-    format_name: options.CorpusFormat = None,
-    engine: Annotated[
-        Literal["lucene", "memory", "dense"] | None,
-        option(
-            "Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
-            shown="lucene; with --weights memory",
-        ),
-    ] = None,
-    rebuild: options.Rebuild = False,
-    dense: Dense,
-    shards: DenseShards,
-) -> None:
+class Index(common.Computing):
+    conditions = dict.fromkeys(common.Computing.model_fields, DENSE)
+    source: str | None = option(
+        "An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
+        metavar="SOURCE",
+        argument=True,
+        default=None,
+        shown="the file of --weights",
+        reads=True,
+    )
+    output: Path = option("The index's folder, such as indexes/NAME.", "-o", writes=common.FOLDER)
+    fields: common.Names = option(
+        "The fields to index, with commas or repeated.", default=(), shown="the corpus's texts"
+    )
+    engine: Literal["lucene", "memory", "dense"] | None = option(
+        "Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
+        default=None,
+        shown="lucene; with --weights memory",
+    )
+    weights: Annotated[Path | None, needs(engine=("memory", None))] = option(
+        "Index these weights of the documents' tokens (JSON lines) in place of texts.",
+        default=None,
+    )
+    language: Annotated[str | None, LEXICAL] = option(
+        "The language of documents and queries, such as de, fr or zh.",
+        metavar="CODE",
+        default=None,
+        shown="en; with --weights pretokenized",
+    )
+    stemmer: Annotated[Literal["porter", "krovetz", "none"] | None, LEXICAL] = option(
+        "English's stemmer.", default=None, shown="porter"
+    )
+    stopwords: Annotated[str, LEXICAL] = option(
+        "'lucene', 'none', or a file with one stop word per line.", default="lucene"
+    )
+    threads: Annotated[common.Threads, TEXTS] = None
+    positions: Annotated[bool, LUCENE, TEXTS] = option(
+        "Keep the positions of terms.", default=True, rare=True
+    )
+    vectors: Annotated[bool, LUCENE, TEXTS] = option(
+        "Keep document vectors, for RM3.", default=True, rare=True
+    )
+    accurate_length: Annotated[bool, LEXICAL] = option(
+        "Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
+        default=False,
+        rare=True,
+    )
+    separate_fields: Annotated[bool, LUCENE, TEXTS] = option(
+        "Index each field by itself too, for `search --field-weights`.", default=False, rare=True
+    )
+    docno_field: common.DocnoField = None
+    format: common.CorpusFormat = None
+    rebuild: common.Rebuild = False
+    encoder: Annotated[str | None, DENSE] = option(
+        "The encoder's folder or recipe, 'minilm', or a name of the Hub.",
+        metavar="MODEL",
+        default=None,
+        panel=PANEL,
+    )
+    more: Annotated[tuple[str, ...], DENSE] = option(
+        "Settings of the kind of dense index, as in links=16; can be repeated.",
+        "--set",
+        metavar="KEY=VALUE",
+        default=(),
+    )
+    kind: Annotated[Literal["flat", "hnsw", "ivf-pq"], DENSE] = option(
+        "Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
+        default="flat",
+        rare=True,
+    )
+    device: Annotated[Literal["auto", "cpu", "cuda", "mps"], DENSE] = option(
+        "Where the encoder runs.", default="auto", rare=True
+    )
+    precision: Annotated[Precision, DENSE] = option(
+        "What the encoder computes in; bfloat16 is coarser, and mostly faster.",
+        default="float32",
+        rare=True,
+    )
+
+
+def index(settings: Index) -> None:
     """Build an index from a corpus.
 
-    An index that is up to date is not rebuilt. A docno that comes
-    twice and a malformed record end the work; nothing half-made is left.
-    """
-    if source is None and weights is None:
-        raise UsageError("name a SOURCE, or --weights.")
-    source = source if source is not None else str(weights)
-    named = tuple(options.listed(fields))
+    An index that is up to date is not rebuilt. A docno that is repeated and a malformed record end
+    the work; nothing half-made is left.
 
-    from adducir.cli.console import open_progress
+    Examples:
+        adducir index bundled:arguments --fields conclusion,premise -o indexes/arguments
+        adducir index vaswani --engine memory --output indexes/vaswani
+    """
+    source = settings.source or settings.weights
+    if source is None:
+        raise UsageError("name a SOURCE, or --weights.")
+
+    from adducir.cli.console import near, open_progress
     from adducir.corpora.sources import open_corpus
 
     with open_progress() as progress:
-        corpus = open_corpus(source, docno_field=docno_field, format=format_name)
-        if engine == "dense":
-            build_dense(dense, shards, corpus, output, named, threads, rebuild)
-            return
+        corpus = open_corpus(str(source), docno_field=settings.docno_field, format=settings.format)
+        build = _build_dense if settings.engine == "dense" else _build_lexical
+        manifest = build(settings, corpus)
+        progress.note(f"{near(settings.output)}: {summary(manifest)}")
 
-        from adducir.indexes.analysis import Analysis
-        from adducir.indexes.builders import builder
-        from adducir.indexes.languages import PRETOKENIZED
-        from adducir.indexes.lucene_builder import IndexSettings
 
-        settings = IndexSettings(
-            fields=named,
-            analysis=Analysis.of(
-                stemmer or "", stopwords, language or ("en" if weights is None else PRETOKENIZED)
-            ),
-            positions=positions,
-            vectors=vectors,
-            accurate_length=accurate_length,
-            weights=weights,
-            separate_fields=separate_fields,
+def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
+    from adducir.indexes.analysis import Analysis
+    from adducir.indexes.building import IndexSettings
+    from adducir.indexes.engines import builder
+    from adducir.indexes.languages import PRETOKENIZED
+
+    weights = settings.weights
+    language = settings.language or ("en" if weights is None else PRETOKENIZED)
+    content = IndexSettings(
+        fields=settings.fields,
+        analysis=Analysis.of(settings.stemmer or "", settings.stopwords, language),
+        positions=settings.positions,
+        vectors=settings.vectors,
+        accurate_length=settings.accurate_length,
+        weights=weights,
+        separate_fields=settings.separate_fields,
+    )
+    build = builder("memory" if settings.engine == "memory" or weights else "lucene")
+    return build(
+        corpus, settings.output, content, threads=settings.threads, rebuild=settings.rebuild
+    )
+
+
+def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
+    from adducir.encoders.sources import encoder_source
+    from adducir.indexes.dense.builder import Running, build_dense_index
+    from adducir.indexes.dense.settings import dense_settings
+
+    if settings.encoder is None:
+        raise UsageError(
+            "--engine dense needs --encoder.", hint="'--encoder minilm' needs no download."
         )
-        build = builder("memory" if engine == "memory" or weights is not None else "lucene")
-        manifest = build(corpus, output, settings, threads=threads, rebuild=rebuild)
-        progress.note(f"{output}: {summary(manifest)}")
+    return build_dense_index(
+        corpus,
+        settings.output,
+        encoder_source(settings.encoder),
+        dense_settings(settings.kind, settings.more),
+        fields=settings.fields,
+        running=Running(
+            device=settings.device,
+            threads=settings.threads,
+            tokens=settings.batch_tokens,
+            precision=settings.precision,
+            execution=settings.execution(),
+        ),
+        rebuild=settings.rebuild,
+    )
 
 
 def summary(manifest: "Manifest") -> str:
     """What an index holds, in one line."""
     counts = manifest.counts
+    if "width" in counts:
+        measured = counts.get("recall")
+        recall = f", recall@{measured['at']} {measured['recall']:.3f}" if measured else ""
+        return (
+            f"{counts['documents']:,} documents, vectors of {counts['width']:,} numbers computed "
+            f"in {manifest.recipe['precision']}{recall}"
+        )
     empty = counts.get("empty", 0)
-    without = f" ({empty:,} without text, which cannot be found)" if empty else ""
+    without_text = f" ({empty:,} without text, which cannot be found)" if empty else ""
     return (
-        f"{counts['documents']:,} documents{without}, {counts['terms']:,} terms, "
+        f"{counts['documents']:,} documents{without_text}, {counts['terms']:,} terms, "
         f"{counts['tokens']:,} tokens"
     )

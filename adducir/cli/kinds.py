@@ -1,32 +1,40 @@
 """``adducir kinds``."""
 
-from typing import Annotated
-
-from adducir.cli.parameters import argument
+from adducir.cli.command import Command, option, rare_fields
+from adducir.core.recipe import Recipe
 from adducir.families import FAMILIES
 
 SETTINGS = "settings"
 
 
-def kinds(
-    families: Annotated[
-        list[str] | None,
-        argument(
-            f"Families: {', '.join(FAMILIES)}; or {SETTINGS}.", "[FAMILY]...", shown="all of them"
-        ),
-    ] = None,
-) -> None:
+class Kinds(Recipe):
+    families: tuple[str, ...] = option(
+        f"Families: {', '.join(FAMILIES)}; or {SETTINGS}.",
+        metavar="[FAMILY]...",
+        argument=True,
+        default=(),
+        shown="all of them",
+    )
+
+
+def kinds(settings: Kinds) -> None:
     """List formats, methods, measures and models with their hyperparameters.
 
     Those of installed packages are listed too, each with its package and version. The settings are
     what commands take by --set KEY=VALUE.
+
+    Examples:
+        adducir kinds
+        adducir kinds fusion feedback
     """
     from adducir.cli.console import show
     from adducir.families import listing
 
-    names = [name for name in families or FAMILIES if name != SETTINGS]
-    text = listing(tuple(names)) if names else ""
-    show(text if families and SETTINGS not in families else f"{text}\n{_settings()}".strip())
+    names = tuple(name for name in settings.families or FAMILIES if name != SETTINGS)
+    texts = [listing(names)] if names else []
+    if not settings.families or SETTINGS in settings.families:
+        texts.append(_settings())
+    show("\n".join(texts))
 
 
 def _settings() -> str:
@@ -34,12 +42,15 @@ def _settings() -> str:
     from adducir.cli.group import all_commands, load_command
 
     found: dict[tuple[str, str], list[str]] = {}
-    for command in all_commands():
-        for one in load_command(command).params:
+    for name in all_commands():
+        command = load_command(name)
+        if isinstance(command, Command):
+            for key, field in rare_fields(command.recipe).items():
+                found.setdefault((key, str(field.description)), []).append(f"`{name}`")
+        for one in command.params:
             if getattr(one, "hidden", False):
-                found.setdefault((str(one.name), str(getattr(one, "help", ""))), []).append(
-                    f"`{command}`"
-                )
+                key, meaning = str(one.name), str(getattr(one, "help", ""))
+                found.setdefault((key, meaning), []).append(f"`{name}`")
     rows = (
         f"| `{key}` | {what} | {', '.join(commands)} |"
         for (key, what), commands in sorted(found.items())

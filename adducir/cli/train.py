@@ -2,35 +2,43 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
 
-from adducir.cli import options
-from adducir.cli.outputs import ARTIFACT
-from adducir.cli.parameters import argument, option
+from adducir.cli import common
+from adducir.cli.command import option
+from adducir.core.recipe import Recipe
 
 
-def train(
-    recipe: Annotated[Path, argument("The recipe, such as encoders/NAME.yaml.", "RECIPE")],
-    output: Annotated[
-        Path | None,
-        option("The model's folder.", "-o", shown="the recipe's name without its ending"),
-        ARTIFACT,
-    ] = None,
-    changes: options.Changes = None,
-    device: options.Device = "auto",
-    threads: options.TrainingThreads = None,
-    examples: Annotated[
-        Path | None,
-        option(
-            "Keep the examples there, for trainings that learn from the same ones.",
-            metavar="FOLDER",
-        ),
-    ] = None,
-    workers: Annotated[
-        int, option("Processes that prepare the examples, where a kind does so in shards.", min=1)
-    ] = 1,
-    rebuild: options.Rebuild = False,
-) -> None:
+class Train(Recipe):
+    recipe: Path = option(
+        "The recipe, such as encoders/NAME.yaml.", metavar="RECIPE", argument=True
+    )
+    output: Path | None = option(
+        "The model's folder.",
+        "-o",
+        default=None,
+        shown="the recipe's name without its ending",
+        writes=common.FOLDER,
+    )
+    changes: common.Changes = ()
+    device: common.Device = "auto"
+    threads: int | None = option(
+        "Threads: the same as --set training.threads=N, which determines the weights.",
+        default=None,
+        ge=1,
+        shown="the recipe's, or 1",
+    )
+    examples: Path | None = option(
+        "Keep the examples there, for trainings that learn from the same ones.",
+        metavar="FOLDER",
+        default=None,
+    )
+    workers: int = option(
+        "Processes that prepare the examples, where a kind does so in shards.", default=1, ge=1
+    )
+    rebuild: common.Rebuild = False
+
+
+def train(settings: Train) -> None:
     """Train a model by its recipe: a term weighter, an encoder, a reranker.
 
     The recipe's key `kind` says what is trained: deepct, dual-encoder, cross-encoder, monobert,
@@ -39,6 +47,10 @@ def train(
     would be trained with the same settings is not rebuilt.
 
     On several GPUs or machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
+
+    Examples:
+        adducir train encoders/egret.yaml
+        adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1
     """
     from adducir.cli.console import near, note, open_progress, show
     from adducir.core.executors import Execution
@@ -46,26 +58,23 @@ def train(
     from adducir.training.kinds import open_training
     from adducir.training.processes import is_first_launched
 
-    target = output or recipe.with_suffix("")
-    changed = options.training_changes(changes, threads)
+    target = settings.output or settings.recipe.with_suffix("")
+    threads = [] if settings.threads is None else [f"training.threads={settings.threads}"]
     is_shown = is_first_launched()
     with open_progress() if is_shown else nullcontext():
-        plan = open_training(recipe, changed)
+        plan = open_training(settings.recipe, [*settings.changes, *threads])
         manifest = train_model(
             plan,
             target,
-            device=device,
-            examples=examples,
-            execution=Execution(workers=workers),
-            rebuild=rebuild,
+            device=settings.device,
+            examples=settings.examples,
+            execution=Execution(workers=settings.workers),
+            rebuild=settings.rebuild,
         )
-    if not is_shown:
-        return
-    counts = manifest.counts
-    loss = counts["validation_loss"]
-    loss_text = (
-        "" if loss is None else f", validation loss {loss:.5f} at step {counts['best_step']:,}"
-    )
-    for line in plan.report(counts):
-        show(line)
-    note(f"{near(target)}: {counts['steps']:,} steps{loss_text}")
+    if is_shown:
+        counts = manifest.counts
+        loss, step = counts["validation_loss"], counts["best_step"]
+        text = "" if loss is None else f", validation loss {loss:.5f} at step {step:,}"
+        for line in plan.report(counts):
+            show(line)
+        note(f"{near(target)}: {counts['steps']:,} steps{text}")

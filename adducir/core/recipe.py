@@ -1,9 +1,9 @@
 """Recipes: what a user writes to say what is to be made, and what is wrong with one, in words."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -55,6 +55,42 @@ def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
     return ValidationError.from_exception_data("recipe", details)
 
 
+@dataclass(frozen=True)
+class Needs:
+    """When a field of a recipe has an effect; part of the field's annotation.
+
+    A field that was given and has none, as the other fields are, is refused: results that do not
+    come from what was asked for would look as if they did.
+
+    Attributes:
+        what: What is said behind "has no effect"; keys of the recipe stand in backticks.
+        holds: Whether it has an effect, given the recipe.
+    """
+
+    what: str
+    holds: Callable[[Any], bool]
+
+
+def needs(*keys: str, **values: Any) -> Needs:
+    """It needs one of these keys to be set, or a key to have this value, or one of these."""
+    allowed = {key: one if isinstance(one, tuple) else (one,) for key, one in values.items()}
+    named = [f"`{key}`" for key in keys]
+    for key, some in allowed.items():
+        named.append(f"`{key}` {' or '.join(str(one) for one in some if one is not None)}")
+
+    def holds(recipe: Any) -> bool:
+        return any(getattr(recipe, key) not in (None, False, (), []) for key in keys) or any(
+            getattr(recipe, key) in some for key, some in allowed.items()
+        )
+
+    return Needs(f"without {' or '.join(named)}", holds)
+
+
+def without(key: str) -> Needs:
+    """It has no effect beside this key."""
+    return Needs(f"with `{key}`", lambda recipe: not getattr(recipe, key))
+
+
 class Recipe(BaseModel):
     """The base of every recipe: unknown keys are refused, values cannot be changed.
 
@@ -65,6 +101,8 @@ class Recipe(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
     )
+    conditions: ClassVar[Mapping[str, Needs]] = {}
+    """When fields that a base states have an effect, by their keys."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -79,9 +117,19 @@ class Recipe(BaseModel):
             made = handler(value)
         except ValidationError as error:
             wrong += [(one.path, one.what) for one in errors_of(error, value, cls)]
+        if not wrong:
+            wrong = [((cls.model_fields[key].alias or key,), what) for key, what in made._idle()]
         if wrong:
             raise errors_at(*wrong)
         return made
+
+    def _idle(self) -> Iterator[tuple[str, str]]:
+        """The fields that were given and have no effect, and why."""
+        for key in sorted(self.model_fields_set & type(self).model_fields.keys()):
+            marks = [*type(self).model_fields[key].metadata, self.conditions.get(key)]
+            for mark in marks if getattr(self, key) is not None else ():
+                if isinstance(mark, Needs) and not mark.holds(self):
+                    yield key, f"has no effect {mark.what}"
 
 
 class _Called(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass has no public name

@@ -14,12 +14,14 @@ Names are known without importing any kind; a kind is imported when it is first 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import ValidationError
+from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.recipe import Recipe, errors_at, one_of, told
@@ -65,15 +67,9 @@ class Family(Generic[K]):
         return found
 
     @property
-    def named(self) -> AfterValidator:
+    def named(self) -> "NameIn":
         """Makes ``Annotated[str, FAMILY.named]`` in a recipe the name of one of the kinds."""
-
-        def check(name: str) -> str:
-            if name not in self:
-                raise ValueError(one_of(list(self), name))
-            return name
-
-        return AfterValidator(check)
+        return NameIn(self)
 
     def kind(self, name: str) -> type[K]:
         """The class of a name, imported now."""
@@ -140,6 +136,21 @@ class Family(Generic[K]):
         """A kind's name under ``key``, its origin and hyperparameters, for fingerprints."""
         name = self.name_of(type(made))
         return {key: name, **self.origin(name), **cast("Recipe", made).model_dump(mode="json")}
+
+
+@dataclass(frozen=True)
+class NameIn:
+    """Part of a field's annotation: its value is the name of one of a family's kinds."""
+
+    family: Family[Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        def check(name: str | None) -> str | None:
+            if name is not None and name not in self.family:
+                raise ValueError(one_of(list(self.family), name))
+            return name
+
+        return core_schema.no_info_after_validator_function(check, handler(source))
 
 
 def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:

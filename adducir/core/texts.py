@@ -33,6 +33,11 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def same_text(text: str) -> str:
+    """A form that texts share which count as the same: without regard to case and white space."""
+    return " ".join(text.casefold().split())
+
+
 def refuse_text(values: object, what: str) -> None:
     """Refuse one text where several are wanted: its letters would be taken for them."""
     if isinstance(values, str):

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 from adducir.core import offering
 
 if TYPE_CHECKING:
-    from adducir.corpora.bundled import bundled_corpus, bundled_qrels, bundled_topics
     from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
     from adducir.corpora.qrels import Qrels, load_qrels
-    from adducir.corpora.sources import open_corpus
+    from adducir.corpora.sources import bundled_corpus, bundled_qrels, bundled_topics, open_corpus
     from adducir.corpora.topics import Topics, load_topics
 
 __all__ = [
@@ -30,10 +29,9 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = offering(
         __name__,
         {
-            "adducir.corpora.bundled": "bundled_corpus bundled_qrels bundled_topics",
             "adducir.corpora.documents": "Corpus Document refuse_duplicates text_of",
             "adducir.corpora.qrels": "Qrels load_qrels",
-            "adducir.corpora.sources": "open_corpus",
+            "adducir.corpora.sources": "bundled_corpus bundled_qrels bundled_topics open_corpus",
             "adducir.corpora.topics": "Topics load_topics",
         },
     )

@@ -1,6 +1,6 @@
-"""Documents and corpora: what an index is built from."""
+"""Documents and corpora: what an index is built from, and the texts that values of records make."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -12,6 +12,8 @@ LONGEST_DOCNO = 1024
 """Bytes of a docno, at most. Lucene's dictionary takes two milliseconds for one of 10,000."""
 SHORT_DOCNO = LONGEST_DOCNO // 4
 """Characters of a docno that have no more bytes than that, whatever they are."""
+ARGUMENT_FIELDS = ("conclusion", "premise")
+"""What is searched in an argument: the fields of args.me that hold its text."""
 
 
 class Document(NamedTuple):
@@ -60,25 +62,14 @@ class Corpus(Protocol):
 
 
 def text_of(document: Document, fields: Sequence[str]) -> str:
-    """The texts of these fields joined by newlines; a field the document lacks counts as empty.
-
-    Empty texts take no line, so that a document without a title does not begin with a blank.
-
-    Raises:
-        UsageError: ``fields`` is one text.
-    """
+    """The texts of these fields joined by newlines; what is empty or missing takes no line."""
     refuse_text(fields, "fields")
     texts = (document.fields.get(name, "") for name in fields)
     return "\n".join(text for text in texts if text)
 
 
 def check_docno(docno: str, path: Path | None = None, line: int | None = None) -> None:
-    """Refuse a docno that a TREC run cannot hold, or that no document is called.
-
-    Raises:
-        InputError: The docno is empty, holds white space or a NUL, or is longer than
-            ``LONGEST_DOCNO``.
-    """
+    """Refuse a docno that a TREC run cannot hold, or longer than :data:`LONGEST_DOCNO`."""
     if len(docno) > SHORT_DOCNO and len(docno.encode(errors="replace")) > LONGEST_DOCNO:
         raise InputError(
             f"the docno {docno[:40]!r}... is longer than {LONGEST_DOCNO:,} bytes.",
@@ -86,57 +77,98 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
             line=line,
             hint="Is it the right field? Name another with --docno-field, or shorten the docnos.",
         )
-    if docno.split() == [docno] and "\0" not in docno:
-        return
-    what = (
-        "the docno is empty"
-        if not docno.strip()
-        else f"the docno {docno!r} holds white space or a NUL"
-    )
-    raise InputError(
-        f"{what}, which a TREC run cannot hold.",
-        path=path,
-        line=line,
-        hint="Give every document a docno without white space.",
-    )
+    if docno.split() != [docno] or "\0" in docno:
+        is_empty = not docno.strip()
+        what = "is empty" if is_empty else f"{docno!r} holds white space or a NUL"
+        raise InputError(
+            f"the docno {what}, which a TREC run cannot hold.",
+            path=path,
+            line=line,
+            hint="Give every document a docno without white space.",
+        )
 
 
 def refuse_duplicates(
     corpus: Corpus, documents: Iterable[Document] | None = None
 ) -> Iterator[Document]:
-    """Iterate over a corpus, and stop at the second document of the same docno.
+    """Iterate over a corpus, or some of its documents, and stop where a docno is repeated.
 
     Lucene would keep both without a word (castorini/anserini#258), and a run would then hold
-    the same docno twice.
-
-    Args:
-        documents: Some of its documents, to iterate over these instead.
-
-    Raises:
-        InputError: A docno comes twice; both places are named where they are known.
+    the same docno twice. Both places are named where they are known.
     """
     seen = Seen()
     for document in corpus if documents is None else documents:
-        if seen.add(document.docno) and _is_twice(corpus, document.docno):
-            raise _duplicate(corpus, document.docno)
+        docno = document.docno
+        # Two docnos may have the same hash.
+        if seen.add(docno) and sum(other.docno == docno for other in corpus) > 1:
+            what, hint = f"the docno {docno!r} is repeated", "Keep one of the two documents."
+            places = corpus.places(docno)
+            if len(places) < 2:
+                raise InputError(f"{what} in {corpus.source}.", hint=hint)
+            first, (path, line) = places[:2]
+            raise InputError(f"{what}: it stands at {first}, too.", path=path, line=line, hint=hint)
         yield document
 
 
-def _is_twice(corpus: Corpus, docno: str) -> bool:
-    """Whether a docno whose hash was there before is there twice."""
-    found = (None for document in corpus if document.docno == docno)
-    return next(found, 0) is None and next(found, 0) is None
+def as_text(value: Any) -> str | None:
+    """The text of one value: a string, a number, a truth value, or a list of these by lines.
+
+    None for what has no text to search: null, objects, bytes and lists that hold them.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, list | tuple):
+        texts = [None if isinstance(item, list | tuple) else as_text(item) for item in value]
+        if None not in texts:
+            return "\n".join(text for text in texts if text is not None)
+    return None
 
 
-def _duplicate(corpus: Corpus, docno: str) -> InputError:
-    places = corpus.places(docno)
-    what = f"the docno {docno!r} comes twice in {corpus.source}."
-    if len(places) < 2:
-        return InputError(what, hint="Keep one of the two documents.")
-    first, second = places[0], places[1]
-    return InputError(
-        f"the docno {docno!r} was there before, at {first}.",
-        path=second.path,
-        line=second.line,
-        hint="Keep one of the two documents, or give them different docnos.",
-    )
+def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of a record without its docno; see :func:`as_text`.
+
+    An argument comes in two shapes, which give the same four fields (conclusion, premise,
+    stance as PRO or CON, topic): args.me's own (Ajjour et al., 2019), with a list of premises and a
+    context, and the flat one, where the stance may be a truth value (true: PRO).
+    """
+    if isinstance(record.get("premises"), list) and "conclusion" in record:
+        items = [one if isinstance(one, dict) else {"text": one} for one in record["premises"]]
+        texts = [text for item in items if (text := as_text(item.get("text"))) is not None]
+        stance = next((str(item["stance"]) for item in items if item.get("stance")), "")
+        context = record.get("context")
+        about = context if isinstance(context, dict) else {}
+        topic = about.get("topic") or about.get("discussionTitle") or about.get("sourceTitle")
+        topic = as_text(record.get("topic") if topic is None else topic) or ""
+        return argument_fields(as_text(record["conclusion"]) or "", texts, stance, topic)
+    fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
+    if isinstance(record.get("stance"), bool) and fields.keys() >= set(ARGUMENT_FIELDS):
+        fields["stance"] = "PRO" if record["stance"] else "CON"
+    return fields
+
+
+def argument_fields(
+    conclusion: str, premises: Sequence[str], stance: str, topic: str
+) -> dict[str, str]:
+    """The four fields of an argument; premises are joined by newlines."""
+    premise = "\n".join(premises)
+    return {"conclusion": conclusion, "premise": premise, "stance": stance, "topic": topic}
+
+
+def default_fields_of(names: Collection[str]) -> tuple[str, ...]:
+    """The fields to search among these, where the user names none.
+
+    An argument's conclusion and premise; else ``contents`` (Anserini's name for the whole
+    text); else ``text`` or ``body`` with the title; else all.
+    """
+    if set(ARGUMENT_FIELDS) <= set(names):
+        return ARGUMENT_FIELDS
+    if "contents" in names:
+        return ("contents",)
+    for main in ("text", "body"):
+        if main in names:
+            return ("title", main) if "title" in names else (main,)
+    return tuple(names)

@@ -1,160 +1,202 @@
-"""Which format a file or a folder of documents has, and which files of a folder belong to it.
+"""The formats of corpora but for TREC's, which :mod:`adducir.corpora.trec` reads.
 
-Of a folder all files of one format are read, also in its subfolders, sorted by path. Hidden
-files are ignored. What has no such name, and a ``.txt``, ``.md`` or ``.xml`` file without ``<DOC>``
-(a README), is not read either, and reported. Where there is nothing but such ``.txt`` and ``.md``
-files, each of them is a document. A file whose name has no suffix at all but that of its
-compression, such as ``wiki_00.bz2``, is ``jsonl`` if it begins like a JSON object. Files of two
-formats are refused, unless the format is given: then those of this format are read, or where none
-has such a name, all (TREC's disks have files without a suffix), but for TREC only those with
-``<DOC>``.
+- ``jsonl``: a JSON object a line, or an array of them, alone or as the one member of an object,
+  ``arguments`` (args.me's own files). The docno is the first of :data:`DOCNO_FIELDS` that the first
+  object has; all other values that have text become fields (see :mod:`adducir.corpora.documents`).
+- ``tsv``: a docno, a tab, the text, in which further tabs stand for themselves. A first line that
+  begins with one of the docno's names is a header, and names the columns. Nothing is quoted.
+- ``text``: a file is a document. Its docno is its path below the folder that was named (of a single
+  file its name), with ``/`` on every system and ``_`` in place of white space.
+- ``cacm``: see :class:`CACM`.
 """
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, ClassVar
 
-from adducir.core.errors import InputError, reading_error
-from adducir.core.json_lines import is_json
-from adducir.core.streams import BrokenStream, blocks, suffix_of
-from adducir.corpora.readers import FORMATS, CorpusFormat
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines, read_pieces, read_text
+from adducir.core.json_lines import json_objects, read_objects
+from adducir.corpora.documents import SHORT_DOCNO, Document, check_docno, fields_of
+from adducir.corpora.readers import CorpusFormat
 
-_HEAD = 1 << 16
-_EXAMPLES = 3
+Documents = Iterator[tuple[int, Document]]
+
+DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id")
+_ALL_TEXT = {str}
+_ARRAY = re.compile(r'\s*(?:\[|\{\s*"arguments"\s*:\s*\[)')
+_LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 
 
-def format_of(path: Path) -> str:
-    """The format that a file's name shows.
+class JSONL(CorpusFormat):
+    """One JSON object a line, or one array of them."""
 
-    Raises:
-        InputError: It shows none.
+    suffixes: ClassVar = (".jsonl", ".ndjson", ".json")
+
+    def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
+        del folder
+        return read_jsonl(path, docno_field)
+
+
+def read_jsonl(path: Path, docno_field: str | None = None) -> Documents:
+    """Yield each document of a file with the 1-based line where it begins.
+
+    Costs about one microsecond a document beyond reading the line and parsing it, where all
+    values are strings: the parsed object then becomes the document's fields as it is.
     """
-    formats = FORMATS.kinds()
-    kind = _format_by_name(path, formats) or _format_by_content(path)
-    if kind is None:
-        raise InputError(
-            "its name does not show the format.",
-            path=path,
-            hint=f"Name the format, one of {', '.join(FORMATS)}, or rename it: "
-            f"{_known_suffixes(formats)}.",
-        )
-    return kind
+    for number, docno, record in json_records(path, docno_field):
+        is_text = set(map(type, record.values())) == _ALL_TEXT
+        yield number, Document(docno, record if is_text else fields_of(record))
 
 
-def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
-    """The format of a folder, its files of that format, and those that are ignored.
+def json_records(
+    path: Path, docno_field: str | None = None
+) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """The line, the docno and the rest of each JSON object of a file."""
+    key = docno_field
+    for number, record in (
+        read_objects(path, wrapped=True) if holds_array(path) else json_objects(path)
+    ):
+        if key is None:
+            key = next((name for name in DOCNO_FIELDS if name in record), None)
+        docno = None if key is None else record.pop(key, None)
+        if type(docno) is int:
+            docno = str(docno)
+        if type(docno) is not str:
+            if docno is not None:
+                what = f"the docno in {key!r} is {docno!r}, not text."
+                raise InputError(what, path=path, line=number)
+            wanted = key or " or ".join(DOCNO_FIELDS)
+            what = f"this document has no docno ({wanted}), but {', '.join(record) or 'no field'}."
+            hint = "Name the field that holds the docno with docno_field."
+            raise InputError(what, path=path, line=number, hint=hint)
+        if docno.split() != [docno] or "\0" in docno or len(docno) > SHORT_DOCNO:
+            check_docno(docno, path, number)
+        yield number, docno, record
 
-    Args:
-        folder: An existing folder.
-        wanted: The format to read, where the user named it.
 
-    Raises:
-        InputError: There is no readable file, or there are files of several formats.
+def holds_array(path: Path) -> bool:
+    """Whether a file begins as one array of objects, not as one object a line."""
+    return _ARRAY.match(next(read_pieces(path), "")) is not None
+
+
+class TSV(CorpusFormat):
+    """A docno, a tab, the text; or columns named by a header."""
+
+    suffixes: ClassVar = (".tsv",)
+
+    def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
+
+        del folder
+        names = DOCNO_FIELDS if docno_field is None else (docno_field,)
+        lines = read_lines(path)
+        for line, docno, fields in tsv_records(lines, path, names, "text", docno_field is not None):
+            check_docno(docno, path, line)
+            yield line, Document(docno, fields)
+
+
+def tsv_records(
+    lines: Iterable[tuple[int, str]],
+    path: Path,
+    ids: Sequence[str],
+    text_name: str,
+    has_header: bool = False,
+) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """The line, the id and the fields of each line that is not blank.
+
+    The first line is a header if it has to be one, or begins with one of the names of ids.
     """
-    files = sorted(files_below(folder))
-    kind, chosen = _choose(folder, files, wanted)
-    taken = set(chosen)
-    return kind, chosen, [file for file in files if file not in taken]
-
-
-def _choose(folder: Path, files: list[Path], wanted: str | None) -> tuple[str, list[Path]]:
-    """The format of a folder, and its files of that format."""
-    formats = FORMATS.kinds()
-    by_format: dict[str, list[Path]] = {}
-    for file in files:
-        kind = _format_by_name(file, formats) or _format_by_content(file)
-        if kind and not formats[kind].is_last_resort and FORMATS.make(kind).accepts(file):
-            by_format.setdefault(kind, []).append(file)
-    for kind, one in formats.items():
-        rest = [file for file in files if suffix_of(file) in one.suffixes]
-        is_wanted = wanted == kind or (wanted is None and not by_format)
-        if one.is_last_resort and rest and is_wanted:
-            by_format = {kind: rest}
-    if wanted is None and len(by_format) > 1:
-        examples = ", ".join(f"{kind} ({found[0].name})" for kind, found in by_format.items())
-        raise InputError(
-            f"the folder holds files of several formats: {examples}.",
-            path=folder,
-            hint="Name the format to read, or the file.",
-        )
-    kind = wanted or next(iter(by_format), None)
-    chosen = by_format.get(kind or "", [])
-    if wanted and not chosen:
-        chosen = [file for file in files if FORMATS.make(wanted).accepts(file)]
-    if kind is None or not chosen:
-        raise InputError(
-            f"there is no readable file among the {len(files)} of this folder.",
-            path=folder,
-            hint=f"Readable by their names are {_known_suffixes(formats)}, also with .gz or .bz2; "
-            "for other names give the format.",
-        )
-    return kind, chosen
-
-
-def why_skipped(paths: Iterable[Path], kind: str) -> dict[str, list[Path]]:
-    """Why files of a folder that is read as ``kind`` are not read, and which."""
-    formats = FORMATS.kinds()
-    found: dict[str, list[Path]] = {}
-    for path in paths:
-        known = [name for name, one in formats.items() if suffix_of(path) in one.suffixes]
-        rest = next((name for name in known if formats[name].is_last_resort), None)
-        if not known:
-            reason = f"no format has such a name ({suffix_of(path) or 'without an ending'})"
-        elif rest is not None and rest != kind:
-            reason = f"beside documents of the format {kind} (--format {rest} reads it)"
-        else:
-            reason = f"not of the format {kind}"
-        found.setdefault(reason, []).append(path)
-    return found
-
-
-def skipped_note(folder: Path, reasons: Mapping[str, Sequence[Path]]) -> str:
-    """What to tell users of files of a folder that are not read: how many, examples, why."""
-    parts = []
-    for reason, paths in reasons.items():
-        shown = [path.relative_to(folder).as_posix() for path in paths[:_EXAMPLES]]
-        dots = ", …" if len(paths) > _EXAMPLES else ""
-        parts.append(f"{len(paths):,} {reason}: {', '.join(shown)}{dots}")
-    count = sum(map(len, reasons.values()))
-    are = "file is" if count == 1 else "files are"
-    return f"{folder}: {count:,} {are} not read: {'; '.join(parts)}"
-
-
-def files_below(folder: Path) -> Iterable[Path]:
-    """The files below a folder that are not hidden; linked folders are followed, each once."""
-    seen: set[Path] = set()
-    for where, folders, names in os.walk(folder, onerror=_forbidden, followlinks=True):
-        place = Path(where).resolve()
-        if place in seen:
-            folders.clear()
+    header: list[str] | None = None
+    key = 0
+    is_first = True
+    for number, line in lines:
+        cells = line.split("\t")
+        if not line.strip():
             continue
-        seen.add(place)
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for path in (Path(where, name) for name in names if not name.startswith(".")):
-            if path.is_file() or not path.exists():  # a broken link is for its reader to report
-                yield path
+        if is_first and (has_header or cells[0].strip().lower() in ids):
+            header = [cell.strip() for cell in cells]
+            key = next((header.index(name) for name in ids if name in header), 0)
+            if (has_header and header[key] not in ids) or len(set(header)) < max(2, len(cells)):
+                what = f"the header must name {' or '.join(ids)} and other columns, each once."
+                raise InputError(what, path=path, line=number)
+        elif header is not None:
+            if len(cells) != len(header):
+                what = f"there are {len(cells)} columns where the header names {len(header)}."
+                raise InputError(what, path=path, line=number)
+            fields = dict(zip(header, cells, strict=True))
+            yield number, fields.pop(header[key]), fields
+        elif len(cells) < 2:
+            what = f"there is no tab between {ids[0]} and {text_name}."
+            hint = f"Write: {ids[0]}, a tab, {text_name}; or name another format."
+            raise InputError(what, path=path, line=number, hint=hint)
+        else:
+            yield number, cells[0], {text_name: "\t".join(cells[1:])}
+        is_first = False
 
 
-def _forbidden(error: OSError) -> NoReturn:
-    raise reading_error(error, Path(error.filename)) from error
+class PlainText(CorpusFormat):
+    """Each file is one document, its path the docno."""
+
+    suffixes: ClassVar = (".txt", ".md")
+    record_end: ClassVar = b""
+    is_last_resort: ClassVar = True
+
+    def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
+
+        del docno_field
+        docno = docno_of(path, folder)
+        check_docno(docno, path)
+        yield 1, Document(docno, {"text": read_text(path)})
 
 
-def _known_suffixes(formats: Mapping[str, type[CorpusFormat]]) -> str:
-    return ", ".join(dict.fromkeys(suffix for one in formats.values() for suffix in one.suffixes))
+def docno_of(path: Path, folder: Path) -> str:
+    """The docno of a file below a folder."""
+    return "_".join(path.relative_to(folder).as_posix().split())
 
 
-def _format_by_name(path: Path, formats: Mapping[str, type[CorpusFormat]]) -> str | None:
-    suffix = suffix_of(path)
-    return next((name for name, one in formats.items() if suffix in one.suffixes), None)
+class CACM(CorpusFormat):
+    """The collection CACM as JSON lines, with ten texts made whole.
+
+    In a copy as JSON lines (fields docid, title, abstract, contents, html_text), ``html_text`` is
+    the page's text as an HTML parser gave it, and that parser took a "<" within an abstract for the
+    beginning of a tag: ten texts end there. The rest of the abstract is in ``contents``; the table
+    of citation links that follows it is made of the other papers' pages. With it, the texts are
+    those that Anserini indexes: 14,363 distinct terms, 320,968 tokens.
+
+    A line of the table is ``other <tab> type <tab> paper``. Type 4 joins papers that cite the same
+    work, type 6 papers that are cited together, type 5 papers of which one cites the other. A
+    paper's links to itself: three of type 5; and for each of its type-5 links one of type 4 (it
+    cites that paper) or 6 (it is cited), which is guessed by the papers' numbers, in order of time.
+    """
+
+    def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
+
+        del folder
+        documents = list(read_jsonl(path, docno_field))
+        links = defaultdict[int, list[tuple[int, int]]](list)
+        for line, document in documents:
+            if not {"contents", "html_text"} <= document.fields.keys():
+                what = "a document of the format cacm has the fields contents and html_text."
+                raise InputError(what, path=path, line=line)
+            page = _number(document.docno)
+            for other, kind, _ in _LINK.findall(document.fields["html_text"]):
+                if int(other) != page:
+                    links[int(other)].append((page, int(kind)))
+        for line, document in documents:
+            fields = document.fields
+            # The parser stopped at this sign; a page without one is whole.
+            if "<" in fields["contents"] and "<" not in fields["html_text"]:
+                paper = _number(document.docno)
+                own = [4 if other < paper else 6 for other, kind in links[paper] if kind == 5]
+                rows = [*links[paper], *((paper, kind) for kind in (5, 5, 5, *own))]
+                table = "\n".join(f"{other}\t{kind}\t{paper}" for other, kind in rows)
+                fields = fields | {"html_text": f"{fields['contents']}\n\n{table}"}
+            yield line, Document(document.docno, fields)
 
 
-def _format_by_content(path: Path) -> str | None:
-    if suffix_of(path) or not path.is_file():
-        return None
-    try:
-        head = next(blocks(path), b"")
-    except BrokenStream:
-        return None
-    start = head[:_HEAD].decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
-    return "jsonl" if start.startswith("{") and is_json(start) else None
+def _number(docno: str) -> int:
+    """The number of a paper: 46 for CACM-0046."""
+    digits = re.search(r"[0-9]{0,9}\Z", docno)
+    return int(digits[0] or 0) if digits else 0

@@ -1,7 +1,7 @@
-"""Runs, judgements and topics that a Python program holds already: data frames and dicts.
+"""Rows of (qid, docno, value), as runs and qrels have them: from Python's objects, and their pairs.
 
-The columns' usual names are known: PyTerrier's (qid, docno, label, query), those of ir_datasets and
-ir_measures (query_id, doc_id, relevance, text), and those of a TREC file.
+Columns are known by PyTerrier's names (qid, docno, label, query) and by those of ir_datasets and
+ir_measures (query_id, doc_id, relevance, text).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 Frame: TypeAlias = "pd.DataFrame | pl.DataFrame"
 Nested = Mapping[str, Mapping[str, float]]
-"""By qid and then by docno, as pytrec_eval and ranx have it."""
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 QID = ("qid", "query_id")
 DOCNO = ("docno", "doc_id", "docid")
@@ -25,43 +27,59 @@ SCORE = ("score",)
 GRADE = ("grade", "label", "relevance", "rel")
 QUERY = ("query", "text", "title")
 
+# Odd, so that topic numbers are spread over 64 bits one to one (the golden ratio's fraction).
+_TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+def topic_numbers(qids: pl.Series) -> Integers:
+    """(n,) the topic of each row, numbered from 0 by first appearance."""
+    blocks = qids.rle().struct.unnest()
+    names, lengths = blocks["value"], blocks["len"].to_numpy().astype(np.int64)
+    numbers = np.arange(len(names), dtype=np.int64)
+    distinct = names.unique(maintain_order=True)
+    if len(distinct) < len(names):  # a topic's rows are not all neighbours
+        found = names.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+        numbers = found.to_numpy().astype(np.int64)
+    return np.repeat(numbers, lengths)
+
+
+def pair_keys(docnos: pl.Series, topics: Integers) -> NDArray[np.uint64]:
+    """(n,) 64-bit hashes of (topic number, docno): equal pairs have equal keys."""
+    keys: NDArray[np.uint64] = docnos.hash().to_numpy()
+    return keys ^ (topics.astype(np.uint64) * _TOPIC_FACTOR)
+
+
+def repeated_rows(frame: pl.DataFrame, topics: Integers | None = None) -> Integers:
+    """The rows whose qid and docno an earlier row has; ``topics`` as of :func:`topic_numbers`."""
+    keys = np.sort(
+        pair_keys(frame["docno"], topic_numbers(frame["qid"]) if topics is None else topics)
+    )
+    if not (keys[1:] == keys[:-1]).any():
+        return np.empty(0, dtype=np.int64)
+    pairs = frame.select(pl.struct("qid", "docno")).to_series()  # the hashes alone may err
+    return np.flatnonzero(~pairs.is_first_distinct().to_numpy())
+
 
 def rows_of(data: "Frame | Nested", value: Sequence[str], what: str) -> pl.DataFrame:
-    """Triples of qid, docno and a value.
+    """Columns qid, docno (String) and the value, called ``value[0]``, of a frame or nested dicts.
 
-    Args:
-        data: A frame, or a dict of dicts.
-        value: The names that the value's column may have; the first is what it is called after.
-        what: What the rows make, for messages: "a run".
-
-    Returns:
-        Columns qid and docno (String) and the value's (as it is), in the order of the data.
-
-    Raises:
-        UsageError: It is neither, a column is missing, or an id is neither text nor a whole number.
+    ``value`` has the names that its column may have; ``what`` is what the rows make ("a run").
     """
     if isinstance(data, Mapping):
         wrong = next((type(each) for each in data.values() if not isinstance(each, Mapping)), None)
         if wrong is not None:
-            raise UsageError(
-                f"{what} from a dict is {{qid: {{docno: {value[0]}}}}}, and a value here is "
-                f"{wrong.__name__}."
-            )
+            shape = f"{{qid: {{docno: {value[0]}}}}}"
+            raise UsageError(f"{what} from a dict is {shape}; a value here is {wrong.__name__}.")
         triples = [(q, d, v) for q, ranking in data.items() for d, v in ranking.items()]
         qids, docnos, values = map(list, zip(*triples, strict=True)) if triples else ([], [], [])
     else:
         qids, docnos, values = (column_of(data, names, what) for names in (QID, DOCNO, value))
-    return pl.DataFrame(
-        {"qid": texts_of(qids, "qid"), "docno": texts_of(docnos, "docno")}
-    ).with_columns(pl.Series(value[0], values, strict=False))
+    ids = {"qid": ids_of(qids, "qid"), "docno": ids_of(docnos, "docno")}
+    return pl.DataFrame(ids).with_columns(pl.Series(value[0], values, strict=False))
 
 
 def column_of(frame: "Frame", names: Sequence[str], what: str) -> list[Any]:
-    """The values of the column that has one of these names, the first of them that is there.
-
-    Raises:
-        UsageError: It is no data frame, or has none of them.
-    """
+    """The values of the first of these columns that a data frame has."""
     columns = getattr(frame, "columns", None) if hasattr(frame, "shape") else None
     if columns is None:
         raise UsageError(
@@ -77,15 +95,11 @@ def column_of(frame: "Frame", names: Sequence[str], what: str) -> list[Any]:
     )
 
 
-def texts_of(values: Sequence[Any], what: str) -> pl.Series:
-    """Ids as texts; whole numbers are written out.
-
-    Raises:
-        UsageError: One is of another type, such as a float, whose digits would not be certain.
-    """
+def ids_of(values: Sequence[Any], what: str) -> pl.Series:
+    """Ids as text; integers are written out, floats refused: their digits would not be certain."""
     for value in values:
         if not isinstance(value, str | int | np.integer) or isinstance(value, bool):
             raise UsageError(
-                f"a {what} is a text or a whole number, not {value!r} ({type(value).__name__})."
+                f"a {what} is text or an integer, not {value!r} ({type(value).__name__})."
             )
     return pl.Series(what, [str(value) for value in values], dtype=pl.String)

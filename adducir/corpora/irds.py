@@ -1,4 +1,4 @@
-"""The door to ir_datasets: its documents, topics and judgements, quietly.
+"""ir_datasets: its documents, topics and judgements, quietly.
 
 What ir_datasets would write to the terminal goes to the caller's :class:`Progress` and to
 Python's logging under ``adducir.ir_datasets``. A data set that cannot be downloaded becomes a
@@ -14,22 +14,29 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from adducir.core.absent import may_download, without_downloads
+from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import Progress, progress
+from adducir.corpora.documents import (
+    ARGUMENT_FIELDS,
+    Document,
+    Place,
+    argument_fields,
+    as_text,
+    check_docno,
+)
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
-
+# What ir_datasets and its parsers raise over a network, a disk or a broken download.
 _ERRORS = (
     *(OSError, RuntimeError, ImportError, ValueError, KeyError, EOFError, AssertionError),
     *(SyntaxError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
 )
-"""What ir_datasets and its parsers raise over a network, a disk or a broken download."""
-
 _log = logging.getLogger("adducir.ir_datasets")
 _log.addHandler(logging.NullHandler())
 
@@ -40,22 +47,25 @@ class _Notes(logging.Handler):
     def __init__(self, home: str) -> None:
         super().__init__()
         self.home = home
-        self.hint: str | None = None
+        self.hint = ""
 
     def emit(self, record: logging.LogRecord) -> None:
         message = " ".join(record.getMessage().split())
         if self.home in message:
-            self.hint = message.rstrip(".")
+            self.hint = f"{message.rstrip('.')}; "
         if may_download():
             progress().note(f"ir_datasets: {message}")
         _log.handle(record)
 
 
 @contextmanager
-def quietly() -> Iterator[_Notes]:
+def _quietly() -> Iterator[_Notes]:
     """Route what ir_datasets logs, and keep its progress bars off the terminal."""
     import ir_datasets
     from ir_datasets import lazy_libs
+
+    def refuse() -> Any:
+        raise OSError("not downloaded yet")
 
     logger = ir_datasets.log.easy().logger()
     notes = _Notes(str(ir_datasets.util.home_path()))
@@ -64,7 +74,7 @@ def quietly() -> Iterator[_Notes]:
     silent = SimpleNamespace(tqdm=partial(library().tqdm, disable=True))
     lazy_libs.tqdm = lambda: silent
     if not may_download():
-        lazy_libs.requests = _refuse_to_download
+        lazy_libs.requests = refuse
     try:
         yield notes
     finally:
@@ -72,20 +82,8 @@ def quietly() -> Iterator[_Notes]:
         lazy_libs.tqdm, lazy_libs.requests = library, network
 
 
-def _refuse_to_download() -> Any:
-    raise OSError("not downloaded yet")
-
-
 def open_dataset(name: str, part: str) -> Any:
-    """The ir_datasets object of an id; nothing is downloaded yet.
-
-    Args:
-        part: What it must have: ``docs``, ``queries`` or ``qrels``.
-
-    Raises:
-        InputError: There is no such id, or it lacks the part; near ids are named.
-        MachineError: ir_datasets cannot be used here.
-    """
+    """The ir_datasets object of an id that has a part (docs, queries, qrels); nothing is loaded."""
     try:
         import ir_datasets
     except (ImportError, OSError) as error:
@@ -93,7 +91,7 @@ def open_dataset(name: str, part: str) -> Any:
             f"ir_datasets cannot be used: {error}.",
             hint="Its folder must be writable; IR_DATASETS_HOME names another.",
         ) from error
-    with quietly() as notes:
+    with _quietly() as notes:
         try:
             dataset = ir_datasets.load(name)
         except KeyError:
@@ -111,7 +109,7 @@ def _near(name: str, part: str) -> str:
     """Name the ids near to this one that have the part, those within it first."""
     from ir_datasets import registry
 
-    with Progress(), quietly():
+    with Progress(), _quietly():
         known = [other for other in registry if registry[other].has(part)]
     inside = [other for other in known if other.startswith(f"{name}/")]
     near = inside[:5] or difflib.get_close_matches(name, known, n=3, cutoff=0.6)
@@ -119,20 +117,13 @@ def _near(name: str, part: str) -> str:
 
 
 def records(dataset: Any, name: str, part: str) -> Iterator[Any]:
-    """The documents, topics or judgements of a data set, downloading what is missing.
-
-    Raises:
-        MachineError: They could not be downloaded or read.
-    """
-    with quietly() as notes:
-        try:
-            with redirect_stdout(io.StringIO()):
-                iterator = iter(getattr(dataset, f"{part}_iter")())
-        except _ERRORS as error:
-            raise _unavailable(name, part, error, notes) from error
+    """The documents, topics or judgements of a data set, downloading what is missing."""
+    iterator: Iterator[Any] | None = None
+    with _quietly() as notes:
         while True:
             try:
                 with redirect_stdout(io.StringIO()):  # its Touché prints a debug line
+                    iterator = iterator or iter(getattr(dataset, f"{part}_iter")())
                     record = next(iterator)
             except StopIteration:
                 return
@@ -141,30 +132,111 @@ def records(dataset: Any, name: str, part: str) -> Iterator[Any]:
             yield record
 
 
-def is_here(dataset: Any, name: str, part: str) -> bool:
-    """Whether a part of a data set can be read without a download."""
-    try:
-        with without_downloads():
-            next(records(dataset, name, part), None)
-    except MachineError:
-        return False
-    return True
-
-
 def _unavailable(name: str, part: str, error: Exception, notes: _Notes) -> MachineError:
+    what = f"the {_PARTS[part]} of {name}"
     if not may_download():
-        what = f"the {_PARTS[part]} of {name}, which ir_datasets downloads."
-        return MachineError(what, absent=True)
+        return MachineError(f"{what}, which ir_datasets downloads.", absent=True)
     text = textwrap.shorten(str(error), 200, placeholder=" ...")
+    local = "name a local file instead of the id."
     if isinstance(error, ImportError):
-        return MachineError(
-            f"the {_PARTS[part]} of {name} need a package that is not installed: {text}",
-            hint="Install it, or name a local file instead of the id.",
-        )
-    reason = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    hint = f"{notes.hint}; " if notes.hint else "Check the network, "
-    return MachineError(
-        f"the {_PARTS[part]} of {name} could not be had from ir_datasets ({reason}).",
-        hint=f"{hint}or name a local file instead of the id.",
-        absent=True,
-    )
+        what += f" need a package that is not installed: {text}"
+        return MachineError(what, hint=f"Install it, or {local}")
+    what += f" could not be loaded from ir_datasets ({type(error).__name__}: {text})."
+    hint = f"{notes.hint or 'Check the network, '}or {local}"
+    return MachineError(what, hint=hint, absent=True)
+
+
+@dataclass(frozen=True)
+class IrdsCorpus:
+    """The documents of an ir_datasets id.
+
+    Every attribute of a document that has text is a field. Where there are several, the field
+    ``default_text`` is what ir_datasets takes for the document's text. Arguments (args.me)
+    have the same four fields as in a local file: conclusion, premise, stance, topic.
+    """
+
+    source: str
+    dataset: Any
+
+    @classmethod
+    def open(cls, name: str) -> "IrdsCorpus":
+        """The corpus of an id; a plan learns that its documents may have to be downloaded."""
+        dataset = open_dataset(name, "docs")
+
+        def is_here() -> bool:
+            try:
+                with without_downloads():
+                    next(records(dataset, name, "docs"), None)
+            except MachineError:
+                return False
+            return True
+
+        what = f"the documents of {name}, which ir_datasets downloads."
+        fetched_later(what, is_here, lambda: next(records(dataset, name, "docs")))
+        return cls(name, dataset)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process opens the data set anew, and reports to nobody.
+        return IrdsCorpus.open, (self.source,)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        names = getattr(self.dataset.docs_cls(), "_fields", ())
+        return tuple(name for name in names if name != "doc_id")
+
+    @property
+    def _is_argument(self) -> bool:
+        return {"conclusion", "premises"} <= set(self._names)
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        """Determined from the documents' class; nothing is downloaded."""
+        if self._is_argument:
+            return ARGUMENT_FIELDS
+        has_default = hasattr(self.dataset.docs_cls(), "default_text")
+        return ("default_text",) if has_default and len(self._names) > 1 else self._names
+
+    def __iter__(self) -> Iterator[Document]:
+        names, is_argument, record = self._names, self._is_argument, None
+        for record in records(self.dataset, self.source, "docs"):
+            check_docno(record.doc_id)
+            if is_argument:
+                premises = list(record.premises)
+                stance = premises[0].stance.name if premises else ""
+                texts = [premise.text for premise in premises]
+                fields = argument_fields(record.conclusion, texts, stance, record.topic)
+            else:
+                fields = texts_of(record, names)
+                if len(names) > 1 and hasattr(record, "default_text"):
+                    fields["default_text"] = record.default_text()
+            yield Document(record.doc_id, fields)
+        if record is None:
+            raise InputError(f"{self.source} of ir_datasets gave no documents.")
+
+    def identity(self) -> dict[str, Any]:
+        """The id that owns the documents, their number, and the version of ir_datasets."""
+        import ir_datasets
+
+        with Progress(), _quietly():
+            try:
+                owner = ir_datasets.docs_parent_id(self.source)
+            except KeyError:
+                owner = self.source
+        count, version = self.size_hint(), ir_datasets.__version__
+        return {"source": "ir_datasets", "id": owner, "documents": count, "version": version}
+
+    def size_hint(self) -> int | None:
+        """The number of documents that ir_datasets states, without downloading."""
+        stated = getattr(self.dataset, "docs_metadata", None)
+        count = stated().get("count") if stated else None
+        return count if isinstance(count, int) else None
+
+    def places(self, docno: str) -> list[Place]:
+        """Not known: ir_datasets does not say."""
+        del docno
+        return []
+
+
+def texts_of(record: Any, names: tuple[str, ...]) -> dict[str, str]:
+    """The attributes of a record that have text."""
+    return {name: text for name in names if (text := as_text(getattr(record, name))) is not None}

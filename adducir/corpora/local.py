@@ -1,26 +1,31 @@
-"""Corpora in local files: one file, or a folder of them.
+"""Corpora in local files: one file, or the files of one format in a folder and its subfolders.
 
-See :mod:`adducir.corpora.formats` for the formats, and for what is read of a folder.
+A file's format is shown by the ending of its name; one without any ending but that of its
+compression, such as ``wiki_00.bz2``, is ``jsonl`` if it begins like a JSON object. Hidden files are
+ignored, and a ``.txt``, ``.md`` or ``.xml`` file without ``<DOC>`` (a README) is not read; where a
+folder has nothing but such ``.txt`` and ``.md`` files, each of them is a document. Files of two
+formats are refused, unless the format is given: then those of this format are read, or where none
+has such a name, all (TREC's disks have files without an ending), but for TREC only those with
+``<DOC>``.
 """
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from adducir.core.absent import reads, refuse_large
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, reading_error
 from adducir.core.fingerprint import source_digests
+from adducir.core.json_lines import is_json
 from adducir.core.progress import progress
-from adducir.core.streams import is_compressed
-from adducir.corpora.documents import Document, Place
-from adducir.corpora.formats import choose_files, format_of, skipped_note, why_skipped
+from adducir.core.streams import BrokenStream, blocks, is_compressed, suffix_of
+from adducir.corpora.documents import Document, Place, default_fields_of
+from adducir.corpora.formats import docno_of, holds_array
 from adducir.corpora.readers import FORMATS, CorpusFormat
-from adducir.corpora.readers.jsonl import holds_array
-from adducir.corpora.readers.text import docno_of
-from adducir.corpora.values import default_fields_of
 
 _CHUNK = 1 << 22
 _PEEKED = 20
@@ -33,23 +38,22 @@ class LocalCorpus:
     Attributes:
         format: A kind of :data:`adducir.corpora.readers.FORMATS`.
         docno_field: The field of the docno, where the user named it.
-        skipped: Files of the folder that are not read.
         folder: The folder, where one was named.
+        skipped: Files of the folder that are not read.
     """
 
     source: str
     paths: tuple[Path, ...]
     format: str
     docno_field: str | None = None
-    skipped: tuple[Path, ...] = ()
     folder: Path | None = None
+    skipped: tuple[Path, ...] = ()
 
     def __iter__(self) -> Iterator[Document]:
         refuse_large(*self.paths)
         document = None
-        for path in self.paths:
-            for _, document in self._read(path):
-                yield document
+        for _, _, document in self._placed():
+            yield document
         if document is None:
             raise InputError("there are no documents in it.", path=self.source)
 
@@ -58,26 +62,20 @@ class LocalCorpus:
         """The format's own, or determined from the first documents."""
         if self._reader.default_fields is not None:
             return self._reader.default_fields
-        names: dict[str, None] = {}
-        for document in islice(self, _PEEKED):
-            names.update(dict.fromkeys(document.fields))
-        return default_fields_of(names)
+        first = islice(self, _PEEKED)
+        return default_fields_of(dict.fromkeys(name for one in first for name in one.fields))
 
     def identity(self) -> dict[str, Any]:
-        """The format, the docno's field and the content of the files.
-
-        Their names belong to it only where they are docnos.
-        """
-        found: dict[str, Any] = {
+        """The format, the docno's field and the content of files; names only where they matter."""
+        names = [docno_of(path, self._folder) for path in self.paths]
+        return {
             "source": "files",
             "format": self.format,
             **FORMATS.origin(self.format),
             "docno_field": self.docno_field,
             "sha256": source_digests(self.paths),
+            **({} if self._reader.record_end else {"docnos": names}),
         }
-        if not self._reader.record_end:
-            found["docnos"] = [docno_of(path, self._folder) for path in self.paths]
-        return found
 
     def size_hint(self) -> int | None:
         """The number of records, counted by their ends.
@@ -95,15 +93,12 @@ class LocalCorpus:
 
     def places(self, docno: str) -> list[Place]:
         """Where documents of this docno stand; reads all files."""
-        return [
-            Place(path, line)
-            for path in self.paths
-            for line, document in self._read(path)
-            if document.docno == docno
-        ]
+        return [Place(path, line) for path, line, one in self._placed() if one.docno == docno]
 
-    def _read(self, path: Path) -> Iterator[tuple[int, Document]]:
-        return self._reader.read(path, self.docno_field, self._folder)
+    def _placed(self) -> Iterator[tuple[Path, int, Document]]:
+        for path in self.paths:
+            for line, document in self._reader.read(path, self.docno_field, self._folder):
+                yield path, line, document
 
     @cached_property
     def _reader(self) -> CorpusFormat:
@@ -121,28 +116,109 @@ def open_local(
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
 ) -> LocalCorpus:
-    """The corpus in an existing file or folder; files of the folder that are not read are noted.
-
-    Raises:
-        InputError: No readable file, or files of several formats.
-        UsageError: ``format`` is not a format.
-    """
+    """The corpus in an existing file or folder; files of the folder that are not read are noted."""
     if format is not None and not FORMATS.kind(format).record_end and docno_field is not None:
-        raise UsageError(
-            f"a docno_field means nothing for the format {format}: paths are the docnos."
+        what = f"docno_field has no effect with the format {format}: paths are the docnos."
+        raise UsageError(what)
+    if path.is_dir():
+        kind, chosen, skipped = choose_files(path, format)
+        if skipped:
+            reason = f"not of the format {kind} (--format names another)"
+            progress().note(skipped_note(path, {reason: skipped}))
+        return LocalCorpus(source, tuple(chosen), kind, docno_field, path, tuple(skipped))
+    if not path.is_file():
+        raise InputError(
+            "this is a pipe or a device, which cannot be read twice.",
+            path=path,
+            hint="Write the documents to a file first.",
         )
-    if not path.is_dir():
-        if not path.is_file():
-            raise InputError(
-                "this is a pipe or a device, which cannot be read twice.",
-                path=path,
-                hint="Write the documents to a file first.",
-            )
-        return LocalCorpus(source, (path,), format or format_of(path), docno_field)
-    kind, chosen, skipped = choose_files(path, format)
-    if skipped:
-        progress().note(skipped_note(path, why_skipped(skipped, kind)))
-    return LocalCorpus(source, tuple(chosen), kind, docno_field, tuple(skipped), path)
+    named = format or _format_of(path)
+    if named is None:
+        hint = f"Name the format, one of {', '.join(FORMATS)}, or rename it: {_endings()}."
+        raise InputError("its name does not show the format.", path=path, hint=hint)
+    return LocalCorpus(source, (path,), named, docno_field)
+
+
+def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
+    """The format of a folder, its files of that format, and those that are ignored."""
+    formats = FORMATS.kinds()
+    files = sorted(files_below(folder))
+    by_format: dict[str, list[Path]] = {}
+    for file in files:
+        kind = _format_of(file)
+        if kind and not formats[kind].is_last_resort and FORMATS.make(kind).accepts(file):
+            by_format.setdefault(kind, []).append(file)
+    for kind, one in formats.items():
+        rest = [file for file in files if suffix_of(file) in one.suffixes]
+        is_wanted = wanted == kind or (wanted is None and not by_format)
+        if one.is_last_resort and rest and is_wanted:
+            by_format = {kind: rest}
+    if wanted is None and len(by_format) > 1:
+        examples = ", ".join(f"{kind} ({found[0].name})" for kind, found in by_format.items())
+        what = f"the folder holds files of several formats: {examples}."
+        raise InputError(what, path=folder, hint="Name the format to read, or the file.")
+    kind = wanted or next(iter(by_format), "")
+    chosen = by_format.get(kind, [])
+    if wanted and not chosen:
+        chosen = [file for file in files if FORMATS.make(wanted).accepts(file)]
+    if not chosen:
+        raise InputError(
+            f"there is no readable file among the {len(files)} of this folder.",
+            path=folder,
+            hint=f"Readable by their names are {_endings()}, also with .gz or .bz2; for other "
+            "names give the format.",
+        )
+    taken = set(chosen)
+    return kind, chosen, [file for file in files if file not in taken]
+
+
+def skipped_note(folder: Path, reasons: Mapping[str, Sequence[Path]]) -> str:
+    """What to tell users of files of a folder that are not read: how many, why, some names."""
+    parts = []
+    for reason, paths in reasons.items():
+        shown = [path.relative_to(folder).as_posix() for path in paths[:3]]
+        dots = ", …" if len(paths) > len(shown) else ""
+        parts.append(f"{len(paths):,} {reason}: {', '.join(shown)}{dots}")
+    count = sum(map(len, reasons.values()))
+    are = "file is" if count == 1 else "files are"
+    return f"{folder}: {count:,} {are} not read: {'; '.join(parts)}"
+
+
+def files_below(folder: Path) -> Iterable[Path]:
+    """The files below a folder that are not hidden; linked folders are followed, each once."""
+
+    def forbidden(error: OSError) -> NoReturn:
+        raise reading_error(error, Path(error.filename)) from error
+
+    seen: set[Path] = set()
+    for where, folders, names in os.walk(folder, onerror=forbidden, followlinks=True):
+        place = Path(where).resolve()
+        if place in seen:
+            folders.clear()
+            continue
+        seen.add(place)
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for path in (Path(where, name) for name in names if not name.startswith(".")):
+            if path.is_file() or not path.exists():  # a broken link is for its reader to report
+                yield path
+
+
+def _format_of(path: Path) -> str | None:
+    """The format that the ending of a file's name shows; without one, its beginning."""
+    suffix = suffix_of(path)
+    if suffix or not path.is_file():
+        kinds = FORMATS.kinds().items()
+        return next((name for name, one in kinds if suffix in one.suffixes), None)
+    try:
+        head = next(blocks(path), b"").decode("utf-8", "ignore")
+    except BrokenStream:
+        return None
+    return "jsonl" if head.lstrip("\ufeff \t\r\n")[:1] == "{" and is_json(head) else None
+
+
+def _endings() -> str:
+    kinds = FORMATS.kinds().values()
+    return ", ".join(dict.fromkeys(suffix for one in kinds for suffix in one.suffixes))
 
 
 def _count(path: Path, ending: bytes) -> int:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.errors import InputError
+from adducir.corpora.formats import read_jsonl
 from adducir.corpora.literary_sentences import literary_sentences
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.readers.jsonl import read_jsonl
 from adducir.corpora.spans import MaskedSpan
 
 MASK = "[masked sentence(s)]"

@@ -1,8 +1,8 @@
 """Relevance judgements (qrels): which document answers which topic how well.
 
-A source is ``bundled:qrels``, an ir_datasets id, or a file in TREC's format (plain or gzipped):
-four columns ``qid iteration docno grade`` separated by blanks or tabs. The iteration is read
-over, as trec_eval does. Grades are whole numbers; ``4.0`` counts as 4.
+A source is ``bundled:qrels``, an ir_datasets id, or a file in TREC's format, also compressed: four
+columns ``qid iteration docno grade`` between blanks or tabs. The iteration is ignored, as by
+trec_eval. Grades are integers; ``4.0`` counts as 4.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,12 @@ import polars as pl
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_bytes
 from adducir.core.texts import refuse_text
 from adducir.corpora import irds
+from adducir.corpora.columns import QRELS, Columns, read_columns
 from adducir.corpora.digests import digest_of
-from adducir.corpora.frames import GRADE, rows_of
-from adducir.corpora.qrels_files import has_duplicates, read_qrels, refuse_duplicates
+from adducir.corpora.frames import GRADE, repeated_rows, rows_of
 from adducir.corpora.sources import resolve
 
 if TYPE_CHECKING:
@@ -51,22 +52,16 @@ class Qrels:
             data: A frame of pandas or polars with the columns qid, docno and grade (or query_id,
                 doc_id; label, relevance or rel), or a dict ``{qid: {docno: grade}}``.
             source: What they are called in messages.
-
-        Raises:
-            UsageError: A column is missing, a grade is no whole number, or a pair is judged twice.
         """
         rows = rows_of(data, GRADE, "qrels")
         grades = rows["grade"].cast(pl.Float64, strict=False)
         wrong = rows.filter(grades.is_null() | (grades != grades.floor()) | grades.is_infinite())
-        if wrong.height:
-            qid, docno, grade = wrong.row(0)
-            raise UsageError(f"the grade of {docno} for topic {qid} is {grade}, no whole number.")
-        frame = rows.with_columns(grade=grades.cast(pl.Int64))
-        pairs = frame.select("qid", "docno")
-        if pairs.is_duplicated().any():
-            qid, docno = pairs.filter(pairs.is_duplicated()).row(0)
+        for qid, docno, grade in wrong.head(1).rows():
+            raise UsageError(f"the grade of {docno} for topic {qid} is {grade}, not an integer.")
+        for row in repeated_rows(rows)[:1]:
+            qid, docno, _ = rows.row(int(row))
             raise UsageError(f"document {docno} is judged twice for topic {qid}.")
-        return cls(frame, source)
+        return cls(rows.with_columns(grade=grades.cast(pl.Int64)), source)
 
     def __len__(self) -> int:
         return self.frame.height
@@ -90,13 +85,8 @@ class Qrels:
         """A pandas frame with the columns query_id, doc_id, relevance."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "query_id": self.frame["qid"].to_list(),
-                "doc_id": self.frame["docno"].to_list(),
-                "relevance": self.frame["grade"].to_numpy(),
-            }
-        )
+        names = {"query_id": "qid", "doc_id": "docno", "relevance": "grade"}
+        return pd.DataFrame({new: self.frame[old].to_list() for new, old in names.items()})
 
 
 def load_qrels(source: str | Path | Sequence[str | Path]) -> Qrels:
@@ -116,24 +106,36 @@ def load_qrels(source: str | Path | Sequence[str | Path]) -> Qrels:
     with gathering() as each:
         found = [each(partial(resolve, one)) for one in sources]
     with gathering() as each:
-        frames = [each(partial(_read, one)) for one in found]
-    frame = pl.concat(frames) if len(frames) > 1 else frames[0]
-    name = " + ".join(map(str, sources))
-    if has_duplicates(frame):
-        refuse_duplicates(frame, [one if isinstance(one, Path) else None for one in found], name)
-    return Qrels(frame, name)
+        read = [each(partial(_read, one)) for one in found]
+    frame = pl.concat([columns.frame for columns in read]).cast({"grade": pl.Int64})
+    for row in repeated_rows(frame)[:1]:  # of one file each were refused above
+        qid, docno, _ = frame.row(int(row))
+        is_it = (pl.col("qid") == qid) & (pl.col("docno") == docno)
+        places = [
+            (one, columns.line(int(at)))
+            for one, columns in zip(found, read, strict=True)
+            for at in columns.frame.select(is_it.arg_true()).to_series()
+        ]
+        (other, before), (path, line) = places[:2]
+        what = f"document {docno} of topic {qid} is judged twice, first in {other}:{before}."
+        raise InputError(what, path=path, line=line, hint="Keep one of the two judgements.")
+    return Qrels(frame, " + ".join(map(str, sources)))
 
 
-def _read(found: Path | str) -> pl.DataFrame:
-    return read_qrels(found) if isinstance(found, Path) else _from_dataset(found)
-
-
-def _from_dataset(name: str) -> pl.DataFrame:
-    dataset = irds.open_dataset(name, "qrels")
-    rows = [
-        (qrel.query_id, qrel.doc_id, int(qrel.relevance))
-        for qrel in irds.records(dataset, name, "qrels")
-    ]
-    if not rows:
-        raise InputError(f"{name} of ir_datasets gave no judgements.")
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+def _read(found: Path | str) -> Columns:
+    if isinstance(found, str):
+        dataset = irds.open_dataset(found, "qrels")
+        rows = [
+            (qrel.query_id, qrel.doc_id, float(qrel.relevance))
+            for qrel in irds.records(dataset, found, "qrels")
+        ]
+        if not rows:
+            raise InputError(f"{found} of ir_datasets gave no judgements.")
+        schema = SCHEMA | {"grade": pl.Float64}
+        return Columns(pl.DataFrame(rows, schema=schema, orient="row"))
+    if found.is_dir():
+        raise InputError("this is a folder, not a file of qrels.", path=found)
+    columns = read_columns(read_bytes(found), QRELS, tuple(SCHEMA))
+    if columns.faults:
+        raise columns.faults[0].error(found)
+    return columns

@@ -5,42 +5,29 @@ import re
 from pathlib import Path
 
 from adducir.core.errors import InputError
-from adducir.corpora.bundled import PREFIX
-from adducir.corpora.sources import resolve
-
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
+from adducir.corpora.sources import PREFIX, resolve
 
 
 def expanded(source: str) -> str:
-    """The source with each ``${NAME}`` replaced by that environment variable.
-
-    Raises:
-        InputError: A variable is not set, or is empty.
-    """
+    """The source with each ``${NAME}`` replaced by that environment variable."""
 
     def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if not found:
-            state = "not set" if found is None else "empty"
-            raise InputError(
-                f"the environment variable {match[1]} is {state}.",
-                path=source,
-                hint=f"Set it to the folder it stands for: export {match[1]}=/path/to/folder",
-                absent=True,
-            )
-        return found
+        if found := os.environ.get(match[1]):
+            return found
+        raise InputError(
+            f"the environment variable {match[1]} is not set.",
+            path=source,
+            hint=f"Set it to the folder it stands for: export {match[1]}=/path/to/folder",
+            absent=True,
+        )
 
-    return _VARIABLE.sub(value, source)
+    return re.sub(r"\$\{(\w+)\}", value, source)
 
 
 def source_path(source: str, folder: Path) -> str:
     """The source with its variables replaced; a relative path starts at ``folder``.
 
-    What is no file there and does not read like a path is kept as it is: an ir_datasets id.
-
-    Raises:
-        InputError: A variable is not set; or the source reads like a path, or is a file in the
-            current folder, but there is no such file in ``folder``.
+    What is not a file there and does not read like a path is kept as it is: an ir_datasets id.
     """
     full = expanded(source)
     if not full.strip() or full.startswith((PREFIX, "~")) or Path(full).is_absolute():
@@ -48,29 +35,17 @@ def source_path(source: str, folder: Path) -> str:
     path = folder / full
     if path.exists():
         return str(path)
+    hint = f"Relative paths start at the study's folder, {folder}."
     try:
         is_elsewhere = isinstance(resolve(full), Path)
     except InputError as error:
-        raise InputError(
-            error.what, path=path, hint=_starts_at(folder), absent=error.absent
-        ) from error
+        raise InputError(error.what, path=path, hint=hint, absent=error.absent) from error
     if is_elsewhere:
-        raise InputError(
-            "there is no such file or folder; one of that name is in the current folder.",
-            path=path,
-            hint=_starts_at(folder),
-        )
+        what = "there is no such file or folder; one of that name is in the current folder."
+        raise InputError(what, path=path, hint=hint)
     return full
 
 
 def file_path(source: str, folder: Path) -> Path:
-    """The path of a file with its variables replaced, starting at ``folder`` where relative.
-
-    Raises:
-        InputError: A variable is not set.
-    """
+    """The path of a file with its variables replaced, starting at ``folder`` where relative."""
     return folder / Path(expanded(source)).expanduser()
-
-
-def _starts_at(folder: Path) -> str:
-    return f"Relative paths start at the study's folder, {folder}."

@@ -1,10 +1,8 @@
-"""What a source names: a part of the bundle, a file or folder, or an ir_datasets id.
+"""What a source names: a part of the bundle, a file or folder, or an ir_datasets id, in this order.
 
-A corpus is named by a source, in this order:
-
-1. ``bundled:arguments``, the small collection that comes with Adducir;
-2. an existing file or folder (:mod:`adducir.corpora.local`): JSONL, TREC SGML, TSV, plain text or
-   another of :data:`adducir.corpora.readers.FORMATS`, compressed or not;
+1. ``bundled:arguments``, ``bundled:topics``, ``bundled:qrels``: the collection that comes with
+   Adducir, short arguments with topics and graded judgements;
+2. an existing file or folder, compressed or not (:mod:`adducir.corpora.local`);
 3. an ``ir_datasets`` id (:mod:`adducir.corpora.irds`), such as ``argsme/2020-04-01``.
 """
 
@@ -12,11 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adducir.core.errors import InputError
-from adducir.corpora.bundled import PREFIX, bundled
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
 
+PREFIX = "bundled:"
+_FOLDER = Path(__file__).parent / "bundled"
+_BUNDLED = {
+    f"{PREFIX}{name.split('.')[0]}": _FOLDER / name
+    for name in ("arguments.jsonl", "topics.xml", "qrels.txt")
+}
 _DATA_SUFFIXES = frozenset(
     {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".md", ".trec", ".sgml", ".sgm", ".xml"}
     | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".zip"}
@@ -24,45 +27,31 @@ _DATA_SUFFIXES = frozenset(
 
 
 def resolve(source: str | Path) -> Path | str:
-    """The path of a local source, or the id of what should be an ir_datasets data set.
+    """The existing path that a source names, or the unchanged id, which is not looked up yet.
 
-    An existing file or folder is preferred to a data set of the same name.
-
-    Returns:
-        A path that exists, or the unchanged id (not yet looked up).
-
-    Raises:
-        InputError: The source is empty, unknown to the bundle, or reads like a path and is not
-            there.
+    An InputError where it is empty, not in the bundle, or reads like a path and is not there.
     """
     text = str(source)
     if not text.strip() or "\0" in text:
-        raise InputError(
-            f"{text!r} names no source.", hint="Name a file, a folder or an ir_datasets id."
-        )
+        hint = "Name a file, a folder or an ir_datasets id."
+        raise InputError(f"{text!r} does not name a source.", hint=hint)
     if text.startswith(PREFIX):
-        return bundled(text)
+        if text not in _BUNDLED:
+            hint = f"There are {', '.join(_BUNDLED)}."
+            raise InputError(f"{text!r} does not come with Adducir.", hint=hint)
+        return _BUNDLED[text]
     path = Path(source).expanduser() if text.startswith("~") else Path(source)
     try:
-        there = path.exists()
+        if path.exists():
+            return path
     except OSError as error:
         raise InputError(f"cannot be looked up: {error.strerror}.", path=path) from error
-    if there:
-        return path
-    if isinstance(source, Path) or _reads_like_a_path(text) or path.is_symlink():
-        raise InputError(
-            "there is no such file or folder.",
-            path=path,
-            hint=f"The name was looked up from {Path.cwd()}.",
-            absent=True,
-        )
+    # Nobody would write an ir_datasets id like this:
+    reads_like_a_path = text.startswith(("/", ".", "~")) or text.endswith("/")
+    if isinstance(source, Path) or reads_like_a_path or path.suffix.lower() in _DATA_SUFFIXES:
+        hint = f"The name was looked up from {Path.cwd()}."
+        raise InputError("there is no such file or folder.", path=path, hint=hint, absent=True)
     return text
-
-
-def _reads_like_a_path(text: str) -> bool:
-    """Whether nobody would write an ir_datasets id like this."""
-    suffix = Path(text).suffix.lower()
-    return text.startswith(("/", ".", "~")) or text.endswith("/") or suffix in _DATA_SUFFIXES
 
 
 def open_corpus(
@@ -78,16 +67,27 @@ def open_corpus(
         docno_field: The field that holds the docno, where it has none of the usual names
             (local files only).
         format: A kind of :data:`adducir.corpora.readers.FORMATS`, if the name does not show it.
-
-    Raises:
-        InputError: The source is nothing that can be read.
-        UsageError: ``format`` is not a format.
     """
     found = resolve(source)
     if isinstance(found, Path):
         from adducir.corpora.local import open_local
 
         return open_local(found, str(source), docno_field=docno_field, format=format)
-    from adducir.corpora.irds_corpus import IrdsCorpus
+    from adducir.corpora.irds import IrdsCorpus
 
     return IrdsCorpus.open(found)
+
+
+def bundled_corpus() -> Path:
+    """The bundled documents, one JSON object a line."""
+    return _BUNDLED["bundled:arguments"]
+
+
+def bundled_topics() -> Path:
+    """The bundled topics, in Touché's XML."""
+    return _BUNDLED["bundled:topics"]
+
+
+def bundled_qrels() -> Path:
+    """The bundled judgements, in TREC format with the grades -2 (spam), 0, 1 and 2."""
+    return _BUNDLED["bundled:qrels"]

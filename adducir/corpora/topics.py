@@ -1,7 +1,7 @@
 """Topics: the queries of a test collection, each with its qid.
 
-A source is ``bundled:topics``, an ir_datasets id, or a file (plain or gzipped), recognised by its
-content:
+A source is ``bundled:topics``, an ir_datasets id, or a file, also compressed, whose content shows
+its form:
 
 - XML, as Touché and TREC's newer tracks write it:
   ``<topics><topic><number>1</number><title>...</title><description>...``;
@@ -16,7 +16,6 @@ White space within a query becomes single blanks. An empty query is kept, becaus
 counts in every mean.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +23,13 @@ from typing import TYPE_CHECKING
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.texts import repeated
+from adducir.corpora import irds
 from adducir.corpora.digests import digest_of
-from adducir.corpora.frames import QID, QUERY, column_of, texts_of
-from adducir.corpora.markup import collapse
+from adducir.corpora.frames import QID, QUERY, column_of, ids_of
 from adducir.corpora.sources import resolve
 from adducir.corpora.topic_files import RawTopic, read_topics
-from adducir.corpora.values import as_text
+from adducir.corpora.trec import collapse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,21 +65,17 @@ class Topics:
             data: A frame of pandas or polars with the columns qid and query (or query_id and
                 text), or a dict ``{qid: query}``.
             source: What they are called in messages.
-
-        Raises:
-            UsageError: A column is missing, a query is no text, or a qid comes twice.
         """
         if isinstance(data, Mapping):
-            qids, queries = texts_of(list(data), "qid").to_list(), list(data.values())
+            given, queries = list(data), list(data.values())
         else:
-            qids = texts_of(column_of(data, QID, "topics"), "qid").to_list()
-            queries = column_of(data, QUERY, "topics")
+            given, queries = (column_of(data, names, "topics") for names in (QID, QUERY))
+        qids = ids_of(given, "qid").to_list()
         for qid, query in zip(qids, queries, strict=True):
             if not isinstance(query, str):
-                raise UsageError(f"the query of topic {qid} is {query!r}, no text.")
-        twice = [qid for qid, count in Counter(qids).items() if count > 1]
-        if twice:
-            raise UsageError(f"the qid {twice[0]!r} comes twice.")
+                raise UsageError(f"the query of topic {qid} is {query!r}, not text.")
+        for qid in repeated(qids):
+            raise UsageError(f"the qid {qid!r} is repeated.")
         return cls(qids, [collapse(query) for query in queries], source)
 
     def __len__(self) -> int:
@@ -92,11 +88,7 @@ class Topics:
 
     @property
     def texts(self) -> list[str]:
-        """The queries, for what reads texts only.
-
-        Raises:
-            UsageError: A topic has token weights and no text.
-        """
+        """The queries, for what reads texts only; a UsageError for token weights without text."""
         for qid, query in zip(self.qids, self.queries, strict=True):
             if self.vectors is not None and not query:
                 raise UsageError(
@@ -133,104 +125,68 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
         source: See the module's text.
         field: The field to search with, the token weights or ``title`` by default; several are
             joined by ``+``, and a topic that lacks one of them is searched with the others.
-
-    Raises:
-        InputError: The source cannot be read, a qid comes twice, or no topic has the field.
-        MachineError: ir_datasets cannot download the topics.
     """
     found = resolve(source)
-    if isinstance(found, Path):
-        raw, path = read_topics(found), found
-    else:
-        raw, path = _from_dataset(found), None
+    raw = read_topics(found) if isinstance(found, Path) else _from_dataset(found)
+    lines: dict[str, int | None] = {}
+    for topic in raw:
+        what = ""
+        if topic.qid.split() != [topic.qid]:
+            what = f"the qid {topic.qid!r} is empty or holds white space."
+        elif topic.qid in lines:
+            what = f"the qid {topic.qid!r} is repeated, first in line {lines[topic.qid]}."
+        if what:
+            raise InputError(what, path=found, line=topic.line)
+        lines[topic.qid] = topic.line
     if not raw:
         raise InputError("there are no topics in it.", path=source)
-    _refuse_duplicates(raw, path, str(source))
-    vectors = _vectors(raw, path, str(source)) if field is None else None
+    qids = list(lines)
+    vectors = _vectors(raw, found) if field is None else None
     if vectors is not None and not any(topic.fields for topic in raw):
-        texts = [""] * len(raw)
-        return Topics([topic.qid for topic in raw], texts, str(source), "vector", vectors)
-    names = _fields(raw, field, path, str(source))
+        return Topics(qids, [""] * len(qids), str(source), "vector", vectors)
+    names = _fields(raw, field, found)
     queries = [
         collapse(" ".join(topic.fields[name] for name in names if name in topic.fields))
         for topic in raw
     ]
-    return Topics([topic.qid for topic in raw], queries, str(source), "+".join(names), vectors)
+    return Topics(qids, queries, str(source), "+".join(names), vectors)
 
 
-def _vectors(
-    topics: Sequence[RawTopic], path: Path | None, source: str
-) -> list[Mapping[str, float]] | None:
+def _vectors(topics: Sequence[RawTopic], source: str | Path) -> list[Mapping[str, float]] | None:
     """The token weights of topics; None where none has any."""
     found = [topic.vector for topic in topics if topic.vector is not None]
-    without = next((topic for topic in topics if topic.vector is None), None)
-    if found and without is not None:
-        raise InputError(
-            f"the topic {without.qid!r} has no token weights, which others have.",
-            path=path or source,
-            line=without.line,
-            hint="Give them to all, or name a field to search with.",
-        )
+    if found and len(found) < len(topics):
+        lacks = next(topic for topic in topics if topic.vector is None)
+        what = f"the topic {lacks.qid!r} has no token weights, which others have."
+        hint = "Give them to all, or name a field to search with."
+        raise InputError(what, path=source, line=lacks.line, hint=hint)
     return [*found] or None
 
 
 def _from_dataset(name: str) -> list[RawTopic]:
-    from adducir.corpora import irds
-
     dataset = irds.open_dataset(name, "queries")
     topics = []
     for query in irds.records(dataset, name, "queries"):
         names = getattr(query, "_fields", ("query_id", "text"))
-        fields = {
-            name: text
-            for name in names
-            if name != "query_id" and (text := as_text(getattr(query, name))) is not None
-        }
+        fields = irds.texts_of(query, tuple(one for one in names if one != "query_id"))
         if not any(default in fields for default in _DEFAULTS) and hasattr(query, "default_text"):
             fields["query"] = query.default_text()
         topics.append(RawTopic(query.query_id, fields, None))
     return topics
 
 
-def _refuse_duplicates(topics: Sequence[RawTopic], path: Path | None, source: str) -> None:
-    seen: dict[str, RawTopic] = {}
-    for topic in topics:
-        if topic.qid.split() != [topic.qid]:
-            raise InputError(
-                f"the qid {topic.qid!r} is empty or holds white space.",
-                path=path or source,
-                line=topic.line,
-            )
-        before = seen.setdefault(topic.qid, topic)
-        if before is not topic:
-            where = f", first in line {before.line}" if before.line else ""
-            raise InputError(
-                f"the qid {topic.qid!r} comes twice{where}.",
-                path=path or source,
-                line=topic.line,
-                hint="Keep one of the two topics.",
-            )
-
-
-def _fields(
-    topics: Sequence[RawTopic], field: str | None, path: Path | None, source: str
-) -> list[str]:
+def _fields(topics: Sequence[RawTopic], field: str | None, source: str | Path) -> list[str]:
     """The names of the fields to join, each of which some topic has."""
     present = list(dict.fromkeys(name for topic in topics for name in topic.fields))
     if field is None:
-        chosen = next((name for name in _DEFAULTS if name in present), None)
-        if chosen is None and len(present) == 1:
-            chosen = present[0]
-        if chosen is None:
-            raise _no_field("it is not clear which field to search with", present, path, source)
-        return [chosen]
-    names = [name.strip() for name in field.split("+")]
-    for name in names:
-        if name not in present:
-            raise _no_field(f"no topic has a field {name!r}", present, path, source)
+        chosen = [name for name in _DEFAULTS if name in present] or present
+        names = chosen[:1] if chosen[0] in _DEFAULTS or len(chosen) == 1 else []
+        what = "it is not clear which field to search with."
+    else:
+        names = [name.strip() for name in field.split("+")]
+        unknown = [name for name in names if name not in present]
+        what, names = f"no topic has a field {unknown[:1]}.", [] if unknown else names
+    if not names:
+        hint = f"The topics' fields are: {', '.join(present)}."
+        raise InputError(what, path=source, hint=hint)
     return names
-
-
-def _no_field(what: str, present: list[str], path: Path | None, source: str) -> InputError:
-    known = ", ".join(present) if present else "none"
-    return InputError(f"{what}.", path=path or source, hint=f"The topics' fields are: {known}.")

@@ -1,4 +1,4 @@
-"""The term weighter: an encoder and a linear head that gives each word of a passage a weight.
+"""The term weighter: an encoder and a linear head that gives each word of a text a weight.
 
 DeepCT (Dai and Callan, 2020) regresses a word's weight from the contextual vector of its first word
 piece: weight = w · T + b. The network is transformers' token classifier with one label, so that the
@@ -7,85 +7,142 @@ weights load there as well.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.deepct.reading import Encoded, Reader
-from adducir.deepct.settings import Settings
-from adducir.models.batches import computed, padded, token_batches
-from adducir.models.loading import load_model, load_tokenizer, longest_input
-from adducir.models.machine import Precision, computing_in, halved, seed_of
+from adducir.deepct.passages import passages
+from adducir.deepct.recipe import Settings
+from adducir.deepct.words import Word, match_key, words
+from adducir.models.batches import in_order, padded
+from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.machine import Precision, computing_in, halved
 from adducir.models.sources import ModelSource
 
 if TYPE_CHECKING:
     import torch
 
-_KIND = "AutoModelForTokenClassification"
+Floats = NDArray[np.float32]
+KIND = "AutoModelForTokenClassification"
+_REMEMBERED = 1 << 18
 
 
-class TermWeighter(Reader):
-    """A model with its tokenizer and its settings."""
+class Encoded(NamedTuple):
+    """A passage as the network reads it.
 
-    def __init__(self, model: Any, tokenizer: Any, settings: Settings) -> None:
-        super().__init__(tokenizer, longest_input(model.config, tokenizer))
-        self.model = model
-        self.settings = settings
-        self._half: TermWeighter | None = None
+    Attributes:
+        ids: Token ids, the special ones included.
+        firsts: For each word the place of its first piece in ``ids``; -1 for one that has none: the
+            tokenizer drops its characters, or it lies beyond the last id.
+    """
+
+    ids: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+
+class Cut(NamedTuple):
+    """A passage of a text: its text and its words, which lie there."""
+
+    text: str
+    words: list[Word]
+
+
+class Weighted(NamedTuple):
+    """The weights of the words of one text, and how many of these each passage owns."""
+
+    words: list[Word]
+    weights: Floats
+    owned: list[int]
+
+
+class Reader:
+    """Cuts texts into passages, and passages into word pieces; needs no network."""
+
+    def __init__(self, tokenizer: Any, longest: int, settings: Settings) -> None:
+        self.tokenizer, self.longest, self.settings = tokenizer, longest, settings
+        self.max_pieces = longest - int(tokenizer.num_special_tokens_to_add(pair=False))
+        self._counts: dict[str, int] = {}
 
     @classmethod
-    def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> "TermWeighter":
-        """A pretrained encoder with a new head, as training starts.
+    def of(cls, source: ModelSource, settings: Settings) -> "Reader":
+        """That of a pretrained model, whose weights are not loaded."""
+        tokenizer = load_tokenizer(source)
+        return cls(tokenizer, longest_input(load_config(source), tokenizer), settings)
 
-        The head's weights are drawn from N(0, 0.02) and its bias is 0, as in BERT's own heads.
+    def count_pieces(self, chunks: list[str]) -> list[int]:
+        """The word pieces of each of some chunks of text; the first 262,144 are remembered."""
+        new = list(dict.fromkeys(chunk for chunk in chunks if chunk not in self._counts))
+        encodings = self.tokenizer.backend_tokenizer.encode_batch(new, add_special_tokens=False)
+        counts = {chunk: len(one) for chunk, one in zip(new, encodings, strict=True)}
+        if len(self._counts) < _REMEMBERED:
+            self._counts |= counts
+        return [counts[c] if c in counts else self._counts[c] for c in chunks]
 
-        Raises:
-            InputError, MachineError: The encoder cannot be loaded.
-        """
-        import torch
+    def cut(self, text: str) -> list[Cut]:
+        """The passages of a text; a word belongs to the passage that it begins in."""
+        settings, count = self.settings, self.count_pieces
+        inside = words(text, whole=settings.tokenization == "lucene")
+        starts = np.array([word.start for word in inside], dtype=np.int64)
+        part, found = settings.passages, []
+        for _, start, end in passages(text, count, length=part.length, unit=part.unit):
+            first, last = np.searchsorted(starts, [start, end])
+            moved = [Word(w.start - start, w.end - start, w.text) for w in inside[first:last]]
+            found.append(Cut(text[start:end], moved))
+        return found
 
-        tokenizer = load_tokenizer(base)
-        torch.manual_seed(seed_of(seed, "head"))
-        model: Any = load_model(base, _KIND, new_head=True, num_labels=1)
-        with torch.no_grad():
-            model.classifier.weight.normal_(0.0, 0.02)
-            model.classifier.bias.zero_()
-        return cls(model, tokenizer, settings)
+    def encode(self, cuts: Sequence[Cut], longest: int | None = None) -> list[Encoded]:
+        """Token ids of passages, at most ``longest``, and where in them each word begins."""
+        longest = min(longest or self.longest, self.longest)
+        encodings = self.tokenizer.backend_tokenizer.encode_batch([one.text for one in cuts])
+        return [
+            _encoded(encoding, one.words, longest)
+            for encoding, one in zip(encodings, cuts, strict=True)
+        ]
+
+
+def _encoded(encoding: Any, inside: Sequence[Word], longest: int) -> Encoded:
+    ids = np.array(encoding.ids, dtype=np.int64)
+    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+    special = np.array(encoding.special_tokens_mask, dtype=np.int64)
+    if len(ids) > longest:
+        # The closing special token stays.
+        kept = np.r_[: longest - 1, len(ids) - 1]
+        ids, offsets, special = ids[kept], offsets[kept], special[kept]
+    places = np.flatnonzero(special == 0)
+    if not len(places):
+        return Encoded(ids, np.full(len(inside), -1))
+    starts, ends = offsets[places, 0], offsets[places, 1]
+    spans = np.array([word[:2] for word in inside], dtype=np.int64).reshape(-1, 2)
+    index = np.searchsorted(ends, spans[:, 0], side="right")
+    clipped = np.minimum(index, len(places) - 1)
+    has_piece = (index < len(places)) & (starts[clipped] < spans[:, 1])
+    return Encoded(ids, np.where(has_piece, places[clipped], -1))
+
+
+class TermWeighter:
+    """A network with its tokenizer and its settings."""
+
+    def __init__(self, network: Any, reader: Reader) -> None:
+        self.network, self.reader = network, reader
+        self._half: Any = None
+
+    @property
+    def settings(self) -> Settings:
+        """How it reads texts."""
+        return self.reader.settings
 
     @classmethod
     def load(cls, folder: Path) -> "TermWeighter":
-        """A trained term weighter.
-
-        Raises:
-            InputError: There is none in the folder.
-        """
+        """A trained term weighter."""
         settings = Settings.load(folder)
         source = ModelSource(str(folder), folder)
-        return cls(load_model(source, _KIND), load_tokenizer(source), settings)
-
-    def save(self, folder: Path) -> None:
-        """Write weights (safetensors), tokenizer and settings."""
-        self.model.save_pretrained(folder)
-        self._tokenizer.save_pretrained(folder)
-        self.settings.save(folder)
+        return cls(load_model(source, KIND), Reader.of(source, settings))
 
     def to(self, device: "torch.device") -> "TermWeighter":
         """Move the network to a device."""
-        self.model.to(device)
+        self.network.to(device)
         return self
-
-    def logits(self, batch: Sequence[Encoded]) -> "torch.Tensor":
-        """The head's value for every token: (passages, longest), what is padding included."""
-        padding = self._tokenizer.pad_token_id or 0
-        ids, mask = padded([one.ids for one in batch], padding, self.model.device)
-        found = self.model(input_ids=ids, attention_mask=mask)
-        values: torch.Tensor = found.logits[..., 0].float()
-        return values
-
-    def activate(self, logits: "torch.Tensor") -> "torch.Tensor":
-        """Weights of logits."""
-        return logits.sigmoid() if self.settings.activation == "sigmoid" else logits
 
     def weights(
         self,
@@ -93,35 +150,65 @@ class TermWeighter(Reader):
         *,
         tokens: int | None = None,
         precision: Precision = "float32",
-    ) -> list[NDArray[np.float32]]:
+    ) -> list[Floats]:
         """The weight of every word of some passages, 0 for a word without a piece.
 
         Args:
             tokens: Padded tokens in a batch; no weight depends on it (to 1e-5).
-            precision: What the network computes in; ``bfloat16`` is exact to about 1e-2. Its
-                weights are cast once, which is several times faster than casting as it runs.
+            precision: What the network computes in; ``bfloat16`` is exact to about 1e-2.
         """
         import torch
 
-        self.model.eval()
-        caster = self if precision == "float32" else self._in_half()
-        found: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(encoded)
+        network = self.network.eval()
+        if precision != "float32":
+            # Its weights are cast once, which is several times faster than casting as it runs.
+            network = self._half = self._half or halved(self.network)
+        filler, is_sigmoid = self.reader.tokenizer.pad_token_id or 0, _is_sigmoid(self.settings)
 
-        def values(numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-            with torch.inference_mode(), computing_in(precision, caster.model):
-                logits = caster.logits([encoded[number] for number in numbers])
-                result: NDArray[np.float32] = self.activate(logits).cpu().numpy()
-                return result
+        def compute(numbers: NDArray[np.int64]) -> list[Floats]:
+            some = [encoded[number] for number in numbers]
+            ids, mask = padded([one.ids for one in some], filler, network.device)
+            with torch.inference_mode(), computing_in(precision, network):
+                logits = network(input_ids=ids, attention_mask=mask).logits[..., 0].float()
+            values = (logits.sigmoid() if is_sigmoid else logits).cpu().numpy()
+            return [
+                np.where(one.firsts >= 0, row[one.firsts], np.float32(0.0))
+                for one, row in zip(some, values, strict=True)
+            ]
 
-        batches = token_batches([len(one.ids) for one in encoded], tokens, self.model.device)
-        for numbers, rows in computed(batches, values):
-            for number, row in zip(numbers, rows, strict=True):
-                firsts = encoded[number].firsts
-                found[number] = np.where(firsts >= 0, row[firsts], np.float32(0.0))
-        return found
+        lengths = [len(one.ids) for one in encoded]
+        return in_order(lengths, compute, tokens=tokens, device=network.device)
 
-    def _in_half(self) -> "TermWeighter":
-        """The same with its layers' weights in half precision; made once."""
-        if self._half is None:
-            self._half = TermWeighter(halved(self.model), self._tokenizer, self.settings)
-        return self._half
+    def weigh(
+        self,
+        texts: Sequence[str],
+        *,
+        tokens: int | None = None,
+        precision: Precision = "float32",
+    ) -> list[Weighted]:
+        """The weights of the words of texts of any length; a text without a word has none."""
+        cuts = [self.reader.cut(text) for text in texts]
+        encoded = self.reader.encode([passage for some in cuts for passage in some])
+        found = iter(self.weights(encoded, tokens=tokens, precision=precision))
+        weighted = []
+        for text, some in zip(texts, cuts, strict=True):
+            values = [np.zeros(0, dtype=np.float32), *(next(found) for _ in some)]
+            inside = words(text, whole=self.settings.tokenization == "lucene")
+            owned = [len(passage.words) for passage in some]
+            weighted.append(
+                silenced(Weighted(inside, np.concatenate(values), owned), self.settings)
+            )
+        return weighted
+
+
+def silenced(text: Weighted, settings: Settings) -> Weighted:
+    """The same with weight 0 for words that nothing was learned about."""
+    if not settings.stop_words:
+        return text
+    is_silent = [match_key(word.text) in settings.silent for word in text.words]
+    weights = np.where(np.array(is_silent, dtype=bool), np.float32(0.0), text.weights)
+    return text._replace(weights=weights)
+
+
+def _is_sigmoid(settings: Settings) -> bool:
+    return settings.activation == "sigmoid"

@@ -1,14 +1,67 @@
-"""The recipe of a term weighter: ``deepct/NAME.yaml`` makes the model ``deepct/NAME/``."""
+"""The recipe of a term weighter, and the settings that are kept beside its weights."""
 
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import Recipe
-from adducir.deepct.settings import NAMED, PassageRecipe
-from adducir.deepct.targets import Keys
+from adducir.deepct.passages import Unit
+from adducir.deepct.terms import Tokenization
+from adducir.models.artifacts import ModelSettings
+from adducir.training.data import HeldOut
 from adducir.training.recipe import ModelRecipe, Several
 from adducir.training.sources import CorpusPart, WithoutPart
+
+
+class PassageRecipe(Recipe):
+    """How texts are cut into passages; see :func:`adducir.deepct.passages.passages`."""
+
+    length: Annotated[int, Field(ge=1)] = 510
+    unit: Unit = "pieces"
+
+
+class Settings(ModelSettings):
+    """What a term weighter does.
+
+    Attributes:
+        text: The fields whose words are weighted.
+        tokenization: What counts as a word: see :mod:`adducir.deepct.terms`.
+        activation: What makes a weight of the logit of a word's first piece.
+        stop_words: Words whose weight is 0, since the loss left them out and nothing was learned
+            about them; in lower case, sorted.
+    """
+
+    file: ClassVar = "deepct.json"
+    what: ClassVar = "not a term weighter"
+
+    text: tuple[str, ...]
+    tokenization: Tokenization = "lucene"
+    activation: Literal["sigmoid", "none"] = "sigmoid"
+    passages: PassageRecipe = PassageRecipe()
+    stop_words: tuple[str, ...] = ()
+
+    @cached_property
+    def silent(self) -> frozenset[str]:
+        """The stop words, for looking up."""
+        return frozenset(self.stop_words)
+
+
+NAMED = {
+    "original": {
+        "tokenization": "bert",
+        "activation": "none",
+        "stop_words_in_loss": True,
+        "passages": {"length": 126},
+    },
+    "adducir": {},
+}
+"""What the named settings say; a recipe's own keys override them.
+
+``original`` is what AdeDZY/DeepCT does: the weight of one of BERT's basic words is the raw logit of
+its first word piece, stop words and punctuation marks are in the loss with target 0, and the input
+has 128 pieces. What lies beyond is lost there; here it is a passage of its own.
+"""
 
 
 class TopicsPart(Recipe):
@@ -25,7 +78,7 @@ class TopicsPart(Recipe):
     grade: int = 1
 
 
-class HeldOutPart(Recipe):
+class HeldOutPart(HeldOut):
     """What is kept from training.
 
     Attributes:
@@ -35,10 +88,7 @@ class HeldOutPart(Recipe):
             held out one by one.
     """
 
-    share: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    test: Annotated[float, Field(ge=0, lt=1)] = 0.0
     by: str | None = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
 class DeepCTRecipe(ModelRecipe):
@@ -46,7 +96,7 @@ class DeepCTRecipe(ModelRecipe):
 
     Exactly one of ``reference`` and ``topics`` says where targets come from. ``training_length`` is
     how many tokens of a passage training reads, the special ones included; the rest is weighted
-    without having been learnt from.
+    without having been trained on.
     """
 
     kind: Literal["deepct"] = "deepct"
@@ -56,7 +106,7 @@ class DeepCTRecipe(ModelRecipe):
     topics: TopicsPart | None = None
     without: WithoutPart = WithoutPart()
     settings: Literal["adducir", "original"] = "adducir"
-    keys: Keys = "words"
+    tokenization: Tokenization = "lucene"
     activation: Literal["sigmoid", "none"] = "sigmoid"
     stop_words_in_loss: bool = False
     stopwords: str = "english"

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.deepct.examples import Example
-from adducir.deepct.model import TermWeighter
-from adducir.deepct.words import match_key, words
+from adducir.deepct.model import Encoded, TermWeighter
 from adducir.models.machine import Precision, seed_of
 
-PredictWeights = Callable[[Sequence[Example]], list[NDArray[np.float64]]]
-"""Gives each word of each example a weight."""
+Row = Mapping[str, Any]
+"""A passage: docno, and of its words keys, firsts, targets, is_stop; its ids."""
+Weigh = Callable[[Sequence[Row]], Sequence[NDArray[np.floating[Any]]]]
+"""Gives each word of each passage a weight."""
 
 RESAMPLES = 10_000
 
@@ -42,7 +42,7 @@ class Recovery:
     documents: int
 
 
-def expected_average_precision(weights: NDArray[np.float64], relevant: NDArray[np.bool_]) -> float:
+def expected_average_precision(weights: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
     """Average precision, in the mean over the orders of tied words.
 
     A group of g tied words behind m others, r of it relevant, with R relevant before it, adds for
@@ -67,106 +67,57 @@ def expected_average_precision(weights: NDArray[np.float64], relevant: NDArray[n
     return total / int(hits.sum())
 
 
-def average_precisions(
-    examples: Sequence[Example], weighting: PredictWeights
-) -> NDArray[np.float64]:
-    """The average precision of each example; NaN where no word is relevant."""
-    found = np.full(len(examples), np.nan)
-    for row, (example, weights) in enumerate(zip(examples, weighting(examples), strict=True)):
-        counts = ~np.array(example.is_stop, dtype=bool)
-        relevant = np.array(example.targets)[counts] > 0
-        if relevant.any():
-            found[row] = expected_average_precision(weights[counts], relevant)
-    return found
-
-
-def recovery(
-    name: str, examples: Sequence[Example], values: NDArray[np.float64], seed: int = 0
-) -> Recovery:
-    """The mean of average precisions with its interval."""
-    kept = ~np.isnan(values)
-    docnos = [example.docno for example, keep in zip(examples, kept, strict=True) if keep]
-    sums, counts = _by_document(docnos, values[kept])
-    draw = np.random.default_rng(seed_of(seed, "bootstrap"))
-    rows = draw.integers(0, len(sums), size=(RESAMPLES, len(sums)))
-    means = sums[rows].sum(axis=1) / counts[rows].sum(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    mean = float(values[kept].mean())
-    return Recovery(name, mean, float(low), float(high), int(kept.sum()), len(sums))
-
-
-def recoveries(ways: Mapping[str, PredictWeights], examples: Sequence[Example]) -> list[Recovery]:
+def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]:
     """The average precision of several ways to weight the words of the same passages."""
-    return [
-        recovery(name, examples, average_precisions(examples, weighting))
-        for name, weighting in ways.items()
-    ]
+    return [_recovery(name, rows, weigh(rows)) for name, weigh in ways.items()]
 
 
-def recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How well several ways to weight words recover the reference's, a line for each.
-
-    Args:
-        part: The part of the examples that they were measured on.
-        ways: A :class:`Recovery` of each, as plain values.
-    """
-    head = (
-        f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; average "
-        "precision with 95% bootstrap intervals over documents"
-    )
-    lines = [f"{w['name']:<16} {w['mean']:.3f}  [{w['low']:.3f}, {w['high']:.3f}]" for w in ways]
-    return [head, *lines]
-
-
-def _by_document(
-    docnos: Sequence[str], values: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    _, rows = np.unique(np.array(docnos), return_inverse=True)
-    return np.bincount(rows, weights=values).astype(float), np.bincount(rows).astype(np.int64)
+def _recovery(name: str, rows: Sequence[Row], weights: Sequence[NDArray[Any]]) -> Recovery:
+    values, docnos = list[float](), list[str]()
+    for row, some in zip(rows, weights, strict=True):
+        counts = ~row["is_stop"]
+        relevant = row["targets"][counts] > 0
+        if relevant.any():
+            values.append(expected_average_precision(some[counts].astype(np.float64), relevant))
+            docnos.append(str(row["docno"]))
+    _, codes = np.unique(docnos, return_inverse=True)
+    sums, counts = np.bincount(codes, weights=values), np.bincount(codes)
+    draw = np.random.default_rng(seed_of(0, "bootstrap"))
+    drawn = draw.integers(0, len(sums), size=(RESAMPLES, len(sums)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Recovery(name, float(np.mean(values)), float(low), float(high), len(values), len(sums))
 
 
-def by_model(weighter: TermWeighter, precision: Precision = "float32") -> PredictWeights:
+def by_model(weighter: TermWeighter, precision: Precision = "float32") -> Weigh:
     """The weights of a model."""
 
-    def weighting(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
-        whole = weighter.settings.keys == "words"
-        texts = [example.text for example in examples]
-        encoded = weighter.encode(texts, [words(text, whole=whole) for text in texts])
-        found = weighter.weights(encoded, precision=precision)
-        return [weights.astype(np.float64) for weights in found]
+    def weigh(rows: Sequence[Row]) -> Sequence[NDArray[Any]]:
+        encoded = [Encoded(row["ids"].astype(np.int64), row["firsts"]) for row in rows]
+        return weighter.weights(encoded, precision=precision)
 
-    return weighting
+    return weigh
 
 
-def constant(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
+def constant(rows: Sequence[Row]) -> list[NDArray[np.float64]]:
     """The same weight for every word: chance."""
-    return [np.ones(len(example.targets)) for example in examples]
+    return [np.ones(len(row["targets"])) for row in rows]
 
 
-def by_tf_idf(training: Iterable[Example]) -> PredictWeights:
+def by_tf_idf(known: Iterable[Sequence[str]]) -> Weigh:
     """Term frequency in the passage times inverse document frequency in other passages."""
     seen: Counter[str] = Counter()
     count = 0
-    for example in training:
-        seen.update(set(_keys(example)))
+    for keys in known:
+        seen.update(set(keys))
         count += 1
 
-    def weighting(examples: Sequence[Example]) -> list[NDArray[np.float64]]:
+    def weigh(rows: Sequence[Row]) -> list[NDArray[np.float64]]:
         found = []
-        for example in examples:
-            keys = _keys(example)
+        for keys in (row["keys"] for row in rows):
             frequencies = Counter(keys)
-            found.append(
-                np.array(
-                    [frequencies[k] * math.log((count + 1) / (seen[k] + 0.5)) for k in keys],
-                    dtype=np.float64,
-                )
-            )
+            idf = [frequencies[k] * math.log((count + 1) / (seen[k] + 0.5)) for k in keys]
+            found.append(np.array(idf, dtype=np.float64))
         return found
 
-    return weighting
-
-
-def _keys(example: Example) -> list[str]:
-    whole = len(words(example.text)) == len(example.targets)
-    return [match_key(word.text) for word in words(example.text, whole=whole)]
+    return weigh

@@ -1,80 +1,469 @@
-"""The training of a term weighter: from a recipe in ``deepct/`` to a model's folder."""
+"""The training of a term weighter: from a recipe in ``deepct/`` to a model's folder.
 
-from collections.abc import Mapping
-from functools import cached_property
+A row is a passage: its word pieces, and of each of its words the place of its first piece and its
+target. The loss is the mean squared error of the words' weights. Documents that leak control names
+are left out, and with them their copies: documents whose text is the same but for case and white
+space. Nothing of the rows depends on chance.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+import numpy as np
 
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.deepct.opened import OpenedRecipe
-from adducir.deepct.recipe import DeepCTRecipe
-from adducir.deepct.recovery import recovery_lines
-from adducir.deepct.settings import Settings
-from adducir.deepct.task import DeepCTTask
-from adducir.training.plan import TrainingPlan
-from adducir.training.preparation import Preparation
+from adducir.core.progress import progress
+from adducir.core.texts import same_text
+from adducir.corpora.digests import digest_of
+from adducir.corpora.documents import Document, refuse_duplicates, text_of
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.topics import load_topics
+from adducir.deepct.model import KIND, Reader, TermWeighter
+from adducir.deepct.recipe import DeepCTRecipe, Settings
+from adducir.deepct.recovery import Recovery, by_model, by_tf_idf, constant, recoveries
+from adducir.deepct.terms import STOP_LISTS, Matcher, stop_words, targets_of
+from adducir.deepct.words import match_key
+from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.machine import Precision, choose_device, seed_of
+from adducir.models.sources import model_source
+from adducir.training.card import Card
+from adducir.training.data import Rows, TrainingData, sample, stored
+from adducir.training.recipe import listed
+from adducir.training.trainable import Trainable
 
-_SOURCES = ("kind", "corpus", "topics", "without", "settings", "stopwords")
+if TYPE_CHECKING:
+    import torch
 
-_TRAINED_BY = ("training", "activation")
+_COLUMNS = {
+    "docno": "string",
+    "keys": "[string]",
+    "ids": "[int32]",
+    "firsts": "[int32]",
+    "targets": "[float32]",
+    "is_stop": "[bool]",
+    "length": "int32",
+}
+_TOGETHER = 256
+"""Documents that are cut into word pieces at a time."""
+_MEASURED, _KNOWN = 500, 20_000
+"""Passages that a trained model is measured on, and that tf-idf has its idf of."""
+_SUMMARY = (
+    "A DeepCT term weighter (Dai and Callan, 2020): it gives each word of a passage a weight that "
+    "says how much the word matters to what the passage is about. A word's weight is {weight} of "
+    "its first word piece."
+)
+_USAGE = """```sh
+adducir deepct show --model {name} --text "Nuclear energy is clean and safe."
+adducir deepct expand --model {name} --corpus CORPUS --output expanded.jsonl.gz
+```
+
+The network is a token classifier with one label:
+`transformers.AutoModelForTokenClassification.from_pretrained("{name}")`."""
+_SHOWN = {"settings", "tokenization", "activation", "stop_words_in_loss", "passages"} | {
+    "keep_empty",
+    "most",
+    "held_out",
+    "training",
+}
 
 
-class DeepCTPlan(TrainingPlan[DeepCTRecipe]):
+@dataclass(frozen=True)
+class Supervision:
+    """Where a document's queries come from: its own fields, or topics that it answers.
+
+    Attributes:
+        fields: The fields that are the query; empty for topics.
+        by_docno: The queries of each document, with topics.
+        identity: What the queries depend on, for fingerprints.
+    """
+
+    fields: tuple[str, ...]
+    by_docno: Mapping[str, Sequence[str]]
+    identity: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, recipe: DeepCTRecipe, folder: Path) -> "Supervision":
+        """That which a recipe names."""
+        if recipe.topics is None:
+            fields = listed(recipe.reference)
+            return cls(fields, {}, {"reference": list(fields)})
+        part = recipe.topics
+        topics = load_topics(source_path(part.source, folder), field=part.field)
+        qrels = load_qrels([source_path(source, folder) for source in listed(part.qrels)])
+        texts = dict(zip(topics.qids, topics.queries, strict=True))
+        found: dict[str, list[str]] = {}
+        for qid, docno, grade in qrels.frame.iter_rows():
+            if grade >= part.grade and qid in texts:
+                found.setdefault(docno, []).append(texts[qid])
+        if not found:
+            raise InputError(
+                f"{qrels.source} judges no document {part.grade} or better for a topic of "
+                f"{topics.source}.",
+                hint="Give the judgements that belong to the topics, or a lower grade.",
+            )
+        return cls((), found, {**topics.identity(), **qrels.identity(), "grade": part.grade})
+
+    def queries(self, document: Document) -> Sequence[str]:
+        """The queries of a document; none where nothing is known about it."""
+        if not self.fields:
+            return self.by_docno.get(document.docno, ())
+        reference = text_of(document, self.fields)
+        return [reference] if reference.strip() else []
+
+
+class DeepCT(Trainable[DeepCTRecipe]):
     """The training of a term weighter."""
 
     recipe_type = DeepCTRecipe
     artifact = "term-weighter"
+    columns = ("ids", "firsts", "targets", "is_stop")
+    unit = "passages"
 
     def __init__(self, recipe: DeepCTRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
-        self.opened = OpenedRecipe.of(recipe, folder)
-
-    @property
-    def model_settings(self) -> Settings:
-        """What the model will keep of the recipe."""
-        return self.opened.settings
+        named = recipe.stopwords
+        with gathering() as each:
+            self.corpus = each(partial(recipe.corpus.open, folder))
+            self.supervision = each(partial(Supervision.of, recipe, folder))
+            self.without = each(partial(recipe.without.excluded, folder))
+            self.stop_words = each(
+                lambda: stop_words(named if named in STOP_LISTS else file_path(named, folder))
+            )
+            tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+            self.base = each(lambda: model_source(expanded(recipe.base), folder, tokenizer))
+        shared = sorted(set(listed(recipe.text)) & set(self.supervision.fields))
+        if shared:
+            raise UsageError(
+                f"the field {shared[0]!r} is in the text as well as the reference, so that every "
+                "word of it is a target by itself.",
+                hint="Let the model read other fields than those that it is to predict.",
+            )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Those parts of the recipe that decide the weights."""
-        values = self.recipe.fingerprinted(dict.fromkeys(_SOURCES, True))
-        if (
-            values["training_length"] is None
-        ):  # so that models made before it was a key stay current
-            del values["training_length"]
-        return values | {"copies": self.recipe.without.copies}
-
-    @property
-    def examples_settings(self) -> dict[str, Any]:
-        """Those parts of the recipe that decide the examples: not how they are trained on."""
-        values = {key: value for key, value in self.settings.items() if key not in _TRAINED_BY}
-        # The seed of a training draws which examples are taken, where not all are.
-        return values | ({"seed": self.recipe.training.seed} if self.recipe.most else {})
+        sources = ("kind", "corpus", "topics", "without", "settings", "stopwords")
+        return self.recipe.fingerprinted(dict.fromkeys(sources, True))
 
     @cached_property
     def inputs(self) -> dict[str, str]:
-        """The fingerprints of what the model is made from."""
-        opened = self.opened
         return {
-            "corpus": fingerprint(opened.corpus.identity()),
-            "supervision": fingerprint(opened.supervision.identity()),
-            "without": fingerprint(opened.without.identity()),
-            "stop words": fingerprint(opened.stop_words.identity()),
-            "base": opened.base.identity(),
+            "corpus": fingerprint(self.corpus.identity()),
+            "supervision": fingerprint(self.supervision.identity),
+            "without": fingerprint(self.without.identity()),
+            "stop words": fingerprint(self.stop_words.identity()),
+            "base": self.base.identity(),
+        }
+
+    @property
+    def model_settings(self) -> Settings:
+        """What the model keeps of the recipe."""
+        recipe = self.recipe
+        return Settings(
+            text=listed(recipe.text),
+            tokenization=recipe.tokenization,
+            activation=recipe.activation,
+            passages=recipe.passages,
+            stop_words=() if recipe.stop_words_in_loss else tuple(self.stop_words),
+        )
+
+    def dataset(self, folder: Path) -> TrainingData:
+        data = stored(folder, _COLUMNS, self._rows)
+        for source, count in data.counts["excluded_by_source"].items():
+            if not count:
+                progress().note(
+                    f"{source} names no document of the corpus: are its docnos of another version?"
+                )
+        train = sample(data.train, self.recipe.most, seed_of(self.recipe.training.seed, "most"))
+        return TrainingData(train, data.validation, data.test, data.counts)
+
+    def _rows(self, counts: dict[str, Any]) -> Rows:
+        recipe, reader = self.recipe, self._reader()
+        matcher = Matcher(self.stop_words, recipe.tokenization)
+        found = Counter[str]()
+        documents = self._documents(found, counts)
+        while some := list(islice(documents, _TOGETHER)):
+            cuts = [reader.cut(text_of(document, listed(recipe.text))) for document, _ in some]
+            flat = [passage for passages in cuts for passage in passages]
+            encoded = iter(reader.encode(flat, recipe.training_length))
+            for (document, queries), passages in zip(some, cuts, strict=True):
+                recall = matcher.recall(queries)
+                name = document.fields.get(recipe.held_out.by or "", "") or document.docno
+                part = recipe.held_out.part_of(name)
+                found["without_reference"] += not recall
+                for passage in passages:
+                    read = next(encoded)
+                    stems, is_stop = matcher.terms(passage.text, passage.words)
+                    targets = targets_of(stems, recall)
+                    if recall and self._is_kept(targets, is_stop, found):
+                        yield (
+                            part,
+                            {
+                                "docno": document.docno,
+                                "keys": [match_key(word.text) for word in passage.words],
+                                "ids": read.ids,
+                                "firsts": read.firsts,
+                                "targets": targets,
+                                "is_stop": is_stop,
+                                "length": len(read.ids),
+                            },
+                        )
+        counts.update({name: found[name] for name in _COUNTED})
+        if not found["examples"]:
+            raise InputError(
+                f"of {found['documents']:,} documents no training example is left: "
+                f"{found['excluded']:,} are left out by leak control, "
+                f"{found['without_reference']:,} have no reference.",
+                path=self.corpus.source,
+                hint="Look at the fields and at what is left out.",
+            )
+
+    def _reader(self) -> Reader:
+        reader, part = Reader.of(self.base, self.model_settings), self.recipe.passages
+        if part.unit == "pieces" and part.length > reader.max_pieces:
+            raise InputError(
+                f"passages of {part.length} pieces do not fit the model {self.base.name}, which "
+                f"reads {reader.max_pieces}.",
+                hint="Lower `passages.length`.",
+            )
+        return reader
+
+    def _documents(
+        self, found: Counter[str], counts: dict[str, Any]
+    ) -> Iterator[tuple[Document, Sequence[str]]]:
+        """The documents that leak control leaves, with their queries."""
+        forbidden = self._forbidden()
+        named = [
+            listed(self.recipe.text),
+            self.supervision.fields,
+            listed(self.recipe.held_out.by or ()),
+        ]
+        missing, known = {name for some in named for name in some}, set[str]()
+        by_source = Counter(dict.fromkeys(self.without.by_source, 0))
+        with progress().doing("make examples", self.corpus.size_hint(), "documents"):
+            for document in refuse_duplicates(self.corpus):
+                progress().advance(1)
+                found["documents"] += 1
+                if missing:
+                    missing -= document.fields.keys()
+                    known |= document.fields.keys()
+                if document.docno in self.without:
+                    found["excluded"] += 1
+                    for source, docnos in self.without.by_source.items():
+                        by_source[source] += document.docno in docnos
+                elif forbidden and self._digest(document) in forbidden:
+                    found["copies"] += 1
+                else:
+                    yield document, self.supervision.queries(document)
+        if missing:
+            raise InputError(
+                f"no document has a field {min(missing)!r}.",
+                path=self.corpus.source,
+                hint=f"The documents' fields are: {', '.join(sorted(known))}.",
+            )
+        counts["excluded_by_source"] = dict(by_source)
+
+    def _forbidden(self) -> frozenset[str]:
+        """Digests of the texts of the documents to leave out, empty texts aside."""
+        if not self.without.docnos:
+            return frozenset()
+        named = (document for document in self.corpus if document.docno in self.without)
+        return frozenset(map(self._digest, named)) - {digest_of([""])}
+
+    def _digest(self, document: Document) -> str:
+        return digest_of([same_text(text_of(document, listed(self.recipe.text)))])
+
+    def _is_kept(
+        self, targets: Sequence[float], is_stop: Sequence[bool], found: Counter[str]
+    ) -> bool:
+        """Whether a passage is trained on; counts it."""
+        positives = sum(value > 0 for value in targets)
+        found["passages"] += 1
+        found["without_words"] += not targets
+        found["without_positive"] += bool(targets) and not positives
+        if not targets or not (positives or self.recipe.keep_empty):
+            return False
+        found["examples"] += 1
+        found["words"] += len(targets)
+        found["stop_words"] += sum(is_stop)
+        found["positives"] += positives
+        return True
+
+    def model(self) -> "torch.nn.Module":
+        import torch
+
+        torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
+        network: Any = load_model(self.base, KIND, new_head=True, num_labels=1)
+        with torch.no_grad():  # as in BERT's own heads
+            network.classifier.weight.normal_(0.0, 0.02)
+            network.classifier.bias.zero_()
+        found: torch.nn.Module = network
+        return found
+
+    def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
+        def padded(values: list[Any], kind: Any, filler: float = 0) -> "torch.Tensor":
+            matrix = np.full((len(rows), max(map(len, values))), filler, dtype=kind)
+            for row, some in zip(matrix, values, strict=True):
+                row[: len(some)] = some
+            return torch.from_numpy(matrix)
+
+        import torch
+
+        ids = [row["ids"] for row in rows]
+        counted = [row["firsts"] >= 0 for row in rows]
+        if not self.recipe.stop_words_in_loss:
+            counted = [mask & ~row["is_stop"] for mask, row in zip(counted, rows, strict=True)]
+        return {
+            "input_ids": padded(ids, np.int64, self._filler),
+            "attention_mask": padded([np.ones_like(one) for one in ids], np.int64),
+            "firsts": padded([row["firsts"].clip(0) for row in rows], np.int64),
+            "targets": padded([row["targets"] for row in rows], np.float32),
+            "counted": padded(counted, np.bool_),
         }
 
     @cached_property
-    def preparation(self) -> Preparation:
-        """The passages of the corpus."""
-        return self.opened.preparation
+    def _filler(self) -> int:
+        return load_tokenizer(self.base).pad_token_id or 0
 
-    def task(self, device: torch.device) -> DeepCTTask:
-        """The model with its new head."""
-        return DeepCTTask(self.opened.untrained().to(device), self.opened)
+    def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
+        ids, mask = batch["input_ids"], batch["attention_mask"]
+        logits = model(input_ids=ids, attention_mask=mask).logits[..., 0].float()
+        weights = logits.gather(1, batch["firsts"])
+        if self.recipe.activation == "sigmoid":
+            weights = weights.sigmoid()
+        errors: torch.Tensor = ((weights - batch["targets"]) ** 2)[batch["counted"]]
+        return errors.sum() / max(1, len(errors))
+
+    def save(self, model: "torch.nn.Module", folder: Path) -> None:
+        network: Any = model
+        network.save_pretrained(folder)
+        load_tokenizer(self.base).save_pretrained(folder)
+        self.model_settings.save(folder)
+
+    def summary(self, data: TrainingData) -> str:
+        counts = data.counts
+        left_out = counts["excluded"] + counts["copies"]
+        copies = f", {counts['copies']:,} of them copies" if counts["copies"] else ""
+        return (
+            f"{counts['documents']:,} documents, {left_out:,} left out by leak control{copies}; "
+            f"{super().summary(data)}"
+        )
+
+    def measure(self, model: "torch.nn.Module", data: TrainingData) -> dict[str, Any]:
+        """The average precision of the model and of what it must beat, on passages held out."""
+        weighter = TermWeighter(model, Reader.of(self.base, self.model_settings))
+        part, found = self.recoveries({"trained": by_model(weighter)}, data, _MEASURED, _KNOWN)
+        ways = [asdict(one) for one in found]
+        return {"recovery": {"part": part, "ways": ways} if ways else None}
+
+    def recoveries(
+        self,
+        ways: Mapping[str, Callable[[Any], Any]],
+        data: TrainingData,
+        measured: int | None = None,
+        known: int | None = None,
+    ) -> tuple[str, list[Recovery]]:
+        """Average precision of ways to weight words, and of tf-idf and constant weights.
+
+        Returns:
+            The part of the data that they are measured on, and the measures; none where no passage
+            held out has a word with a target.
+        """
+        part, held_out = ("test", data.test) if len(data.test) else ("validation", data.validation)
+        can_be = [number for number, row in enumerate(held_out) if row["targets"].any()]
+        rows = list(sample(held_out.select(can_be), measured, 0))
+        if not rows:
+            return part, []
+        progress().note(f"measuring the model on {len(rows):,} {part} passages")
+        tf_idf = by_tf_idf(sample(data.train, known, 0)["keys"])
+        every = {**ways, "tf-idf": tf_idf, "constant": constant}
+        return part, recoveries(every, rows)
 
     def report(self, counts: Mapping[str, Any]) -> list[str]:
-        """How well the model recovers the reference's words in passages held out."""
         measured = counts.get("recovery")
         return recovery_lines(measured["part"], measured["ways"]) if measured else []
+
+    def card(self, counts: Mapping[str, Any]) -> Card:
+        recipe = self.recipe
+        weight = "the sigmoid of the logit" if recipe.activation == "sigmoid" else "the logit"
+        target: dict[str, Any] = (
+            {"reference field": list(listed(recipe.reference))}
+            if recipe.topics is None
+            else {"query term recall": recipe.topics.model_dump(exclude_none=True)}
+        )
+        return Card(
+            _SUMMARY.format(weight=weight),
+            ("term-weighting", "deepct", "information-retrieval"),
+            recipe.base,
+            _USAGE,
+            {
+                "Data": {
+                    "corpus": recipe.corpus.source,
+                    "text": list(listed(recipe.text)),
+                    **target,
+                    "stop words": f"{self.stop_words.name} ({len(self.stop_words):,} words)",
+                },
+                "Leak control": {
+                    **recipe.without.card(),
+                    "documents named": len(self.without),
+                    "of them in the corpus, by source": counts["excluded_by_source"],
+                },
+            },
+            recipe.model_dump(mode="json", include=_SHOWN),
+            frozenset({"excluded_by_source", "recovery"}),
+        )
+
+
+# Documents read, left out by leak control, as copies, or without a reference; passages of the rest,
+# without a word or a positive target; examples kept, and their words.
+_COUNTED = (
+    "documents",
+    "excluded",
+    "copies",
+    "without_reference",
+    "passages",
+    "without_words",
+    "without_positive",
+    "examples",
+    "words",
+    "stop_words",
+    "positives",
+)
+
+
+def evaluate_recovery(
+    training: DeepCT, model: Path, *, device: str = "auto", precision: Precision = "float32"
+) -> list[str]:
+    """How well a model, the untrained one, tf-idf and chance recover terms of passages held out."""
+    from tempfile import TemporaryDirectory
+
+    place = choose_device(device)
+    trained = TermWeighter.load(model).to(place)
+    with TemporaryDirectory() as folder:
+        data = training.dataset(Path(folder))
+        untrained = TermWeighter(training.model(), trained.reader).to(place)
+        ways = {
+            "trained": by_model(trained, precision),
+            "untrained": by_model(untrained, precision),
+        }
+        part, found = training.recoveries(ways, data)
+    if not found:
+        raise InputError("no passage held out has a reference term.", path=training.corpus.source)
+    return recovery_lines(part, [asdict(one) for one in found])
+
+
+def recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each way to weight words, as plain values of a :class:`.Recovery`."""
+    head = (
+        f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; average "
+        "precision with 95% bootstrap intervals over documents"
+    )
+    lines = [f"{w['name']:<16} {w['mean']:.3f}  [{w['low']:.3f}, {w['high']:.3f}]" for w in ways]
+    return [head, *lines]

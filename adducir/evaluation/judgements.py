@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
+from adducir.corpora.frames import pair_keys
 from adducir.corpora.qrels import Qrels
-from adducir.runs.run import pair_keys
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError
+from adducir.corpora.frames import pair_keys
 from adducir.evaluation.judgements import Integers, Judgements, number_topics
-from adducir.runs.run import Run, pair_keys
+from adducir.runs.run import Run
 
 
 @dataclass(frozen=True, eq=False)

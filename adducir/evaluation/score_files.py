@@ -13,7 +13,7 @@ JSON lines            a record per topic: ``qid`` or ``query_id``, ``system`` if
 ====================  ============================================================================
 
 BEIR, MTEB and sentence-transformers write means or predictions themselves. Means are refused, with
-what to do; predictions are runs, for ``adducir evaluate`` (:mod:`adducir.runs.predictions`).
+what to do; predictions are runs, for ``adducir evaluate`` (:mod:`adducir.runs.read`).
 
 Measures are read under the names of ir_measures, trec_eval, ranx, MTEB (``ndcg_at_10``) and
 sentence-transformers (``cosine-NDCG@10``). A name that none of them has stays as it is;

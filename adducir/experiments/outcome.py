@@ -68,7 +68,7 @@ def _write(folder: Path, finding: Finding) -> dict[str, Path]:
 
 def with_steps(finding: Finding, context: Context) -> Finding:
     """A finding whose report shows the graph of the plan's steps and the trainings among them."""
-    from adducir.training.history import kept_epoch
+    from adducir.training.card import kept_epoch
 
     titles = {step: step.title(context.shown) for step in context.steps}
     graph = tuple(

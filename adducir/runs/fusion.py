@@ -1,25 +1,91 @@
-"""Fusion methods, and the family that knows them by name.
+"""Fuse the rankings of several systems into one; the methods, and the family that knows them.
 
 A method gives each ranked document of a run a contribution; the contributions of all runs, times
 the runs' weights, are summed by document, and the method may adjust the sum by the number of runs
-that rank the document. Packages add methods of their own by the entry-point group
-``adducir.fusion``.
+that rank the document. Packages add methods by the entry-point group ``adducir.fusion``.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.runs.order import Floats
+from adducir.corpora.frames import Floats
 from adducir.runs.run import Run
 
 Normalisation = Literal["min-max", "z-score", "none"]
+
+
+def fuse(
+    runs: Sequence[Run],
+    method: str = "rrf",
+    *,
+    weights: Sequence[float] | None = None,
+    depth: int | None = 1000,
+    tag: str | None = None,
+    **hyperparameters: Any,
+) -> Run:
+    """Fuse runs topic by topic.
+
+    The topics of all runs are fused, in order of first appearance. A run that does not rank a
+    document adds nothing to it. Equal scores are ordered by docno, ascending. The order of the runs
+    does not matter, except for that of the topics.
+
+    Args:
+        runs: Two or more.
+        method: ``rrf``, ``combsum``, ``combmnz``, ``combanz``, ``isr``, ``log-isr``, or one of an
+            installed package.
+        weights: One per run, 0 or more; by default all are 1.
+        depth: How many documents per topic to keep; None for all.
+        tag: The tag of the result; by default the method's name.
+        hyperparameters: The method's own, such as ``k`` of ``rrf``.
+    """
+    fusion = FUSION.make(method, hyperparameters)
+    if len(runs) < 2:
+        raise UsageError("fusion needs two or more runs.", hint="Name another run.")
+    chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]
+    if len(runs) != len(chosen):
+        raise UsageError(f"{len(runs)} runs need as many weights, not {len(chosen)}.")
+    if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
+        raise UsageError("weights are numbers from 0 up, and not all of them 0.")
+    if depth is not None and depth < 1:
+        raise UsageError(f"the depth is 1 or more, not {depth}.")
+    fusion.check(runs)
+    qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
+    number = {qid: place for place, qid in enumerate(qids)}
+    parts = []
+    for run, weight in zip(runs, chosen, strict=True):
+        topic = np.array([number[qid] for qid in run.qids], dtype=np.int64)[run.topics]
+        value = weight * fusion.contributions(run)
+        parts.append(pl.DataFrame({"topic": topic, "docno": run.frame["docno"], "score": value}))
+    fused = (
+        pl.concat(parts)
+        .group_by("topic", "docno")
+        # Terms are added in order of size, so that sums do not depend on the order of the runs.
+        .agg(pl.col("score").sort().sum(), count=pl.len().cast(pl.Float64))
+        .sort("topic")
+    )
+    score = fusion.combined(fused["score"].to_numpy(), fused["count"].to_numpy())
+    rows = fused.select(
+        "docno",
+        score=pl.Series(score, dtype=pl.Float64),
+        qid=pl.Series(qids, dtype=pl.String).gather(fused["topic"]),
+    )
+    result = Run.ranked(rows, tag or method)
+    return result if depth is None else result.top(depth)
+
+
+def lacking(runs: Sequence[Run]) -> list[list[str]]:
+    """For each run, the topics that others of the runs have and it has not."""
+    qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
+    return [[qid for qid in qids if qid not in own] for own in (set(run.qids) for run in runs)]
 
 
 class FusionMethod(Recipe):
@@ -33,21 +99,12 @@ class FusionMethod(Recipe):
         """(n,) what each row of a run adds to its document's score, before the run's weight."""
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
-        """(m,) scores of documents.
-
-        Args:
-            sums: (m,) weighted sums of the contributions.
-            counts: (m,) how many runs rank the document, 1 or more.
-        """
+        """(m,) scores of documents from weighted sums, and from how many runs rank each (1 up)."""
         del counts
         return sums
 
     def check(self, runs: Sequence[Run]) -> None:
-        """Refuse runs that the method makes no sense for.
-
-        Raises:
-            UsageError: It does not.
-        """
+        """Raise a UsageError for runs that the method makes no sense for."""
         del runs
 
 
@@ -92,16 +149,13 @@ class RRF(FusionMethod):
     k: float = Field(60.0, ge=0, description="How much the first ranks are evened out.")
 
     def contributions(self, run: Run) -> Floats:
-        """(n,) reciprocals of ``k + rank``."""
-        reciprocals: Floats = 1 / (self.k + 1 + run.ranks)
-        return reciprocals
+        return np.asarray(1 / (self.k + 1 + run.ranks))
 
 
 class CombSUM(FusionMethod):
     """The sum of scores.
 
-    The sum of a document's scores; with weights, the weighted sum of scores. Fox and Shaw,
-    "Combination of multiple searches", TREC-2, 1994.
+    With weights, the weighted sum. Fox and Shaw, "Combination of multiple searches", TREC-2, 1994.
     """
 
     normalise: Normalisation = Field(
@@ -109,27 +163,19 @@ class CombSUM(FusionMethod):
     )
 
     def contributions(self, run: Run) -> Floats:
-        """(n,) normalised scores."""
         return normalised(run, self.normalise)
 
 
 class CombMNZ(CombSUM):
     """The sum of scores times the number of runs that rank the document.
 
-    The sum of a document's scores, times the number of runs that rank it. Fox and Shaw,
-    "Combination of multiple searches", TREC-2, 1994.
+    Fox and Shaw (1994), as CombSUM.
     """
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
-        """(m,) sums times counts."""
         return sums * counts
 
     def check(self, runs: Sequence[Run]) -> None:
-        """Refuse negative scores, which the number of runs would lower.
-
-        Raises:
-            UsageError: A run has some, once normalised.
-        """
         negative = [run.tag for run in runs if (self.contributions(run) < 0).any()]
         if negative:
             raise UsageError(
@@ -142,12 +188,10 @@ class CombMNZ(CombSUM):
 class CombANZ(CombSUM):
     """The sum of scores over the number of runs that rank the document.
 
-    The mean of a document's scores over the runs that rank it. Fox and Shaw, "Combination of
-    multiple searches", TREC-2, 1994.
+    Fox and Shaw (1994), as CombSUM.
     """
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
-        """(m,) sums over counts."""
         return sums / counts
 
 
@@ -160,22 +204,18 @@ class ISR(FusionMethod):
     """
 
     def contributions(self, run: Run) -> Floats:
-        """(n,) inverse squares of ranks."""
-        inverse: Floats = 1 / (1.0 + run.ranks) ** 2
-        return inverse
+        return np.asarray(1 / (1.0 + run.ranks) ** 2)
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
-        """(m,) sums times counts."""
         return sums * counts
 
 
 class LogISR(ISR):
     """Inverse square rank fusion with a logarithmic number of runs.
 
-    The sum of ``weight / rank²``, times ``log(n + sigma)``. n is the number of runs that rank the
-    document. Mourão, Martins and Magalhães (2015), as ISR. With ``sigma`` = 0 every document that a
-    single run ranks gets the score 0; ranx calls that ``log_isr``, and ``logn_isr`` what is the
-    default here.
+    The sum of ``weight / rank²``, times ``log(n + sigma)`` for the n runs that rank the document.
+    Mourão et al. (2015), as ISR. With ``sigma`` = 0 every document that a single run
+    ranks gets the score 0; ranx calls that ``log_isr``, and ``logn_isr`` what is the default here.
     """
 
     sigma: float = Field(
@@ -183,22 +223,19 @@ class LogISR(ISR):
     )
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
-        """(m,) sums times the logarithm of counts."""
         return sums * np.log(counts + self.sigma)
 
-
-_HERE = "adducir.runs.fusion"
 
 FUSION = Family(
     "fusion",
     FusionMethod,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
-        "rrf": f"{_HERE}:RRF",
-        "combsum": f"{_HERE}:CombSUM",
-        "combmnz": f"{_HERE}:CombMNZ",
-        "combanz": f"{_HERE}:CombANZ",
-        "isr": f"{_HERE}:ISR",
-        "log-isr": f"{_HERE}:LogISR",
+        "rrf": f"{__name__}:RRF",
+        "combsum": f"{__name__}:CombSUM",
+        "combmnz": f"{__name__}:CombMNZ",
+        "combanz": f"{__name__}:CombANZ",
+        "isr": f"{__name__}:ISR",
+        "log-isr": f"{__name__}:LogISR",
     },
     what="fusion method",
 )

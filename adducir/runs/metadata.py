@@ -12,7 +12,7 @@ host name ever, and the user's home folder is written ``~``.
 import os
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata as installed
@@ -23,9 +23,7 @@ from adducir.core.config import as_yaml, parse
 from adducir.core.files import read_text
 from adducir.version import __version__
 
-SCHEMA_VERSION = 0.1
 SUFFIX = ".ir-metadata.yml"
-_TOOLKITS = ("pyserini", "python-terrier")
 
 
 def metadata_for(path: Path | str) -> Path:
@@ -35,16 +33,10 @@ def metadata_for(path: Path | str) -> Path:
 
 
 def read_metadata(path: Path | str) -> dict[str, Any]:
-    """Read the metadata of the run at ``path``.
-
-    Raises:
-        InputError: The run has none, or it is no YAML mapping as recipes are; with the line.
-    """
+    """The metadata of the run at ``path``; an InputError where it has none, or it is not YAML."""
     place = metadata_for(path)
-    text = re.sub(
-        r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z", "\n", read_text(place), flags=re.M
-    )
-    return parse(text, place).data
+    marks = r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z"
+    return parse(re.sub(marks, "\n", read_text(place), flags=re.M), place).data
 
 
 def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
@@ -58,26 +50,16 @@ def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
 
 
 def reranked_method(before: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The section ``method`` of a run that was reranked: how its candidates were found, handed on.
-
-    Args:
-        before: That section of the candidates' run, or nothing.
-        settings: Of this reranking, which comes after those before it.
-    """
+    """The section ``method`` of a reranked run, from that of its candidates' run, or from {}."""
     earlier = before.get("reranking")
     first = {key: before[key] for key in ("retrieval", "fusion", "python") if key in before}
     return first | {"reranking": [*(earlier if isinstance(earlier, list) else []), settings]}
 
 
 def metadata_text(*layers: Mapping[str, Any]) -> str:
-    """Metadata as YAML, with platform and versions filled in.
-
-    Args:
-        layers: Sections and what they hold, merged; a later layer wins over an earlier one, and
-            any of them over what is filled in.
-    """
+    """Metadata as YAML: platform and versions, and over them the layers, the last one first."""
     facts: dict[str, Any] = {
-        "schema-version": SCHEMA_VERSION,
+        "schema-version": 0.1,
         "run-version": 1.0,
         "tag": "",
         "platform": platform_facts(),
@@ -98,39 +80,42 @@ def platform_facts() -> dict[str, Any]:
     """Hardware, operating system and versions of libraries; nothing that shows whose they are."""
     import psutil
 
-    bits = "64-bit" if platform.architecture()[0] == "64bit" else "32-bit"
+    try:
+        wanted = installed.requires("adducir") or []
+    except installed.PackageNotFoundError:  # run from a folder of sources
+        wanted = ["numpy", "polars", "pyserini", "torch"]
+    libraries = {
+        re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in wanted if "extra ==" not in one
+    }
+    python = f"python=={platform.python_version()}"
     return {
         "hardware": {
             "cpu": {
-                "model": _processor(),
+                "model": _first_of("/proc/cpuinfo", r"model name\s*: (.+)")
+                or platform.processor()
+                or platform.machine(),
                 "architecture": platform.machine(),
-                "operation mode": bits,
+                "operation mode": platform.architecture()[0].replace("bit", "-bit"),
                 "number of cores": os.cpu_count(),
             },
             "ram": f"{psutil.virtual_memory().total / 2**30:.0f} GB",
         },
         "operating system": {
             "kernel": f"{platform.system()} {platform.release()}",
-            "distribution": _distribution(),
+            "distribution": _first_of("/etc/os-release", 'PRETTY_NAME="?([^"\n]+)')
+            or f"{platform.system()} {platform.version()}",
         },
         "software": {
-            "libraries": {"python": [f"python=={platform.python_version()}", *_libraries()]},
-            "retrieval toolkit": [f"adducir=={__version__}", *_versions(_TOOLKITS)],
+            "libraries": {"python": [python, *_versions(sorted(libraries, key=str.lower))]},
+            "retrieval toolkit": [
+                f"adducir=={__version__}",
+                *_versions(["pyserini", "python-terrier"]),
+            ],
         },
     }
 
 
-def _libraries() -> list[str]:
-    """Names and versions of what Adducir depends on."""
-    try:
-        wanted = installed.requires("adducir") or []
-    except installed.PackageNotFoundError:  # run from a folder of sources
-        return _versions(["numpy", "polars", "pyserini", "torch"])
-    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted if "extra ==" not in line]
-    return _versions(sorted(names, key=str.lower))
-
-
-def _versions(names: list[str] | tuple[str, ...]) -> list[str]:
+def _versions(names: Sequence[str]) -> list[str]:
     found = []
     for name in names:
         try:
@@ -140,22 +125,13 @@ def _versions(names: list[str] | tuple[str, ...]) -> list[str]:
     return found
 
 
-def _processor() -> str:
-    """The processor's name; what the system calls its family where it shows no more."""
+def _first_of(path: str, pattern: str) -> str:
+    """What a pattern finds in a file of the system; nothing where there is no such file."""
     try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        found = re.search(f"^{pattern}", Path(path).read_text(encoding="utf-8"), re.M)
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def _distribution() -> str:
-    try:
-        return platform.freedesktop_os_release()["PRETTY_NAME"]
-    except (OSError, KeyError):
-        return f"{platform.system()} {platform.version()}"
+        return ""
+    return found[1].strip() if found else ""
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

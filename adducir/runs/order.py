@@ -12,12 +12,10 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
+from adducir.corpora.frames import Floats, Integers, topic_numbers
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Ties = Literal["ascending", "descending"]
 
 _LARGEST = int(np.finfo(np.float32).max.view(np.int32))
@@ -26,39 +24,13 @@ _SIGN = -(2**31)
 _TOPIC_STRIDE = 1 << 33
 
 
-def topic_numbers(qids: pl.Series) -> Integers:
-    """(n,) for each row the number of its topic, counted from 0 by first appearance."""
-    blocks = qids.rle().struct.unnest()
-    names, lengths = blocks["value"], blocks["len"].to_numpy().astype(np.int64)
-    numbers = np.arange(len(names), dtype=np.int64)
-    distinct = names.unique(maintain_order=True)
-    if len(distinct) < len(names):  # some topic's rows are apart
-        found = names.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
-        numbers = found.to_numpy().astype(np.int64)
-    return np.repeat(numbers, lengths)
-
-
 def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.DataFrame:
-    """Order the rows of a run: topics by first appearance, then scores descending, then docnos.
+    """Rows (qid, docno, score) by topic of first appearance, score descending, docno.
 
-    Args:
-        frame: Columns qid (String), docno (String), score (Float64, finite).
-        ties: The order of docnos that share a score: ``"ascending"`` as Anserini has it, for
-            what we write; ``"descending"`` as trec_eval has it, for what others wrote. Docnos
-            are compared by their UTF-8 bytes, as C's ``strcmp`` does.
-        single: Whether scores that are equal in single precision are ties, as for trec_eval up to
-            9.0.7. Different scores that are equal there become that one number.
-
-    Returns:
-        The same rows in that order, without other columns.
-
-    Raises:
-        UsageError: ``ties`` is neither of the two.
+    ``ties`` is the order of docnos that share a score: ascending as in Anserini, for what we write,
+    or descending as in trec_eval, for what others wrote; by their UTF-8 bytes, as ``strcmp``.
+    ``single``: scores that are equal in single precision are ties, and become that one number.
     """
-    if ties not in ("ascending", "descending"):
-        raise UsageError(
-            f"ties cannot be put in the order {ties!r}.", hint="Choose ascending or descending."
-        )
     frame = frame.select("qid", "docno", "score")
     topic = topic_numbers(frame["qid"])
     score = frame["score"].to_numpy()
@@ -116,31 +88,24 @@ def _tied(
 
 
 def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Floats:
-    """Break ties by the smallest change after which scores strictly decrease.
+    """(n,) scores that strictly decrease in double and in single precision, by the least change.
 
-    Rounded to single precision, scores become whole numbers ``x`` on the line of all floats
-    in order. The nearest strictly decreasing line that never rises above it is
-    ``y[i] = min(x[j] + j for j <= i) - i``: the first of a group of ties keeps its score and
-    each later one moves by one float, and so does what is in the way. Scores whose ``x`` did
-    not have to change keep their double-precision value.
+    Rounded to single precision, scores become integers ``x`` on the line of all floats in order.
+    The nearest strictly decreasing line that never rises above it is
+    ``y[i] = min(x[j] + j for j <= i) - i``: the first of a group of ties keeps its score and each
+    later one moves by one float, and so does what is in the way. Scores whose ``x`` did not have to
+    change keep their double-precision value; those beyond single precision move to its end.
 
-    Args:
-        scores: (n,) finite scores that do not increase (within a topic).
-        topics: (n,) numbers that are equal for the rows of one topic, which are neighbours;
-            None if all rows are one topic.
-
-    Returns:
-        (n,) scores that strictly decrease within each topic, in double and in single
-        precision. Scores beyond the range of single precision are moved to its end.
-
-    Raises:
-        UsageError: A score is not finite, or is larger than the one before it.
+    ``scores`` (n,) are finite and do not increase within a topic, ``topics`` (n,) has equal numbers
+    for neighbours of one topic; None: all rows are of one.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not len(scores):
         return scores.copy()
-    starts = np.zeros(len(scores), dtype=bool) if topics is None else _changes(topics)
+    starts = np.zeros(len(scores), dtype=bool)
     starts[0] = True
+    if topics is not None:
+        starts[1:] = topics[1:] != topics[:-1]
     if not np.isfinite(scores).all():
         raise UsageError("a score is not a finite number.")
     if ((scores[1:] > scores[:-1]) & ~starts[1:]).any():
@@ -164,22 +129,14 @@ def _lowered(scores: Floats, keys: Integers, first: Integers) -> Floats:
     return np.where(new == keys, scores, _values(new))
 
 
-def _changes(topics: Integers) -> NDArray[np.bool_]:
-    """(n,) True where a topic begins."""
-    result = np.empty(len(topics), dtype=bool)
-    result[:1] = True
-    np.not_equal(topics[1:], topics[:-1], out=result[1:])
-    return result
-
-
 def _keys(scores: Floats) -> Integers:
-    """(n,) whole numbers in the order of single-precision floats; both zeros are 0."""
+    """(n,) integers in the order of single-precision floats; both zeros are 0."""
     with np.errstate(over="ignore"):
         bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
     return np.where(bits >= 0, bits, _SIGN - bits)
 
 
 def _values(keys: Integers) -> Floats:
-    """(n,) the floats of whole numbers made by :func:`_keys`."""
+    """(n,) the floats of such integers."""
     bits = np.where(keys >= 0, keys, _SIGN - keys)
     return bits.astype(np.int32).view(np.float32).astype(np.float64)

@@ -1,26 +1,30 @@
-"""Read TREC runs: fast where a file is regular, exact where it is not."""
+"""Read runs: TREC's six columns, and the rankings that neural toolkits write as JSON.
 
-from collections.abc import Sequence
+======================  ==========================================================================
+sentence-transformers   ``..._predictions_*.jsonl`` of an evaluator with ``write_predictions=True``:
+                        lines ``{"query_id", "query", "results": [{"corpus_id", "score"}]}``
+MTEB                    ``TASK_predictions.json`` of ``mteb.evaluate(..., prediction_folder=)``:
+                        ``{"mteb_model_meta": {}, subset: {split: {query: {document: score}}}}``
+BEIR, ranx, pytrec_eval ``{query: {document: score}}``, as those programs keep a run
+======================  ==========================================================================
+"""
+
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_bytes
-from adducir.runs.order import ordered, topic_numbers
-from adducir.runs.predictions import is_json, read_predictions
-from adducir.runs.run import SCHEMA, Run, have_equals, pair_keys, regular_lines
-from adducir.runs.scan import COLUMNS, ErrorDetail, rows
+from adducir.core.json_lines import WHOLE, json_value
+from adducir.corpora.columns import RUN, Columns, read_columns
+from adducir.runs.order import Ties, ordered
+from adducir.runs.run import SCHEMA, Run
 
-_BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
-_PLACES = {"qid": 1, "docno": 3, "rank": 4, "score": 5, "tag": 6}
-_CSV_SCHEMA = {f"column_{i}": pl.Float64 if i == 5 else pl.String for i in range(1, COLUMNS + 1)}
-_TIES: dict[str, Literal["ascending", "descending"]] = {
-    "trec_eval": "descending",
-    "anserini": "ascending",
-}
+_TIES: dict[str, Ties] = {"trec_eval": "descending", "anserini": "ascending"}
+_MODEL = "mteb_model_meta"
 
 
 def read_run(
@@ -28,112 +32,120 @@ def read_run(
     *,
     ties: Literal["trec_eval", "anserini"] = "trec_eval",
     allow_empty: bool = False,
-    extra_columns: bool = False,
 ) -> Run:
-    """Read a run in TREC's format, plain or gzip, or as :mod:`adducir.runs.predictions` says.
+    """Read a run: TREC's columns (qid, Q0, docno, rank, score, tag) or JSON, also compressed.
 
-    Six columns between blanks or tabs: qid, Q0, docno, rank, score, tag. As in trec_eval, the
-    rank is not read: scores make the order. The run's tag is that of the first line.
+    As in trec_eval, scores make the order and the rank is not read. The tag is that of the first
+    line.
 
     Args:
         ties: Whose order equal scores get: trec_eval's (docno descending, scores in single
             precision as in 9.0.7 and pytrec_eval), which gives other systems' runs the figures that
             trec_eval gives them, or Anserini's (ascending, double precision).
         allow_empty: Whether a file without lines is a run without documents.
-        extra_columns: Whether what follows the tag on a line is ignored, as by trec_eval.
 
     Raises:
-        InputError: The file cannot be read, or a line is not as above, has a score that is no
-            finite number, or repeats a document of its topic; with the line.
-        UsageError: ``ties`` is neither of the two.
+        InputError: A line is not as above, has a score that is not a finite number, or repeats a
+            document of its topic; with the line.
     """
-    path = Path(path)
     if ties not in _TIES:
-        raise UsageError(f"nobody orders ties as {ties!r}.", hint="Choose trec_eval or anserini.")
+        raise UsageError(f"{ties!r} is not an order of ties.", hint="Choose trec_eval or anserini.")
+    path = Path(path)
     data = read_bytes(path)
-    if not data or data.isspace():
-        if not allow_empty:
-            raise InputError("the run is empty.", path=path, hint="A run has at least one line.")
-        return Run(pl.DataFrame(schema=SCHEMA), tag=path.name.split(".")[0], path=path)
+    if allow_empty and (not data or data.isspace()):
+        return Run(pl.DataFrame(schema=SCHEMA), tag=_stem(path), path=path)
+    columns = columns_of(path, data, ("qid", "docno", "score", "tag"))
+    if columns.faults:
+        raise columns.faults[0].error(path)
+    return run_of(columns, path, ties)
+
+
+def columns_of(path: Path, data: bytes, wanted: Iterable[str]) -> Columns:
+    """Columns of a run file's content; of JSON, whose ranks are null, a fault is raised."""
+    names = list(wanted)
     if is_json(data):
-        frame, tag = read_predictions(path, data)
-        return Run(ordered(frame, ties=_TIES[ties], single=ties == "trec_eval"), tag=tag, path=path)
-    read = None if extra_columns else _fast(data)
-    frame, tag = _exact(path, data, extra_columns) if read is None else read
-    return Run(ordered(frame, ties=_TIES[ties], single=ties == "trec_eval"), tag=tag, path=path)
+        rows, tag = _predictions(path, data.decode("utf-8-sig"))
+        frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+        more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag)}
+        return Columns(frame.with_columns(**more).select(names))
+    return read_columns(data, RUN, names)
 
 
-def _fast(data: bytes) -> tuple[pl.DataFrame, str] | None:
-    """The rows in file order and the tag; None where anything is off or might be."""
-    table = parsed(data, ("qid", "docno", "score", "tag"))
-    if table is None:
-        return None
-    frame = table.select(*SCHEMA)
-    if not np.isfinite(frame["score"].to_numpy()).all():
-        return None
-    if have_equals(pair_keys(frame["docno"], topic_numbers(frame["qid"]))):
-        return None
-    return frame, table["tag"][0]
+def run_of(columns: Columns, path: Path, ties: str = "trec_eval") -> Run:
+    """The run that columns (qid, docno, score, tag) make."""
+    frame = ordered(columns.frame, ties=_TIES[ties], single=ties == "trec_eval")
+    tag = columns.frame["tag"][0] if len(frame) else _stem(path)
+    return Run(frame, tag, path)
 
 
-def parsed(data: bytes, names: Sequence[str]) -> pl.DataFrame | None:
-    """Columns of a run file in file order; None unless all lines have six columns.
+def is_json(data: bytes) -> bool:
+    """Whether a file's content is JSON, which no TREC run begins like."""
+    return data[:64].lstrip()[:1] == b"{"
 
-    Args:
-        data: The file's content, not empty.
-        names: Which of qid, docno, rank (String), score (Float64, not checked) and tag; the tag
-            must be among them.
-    """
-    lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
-    for cleaned in (_with_blanks, _with_single_blanks):
-        if lines is None:
-            data = cleaned(data)
-            lines = regular_lines(np.frombuffer(data, dtype=np.uint8))
-    if lines is None:
-        return None
+
+def _stem(path: Path) -> str:
+    return path.name.split(".")[0]
+
+
+def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], str]:
+    """The rows of rankings in JSON, and the run's tag."""
+    first = text.lstrip().split("\n", 1)[0]
+    rankings: list[tuple[str, Iterable[tuple[Any, Any]], int | None]]
+    tag = _stem(path)
+    if '"results"' in first and '"query_id"' in first:
+        lines = enumerate(text.split("\n"), 1)
+        rankings = [_of_line(line, path, number) for number, line in lines if line.strip()]
+    else:
+        found = json_value(text, path)
+        if isinstance(model := found.get(_MODEL) if isinstance(found, dict) else None, dict):
+            found, tag = _only_split(path, found), str(model.get("model_name") or tag)
+        if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
+            raise InputError(
+                "the JSON is not a run: it is not {query: {document: score}}.",
+                path=path,
+                hint="Runs are read in TREC's format, or as MTEB, sentence-transformers and ranx "
+                "write them.",
+            )
+        rankings = [(qid, ranked.items(), None) for qid, ranked in found.items()]
+    rows: dict[tuple[str, str], float] = {}
+    for qid, ranked, line in rankings:
+        for docno, score in ranked:
+            is_number = isinstance(score, int | float) and not isinstance(score, bool)
+            if not is_number or not math.isfinite(score):
+                what = f"the score of document {docno} for query {qid} is {score!r}, not a number."
+                raise InputError(what, path=path, line=line)
+            if (qid, str(docno)) in rows:
+                what = f"document {docno} of query {qid} is repeated."
+                raise InputError(what, path=path, line=line)
+            rows[qid, str(docno)] = float(score)
+    if not rows:
+        raise InputError("the run is empty.", path=path, hint="A run has at least one document.")
+    return [(*pair, score) for pair, score in rows.items()], tag.replace(" ", "_")
+
+
+def _of_line(text: str, path: Path, line: int) -> tuple[str, list[tuple[Any, Any]], int]:
+    record = json_value(text, path, line, WHOLE)
     try:
-        table = pl.read_csv(
-            data,
-            has_header=False,
-            separator=" ",
-            quote_char=None,
-            schema=_CSV_SCHEMA,
-            columns=[f"column_{_PLACES[name]}" for name in names],
+        ranked = [(one["corpus_id"], one["score"]) for one in record["results"]]
+        return str(record["query_id"]), ranked, line
+    except (KeyError, TypeError):
+        hint = "A line of predictions holds query_id and results, each with corpus_id and score."
+        raise InputError("this is not a prediction.", path=path, line=line, hint=hint) from None
+
+
+def _only_split(path: Path, found: Mapping[str, Any]) -> Any:
+    """The rankings of the one subset and split that MTEB's predictions hold."""
+    splits = {
+        f"{subset}/{split}": rankings
+        for subset, inner in found.items()
+        if subset != _MODEL and isinstance(inner, dict)
+        for split, rankings in inner.items()
+    }
+    if len(splits) != 1:
+        raise InputError(
+            f"the predictions are of {len(splits)} subsets and splits ({', '.join(splits)}).",
+            path=path,
+            hint="Have mteb predict each by itself: get_task(NAME, hf_subsets=[...], "
+            "eval_splits=[...]).",
         )
-    except pl.exceptions.PolarsError:
-        return None
-    # Five blanks a line on average, none without a tag: then every line has exactly five.
-    if table.height != lines or any(column.null_count() for column in table.iter_columns()):
-        return None
-    return table.select(**{name: pl.col(f"column_{_PLACES[name]}") for name in names})
-
-
-def _with_blanks(data: bytes) -> bytes:
-    """The same columns between blanks instead of tabs; not even a blank ends the last line."""
-    return data.translate(_BLANKS).rstrip()
-
-
-def _with_single_blanks(data: bytes) -> bytes:
-    """The same columns between single blanks; blank lines are left, except at the end."""
-    text = np.frombuffer(data, dtype=np.uint8)
-    space = text <= 32
-    keep = text != 32
-    keep[:-1] |= ~space[1:]  # of several blanks the last stays ...
-    text = text[keep]
-    keep = text != 32
-    keep[1:] |= text[:-1] != 10  # ... unless it begins the line
-    keep[0] = text[0] != 32
-    return bytes(text[keep].data)
-
-
-def _exact(path: Path, data: bytes, extra_columns: bool) -> tuple[pl.DataFrame, str]:
-    """The same by the slow way, or the first error raised."""
-    good = []
-    # Not from the file again: it may be a pipe.
-    lines = enumerate(data.decode("utf-8").split("\n"), 1)
-    for row in rows(lines, extra_columns=extra_columns):
-        if isinstance(row, ErrorDetail):
-            raise row.error(path)
-        good.append(row)
-    qids, docnos, scores = ([row[i] for row in good] for i in (1, 2, 4))
-    return pl.DataFrame([qids, docnos, scores], schema=SCHEMA), good[0].tag
+    return next(iter(splits.values()))

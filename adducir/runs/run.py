@@ -8,28 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import MOST_ROWS, html_table
-from adducir.corpora.frames import SCORE, rows_of
-from adducir.runs.order import Integers, Ties, ordered, topic_numbers
+from adducir.corpora.frames import SCORE, Integers, repeated_rows, rows_of, topic_numbers
+from adducir.runs.order import Ties, ordered
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 
-# Odd, so that topic numbers are spread over 64 bits one to one (the golden ratio's fraction).
-_TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_BLOCK = 1 << 19  # bytes looked at together, so that what is derived from them stays in cache
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
     """Ranked documents by topic.
 
-    The constructor takes a frame that is in its final order; :meth:`ranked` takes rows in any.
+    The constructor takes a frame in its final order; :meth:`ranked` takes rows in any.
 
     Attributes:
         frame: Columns qid (String), docno (String), score (Float64, finite): a topic's rows are
@@ -37,9 +32,6 @@ class Run:
             a topic.
         tag: The system's name: the last column of a TREC run.
         path: The file it was read from.
-
-    Raises:
-        UsageError: The columns are others, or a value is missing or not finite.
     """
 
     frame: pl.DataFrame
@@ -61,15 +53,10 @@ class Run:
     def ranked(
         cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
     ) -> "Run":
-        """Make a run of rows in any order.
+        """Make a run of rows (qid, docno, score) in any order; other columns are dropped.
 
-        Args:
-            rows: Columns qid, docno, score, which are cast; others are dropped.
-            path: The file it was read from.
-            ties: The order of docnos that share a score, see :func:`adducir.runs.order.ordered`.
-
-        Raises:
-            UsageError: As for the constructor; or a topic ranks a document twice.
+        ``ties`` is the order of docnos that share a score. A UsageError where a column is missing,
+        a score is not finite, or a topic ranks a document twice.
         """
         missing = [name for name in SCHEMA if name not in rows.columns]
         if missing:
@@ -77,12 +64,10 @@ class Run:
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:
-            raise UsageError(f"these rows are no run: {error}.") from error
-        run = cls(
-            ordered(frame.with_columns(pl.col("score").fill_null(np.nan)), ties=ties), tag, path
-        )
-        if run.duplicates().height:
-            qid, docno = run.duplicates().row(0)
+            raise UsageError(f"these rows are not a run: {error}.") from error
+        frame = frame.with_columns(pl.col("score").fill_null(np.nan))
+        run = cls(ordered(frame, ties=ties), tag, path)
+        for qid, docno in run.duplicates().head(1).rows():
             raise UsageError(f"topic {qid} ranks document {docno} twice.")
         return run
 
@@ -96,14 +81,16 @@ class Run:
             data: A frame of pandas or polars with the columns qid, docno and score (or query_id
                 and doc_id), such as PyTerrier's, whose rank column is not read; or a dict
                 ``{qid: {docno: score}}``.
-
-        Raises:
-            UsageError: As for :meth:`ranked`.
         """
         return cls.ranked(rows_of(data, SCORE, "a run"), tag)
 
     def __len__(self) -> int:
         return self.frame.height
+
+    @property
+    def name(self) -> str:
+        """Its file, or else its tag, for messages."""
+        return str(self.path or self.tag)
 
     @cached_property
     def qids(self) -> list[str]:
@@ -137,21 +124,12 @@ class Run:
 
     def duplicates(self) -> pl.DataFrame:
         """Frame (qid, docno) of the pairs that occur more than once, each once."""
-        keys = pair_keys(self.frame["docno"], self.topics)
-        if not have_equals(keys):
-            return self.frame.select("qid", "docno").clear()
-        pairs = self.frame.select("qid", "docno")
-        return pairs.filter(pairs.is_duplicated()).unique(maintain_order=True)
+        rows = repeated_rows(self.frame, self.topics)
+        return self.frame.select("qid", "docno")[rows].unique(maintain_order=True)
 
     def to_polars(self) -> pl.DataFrame:
         """Columns qid, docno, score and rank (from 0)."""
         return self.frame.with_columns(rank=pl.Series(self.ranks, dtype=pl.Int64))
-
-    def _repr_html_(self) -> str:
-        """The first rows, for a notebook."""
-        caption = f"{self.tag}: {len(self.qids):,} topics, {len(self):,} documents"
-        shown = self.top(MOST_ROWS).to_polars().head(MOST_ROWS)
-        return html_table(caption, shown.columns, shown.iter_rows())
 
     def to_pandas(self) -> "pd.DataFrame":
         """A PyTerrier result frame: columns qid, docno, score and rank (from 0)."""
@@ -166,37 +144,7 @@ class Run:
             }
         )
 
-
-def pair_keys(docnos: pl.Series, topics: Integers) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
-    """(n,) hashes of (topic, docno) pairs; equal pairs share one, others hardly ever do."""
-    keys: np.ndarray[tuple[int], np.dtype[np.uint64]] = docnos.hash().to_numpy()
-    return keys ^ (topics.astype(np.uint64) * _TOPIC_FACTOR)
-
-
-def have_equals(keys: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> bool:
-    """Whether two keys are equal."""
-    placed = np.sort(keys)
-    return bool((placed[1:] == placed[:-1]).any())
-
-
-def regular_lines(data: NDArray[np.uint8]) -> int | None:
-    """How many lines there are, if a file of a run has single blanks only, five a line.
-
-    None where there is another control character than the line break, or an empty column.
-    """
-    blanks = breaks = 0
-    if data[0] <= 32:
-        return None
-    for start in range(0, len(data), _BLOCK):
-        block = data[start : start + _BLOCK + 1]  # one more byte, to look across the edge
-        space = block <= 32
-        if (space[1:] & space[:-1]).any():
-            return None
-        block, space = block[:_BLOCK], space[:_BLOCK]
-        here = int(np.count_nonzero(block == 10))
-        if np.count_nonzero(block < 32) != here:
-            return None
-        breaks += here
-        blanks += int(np.count_nonzero(space)) - here
-    lines = breaks + int(data[-1] != 10)
-    return lines if blanks == 5 * lines and data[-1] != 32 else None
+    def _repr_html_(self) -> str:
+        caption = f"{self.tag}: {len(self.qids):,} topics, {len(self):,} documents"
+        shown = self.top(MOST_ROWS).to_polars().head(MOST_ROWS)
+        return html_table(caption, shown.columns, shown.iter_rows())

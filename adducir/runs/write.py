@@ -1,12 +1,9 @@
 """Write runs in TREC's format, so that every tool reads the same order."""
 
+import gzip
 import hashlib
 import io
-import os
-import struct
-import zlib
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +13,14 @@ import polars as pl
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output, keep_rights, publishing, sync
 from adducir.core.processes import locked
+from adducir.corpora.columns import RUN, regular_lines
+from adducir.corpora.frames import Floats
 from adducir.runs.metadata import metadata_for, metadata_text, now
-from adducir.runs.order import Floats, strictly_decreasing
-from adducir.runs.run import Run, regular_lines
+from adducir.runs.order import strictly_decreasing
+from adducir.runs.run import Run
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
 _GZIP_LEVEL = 1
-_GZIP_HEADER = (
-    b"\x1f\x8b\x08\0\0\0\0\0\x04\xff"  # deflate, no time, fast, system unknown (RFC 1952)
-)
-_PIECE = 1 << 20
 _UNWRITABLE = r"[ \t\n\r\x0b\x0c\x00]|^$"
 
 
@@ -39,10 +34,9 @@ def write_run(
     """Write a run, gzip where the name ends in ``.gz``, and its metadata beside it.
 
     Lines are ``qid Q0 docno rank score tag`` with ranks from 1. Scores are in the shortest form
-    that is read back as the same number; where ties are broken for that, they strictly decrease
-    within a topic in double and in single precision (see
-    :func:`adducir.runs.order.strictly_decreasing`). The file appears whole or not at all; a stream
-    (``-`` is standard output) has no metadata.
+    that is read back as the same number, and strictly decrease within a topic in double and in
+    single precision (:func:`adducir.runs.order.strictly_decreasing`). The file appears whole or not
+    at all; a stream (``-`` is standard output) has no metadata.
 
     Args:
         metadata: Sections of ir_metadata to add, see :mod:`adducir.runs.metadata`.
@@ -52,19 +46,18 @@ def write_run(
     Raises:
         UsageError: A qid, a docno or the tag is empty or holds a blank, a topic ranks a document
             twice, or the run is not in order.
-        MachineError: The disk is full, or the place cannot be written.
     """
     path = Path(path)
     if (np.diff(run.topics) < 0).any():
-        raise UsageError("a topic's documents stand apart; make the run with Run.ranked().")
+        raise UsageError("a topic's documents are not together; make the run with Run.ranked().")
     for qid, docno in run.duplicates().head(1).rows():
         raise UsageError(f"topic {qid} ranks document {docno} twice.")
     scores = strictly_decreasing(run.frame["score"].to_numpy(), run.topics)
-    content = _table(run, scores)
-    if content and regular_lines(np.frombuffer(content, dtype=np.uint8)) is None:
+    content = _lines(run, scores)
+    if content and regular_lines(content, len(RUN.columns)) is None:
         _refuse_blanks(run)
     if path.suffix == ".gz":
-        content = _gzipped(content)
+        content = gzip.compress(content, _GZIP_LEVEL, mtime=0)
     if is_standard_output(path) or (path.exists() and not path.is_file()):
         with publishing(path) as hidden:
             hidden.write_bytes(content)
@@ -114,49 +107,27 @@ def _refuse_blanks(run: Run) -> None:
         ("qid", pl.Series(run.qids, dtype=pl.String)),
         ("docno", run.frame["docno"]),
     ):
-        odd = values.str.contains(_UNWRITABLE)
-        if odd.any():
+        odd = values.filter(values.str.contains(_UNWRITABLE))
+        if len(odd):
             raise UsageError(
-                f"the {name} {values.filter(odd)[0]!r} cannot stand in a run: it is empty or holds "
-                "a blank."
+                f"the {name} {odd[0]!r} cannot stand in a run: it is empty or holds a blank."
             )
 
 
-def _table(run: Run, scores: Floats) -> bytes:
-    """The lines of the file."""
-    score = pl.Series(scores)
+def _lines(run: Run, scores: Floats) -> bytes:
+    score = pl.Series("score", scores)
     with np.errstate(over="ignore"):
         single = scores.astype(np.float32)
     if (single == scores).all():
         # Lucene's scores are single precision: 12.3456 is as exact as 12.345600128173828.
-        score = pl.Series(single)
+        score = pl.Series("score", single)
     buffer = io.BytesIO()
     run.frame.select(
         pl.col("qid"),
         pl.lit("Q0").alias("Q0"),
         pl.col("docno"),
         pl.Series("rank", run.ranks + 1),
-        score.alias("score"),
+        score,
         pl.lit(run.tag).alias("tag"),
     ).write_csv(buffer, include_header=False, separator=" ", quote_style="never")
     return buffer.getvalue()
-
-
-def _gzipped(content: bytes) -> bytes:
-    """One gzip member, without time or name, so that equal content gives equal bytes.
-
-    Its deflate stream is made in pieces that end on whole bytes (RFC 1951, an empty stored
-    block), so that processors share the work; how many there are changes nothing.
-    """
-    starts = range(0, max(len(content), 1), _PIECE)
-
-    def deflated(start: int) -> bytes:
-        packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-        last = start == starts[-1]
-        body = packer.compress(memoryview(content)[start : start + _PIECE])
-        return body + packer.flush(zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH)
-
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        pieces = list(pool.map(deflated, starts))
-    check = struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
-    return b"".join([_GZIP_HEADER, *pieces, check])

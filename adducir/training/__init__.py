@@ -1,7 +1,8 @@
-"""Training: one loop, one artifact, one model card and one command for models of every kind.
+"""Training: what a kind of model brings, and the one place where it is trained.
 
-A kind is a :class:`~adducir.training.plan.TrainingPlan` (what a recipe names, opened: what
-determines the weights) that makes a :class:`~adducir.training.task.TrainingTask` (network,
-examples, loss, validation). :mod:`adducir.training.kinds` knows them all by the recipe's key
-`kind`.
+A kind is a :class:`~adducir.training.trainable.Trainable`: ``recipe``, ``dataset()`` (rows on the
+disk, in Arrow), ``model()``, ``loss()``; :func:`adducir.training.run.train_model` trains it by the
+Trainer of transformers inside one artifact. :mod:`adducir.training.kinds` knows all kinds by the
+recipe's key ``kind``. Kinds that are still a :class:`~adducir.training.plan.TrainingPlan` are
+trained by :mod:`adducir.training.loop`, until they are Trainables too.
 """

@@ -77,6 +77,12 @@ def train_model(
             path=plan.before[1],
             hint=f"Train it first: adducir train {plan.before[1].with_suffix('.yaml')}",
         )
+    from adducir.training.trainable import Trainable
+
+    if isinstance(plan, Trainable):
+        from adducir.training.run import train_model as train_by_trainer
+
+        return train_by_trainer(plan, output, device=device, rebuild=rebuild)  # type: ignore[return-value]
     here = device_here(choose_device(device))
     with joined(here) as processes:
         _refuse_others(plan, processes)
@@ -201,7 +207,7 @@ def _make(
         counts |= task.measure()
     task.save(folder)
     history.save(folder)
-    text = model_card(name, task.card(counts), counts, history)
+    text = model_card(name, task.card(counts), counts, vars(history))
     (folder / "README.md").write_text(text, encoding="utf-8")
     return counts | history.record()
 

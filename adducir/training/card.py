@@ -1,10 +1,8 @@
-"""Model cards: what a trained model is, what it was made from, how it went."""
+"""Model cards: what a trained model is, what it was trained on, how that went."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-from adducir.training.history import History, kept_epoch
 
 
 @dataclass(frozen=True)
@@ -15,10 +13,10 @@ class Card:
         summary: A paragraph: what it does.
         tags: For the Hugging Face Hub.
         base: The name of the model that it was trained from.
-        usage: A block of Python or shell that uses it, fences included; ``{name}`` is the model's.
-        data: Headings, each with what stands in its table; sources as the recipe writes them.
+        usage: Markdown that shows how to use it; ``{name}`` is the model's folder.
+        data: Headings, each with the rows of its table.
         settings: How it was made.
-        without: Counts that stand elsewhere.
+        hidden: Counts that are not shown.
     """
 
     summary: str
@@ -27,78 +25,61 @@ class Card:
     usage: str
     data: Mapping[str, Mapping[str, Any]]
     settings: Mapping[str, Any]
-    without: frozenset[str] = field(default_factory=frozenset)
+    hidden: frozenset[str] = field(default_factory=frozenset)
 
 
-def model_card(name: str, card: Card, counts: Mapping[str, Any], history: History) -> str:
+def model_card(name: str, card: Card, counts: Mapping[str, Any], history: Mapping[str, Any]) -> str:
     """A model card in Markdown, with the header that the Hugging Face Hub reads.
 
     Args:
-        name: The model's name.
-        card: What it is.
         counts: What became of the data.
-        history: How the training went.
+        history: What ``training.json`` holds.
     """
-    header = ["---", "library_name: transformers", f"base_model: {_quoted(card.base)}", "tags:"]
-    header += [*(f"- {tag}" for tag in card.tags), "---"]
-    usage = card.usage.replace("{name}", name)
-    lines = [*header, "", f"# {name}", "", card.summary, "", "## Use", "", usage]
-    shown = {key.replace("_", " "): counts[key] for key in counts if key not in card.without}
+    base = card.base.replace("\\", "\\\\").replace('"', '\\"')
+    lines = ["---", "library_name: transformers", f'base_model: "{base}"', "tags:"]
+    lines += [*(f"- {tag}" for tag in card.tags), "---", "", f"# {name}", "", card.summary]
+    lines += ["", "## Use", "", card.usage.replace("{name}", name)]
+    shown = {key.replace("_", " "): counts[key] for key in counts if key not in card.hidden}
     for heading, table in {**card.data, "Counts": shown, "Settings": card.settings}.items():
         lines += ["", f"## {heading}", "", "| | |", "|---|---|"]
         lines += [f"| {key} | {_cell(value)} |" for key, value in table.items()]
-    lines += ["", "## Training", "", *_steps(history)]
-    return "\n".join(lines) + "\n"
-
-
-def _steps(history: History) -> list[str]:
-    best = "the last step" if history.best_loss is None else f"step {history.best_step:,}"
-    kept = kept_epoch(vars(history))
-    lines = [
-        f"{history.steps:,} steps in {history.seconds:,.0f} s; the weights are of {best}"
-        + (f" (epoch {kept})." if kept else "."),
-        *_processes(history),
-        *_devices(history),
+    kept, epoch = history["best_step"], kept_epoch(history)
+    lines += [
+        "",
+        "## Training",
+        "",
+        f"{history['steps']:,} steps in {history['seconds']:,.0f} s; the weights are of step "
+        f"{kept:,}" + (f" (epoch {epoch})." if epoch else "."),
         "",
         "| epoch | step | training loss | validation loss |",
         "|---:|---:|---:|---:|",
     ]
-    for entry in history.validations:
+    for entry in history["validations"]:
         value = entry["validation_loss"]
-        shown = "" if value is None else f"{value:.5f}"
-        lines.append(
-            f"| {entry['epoch']:g} | {entry['step']:,} | {entry['training_loss']:.5f} | {shown} |"
-        )
-    return lines
+        validation = "" if value is None else f"{value:.5f}"
+        training = f"{entry['training_loss']:.5f}"
+        lines.append(f"| {entry['epoch']:g} | {entry['step']:,} | {training} | {validation} |")
+    return "\n".join(lines) + "\n"
 
 
-def _processes(history: History) -> list[str]:
-    if history.processes in ([], [1]):
-        return []
-    shown = ", then ".join(f"{count}" for count in history.processes)
-    return [
-        "",
-        f"Trained on several processes: {shown}. Another number gives the same gradients to "
-        "rounding, but other draws of dropout, and so other weights.",
-    ]
+def kept_epoch(record: Mapping[str, Any]) -> str:
+    """Which epoch's weights a training kept, of how many: ``1 of 3, stopped early``.
 
-
-def _devices(history: History) -> list[str]:
-    if len(history.devices) < 2:
-        return []
-    shown = ", ".join(history.devices)
-    return ["", f"Trained on unlike devices: {shown}. Either alone would give other weights."]
+    Args:
+        record: What ``training.json`` holds; empty for a model that has none.
+    """
+    epochs = {entry["step"]: entry["epoch"] for entry in record.get("validations", ())}
+    if record.get("best_step") not in epochs:
+        return ""
+    stop = ", stopped early" if record.get("stopped_early") else ""
+    return f"{epochs[record['best_step']]:g} of {max(epochs.values()):g}{stop}"
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_cell(one)}" for key, one in value.items()) or "none"
-    if isinstance(value, list | tuple):
-        return ", ".join(_cell(one) for one in value) or "none"
+        return ", ".join(f"{key}: {_cell(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_cell, value)) or "none"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value).replace("|", "\\|").replace("\n", " ")
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

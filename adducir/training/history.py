@@ -1,7 +1,7 @@
 """How a training went."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,16 +54,3 @@ class History:
         """Write it into a model's folder, as ``training.json``."""
         text = json.dumps(asdict(self), indent=2)
         (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
-
-
-def kept_epoch(record: Mapping[str, Any]) -> str:
-    """Which epoch's weights a training kept, of how many: ``1 of 3, stopped early``.
-
-    Args:
-        record: The attributes of a :class:`History`; empty for a model that records nothing.
-    """
-    epochs = {entry["step"]: entry["epoch"] for entry in record.get("validations", ())}
-    if record.get("best_step") not in epochs:
-        return ""
-    stop = ", stopped early" if record.get("stopped_early") else ""
-    return f"{epochs[record['best_step']]:g} of {max(epochs.values()):g}{stop}"

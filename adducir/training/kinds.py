@@ -19,7 +19,7 @@ KINDS: Family[TrainingPlan[Any]] = Family(
     "training",
     TrainingPlan,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
-        "deepct": "adducir.deepct.training:DeepCTPlan",
+        "deepct": "adducir.deepct.training:DeepCT",
         "dual-encoder": "adducir.encoders.training:EncoderPlan",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderPlan",
         "monobert": "adducir.rerankers.training:MonoBERTPlan",

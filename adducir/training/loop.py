@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import progress
 from adducir.models.machine import computing_in, device_kind, device_of, seed_of, using_threads
+from adducir.training.card import kept_epoch
 from adducir.training.checkpoints import (
     load_snapshot,
     load_weights,
@@ -28,7 +29,7 @@ from adducir.training.checkpoints import (
     save_weights,
     weights_of,
 )
-from adducir.training.history import History, kept_epoch
+from adducir.training.history import History
 from adducir.training.parameters import RATE, adamw, checkpointing, freeze
 from adducir.training.processes import current
 from adducir.training.recipe import TrainingRecipe, listed

@@ -26,9 +26,9 @@ def _run(path: Path) -> Any:
 
 
 def _check(path: Path) -> Any:
-    from adducir.runs.check import check_file
+    from adducir.runs.check import check
 
-    return check_file(path)
+    return check([path])
 
 
 def _corpus(path: Path) -> Any:
@@ -222,7 +222,7 @@ def _settings(path: Path) -> Any:
 
 
 def _stopwords(path: Path) -> Any:
-    from adducir.deepct.stopwords import stop_words
+    from adducir.deepct.terms import stop_words
 
     return stop_words(path)
 

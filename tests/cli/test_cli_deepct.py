@@ -126,7 +126,7 @@ def test_evaluating_shows_what_must_be_beaten(study, capfd):
     [
         (
             ["expand", "--model", "M", "--corpus", "C", "-o", "x", "--set", "keep=a"],
-            "--set keep means",
+            "--set keep",
         ),
         (["expand", "--model", "none.yaml", "--corpus", "C", "-o", "x"], "is not trained"),
         (["show", "--model", "base", "--text", "x"], "this is no term weighter"),

@@ -79,32 +79,14 @@ def test_a_file_is_refused(tmp_path, capsys):
     assert "is a file" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("existed", [False, True])
-def test_a_failure_leaves_nothing(tmp_path, monkeypatch, existed):
-    folder = tmp_path / "mine"
-    if existed:
-        folder.mkdir()
-
-    def full(*args, **kwargs):
-        raise OSError(28, "No space left on device", str(folder))
-
-    monkeypatch.setattr(study.shutil, "copyfile", full)
-    assert main(["new", str(folder)]) == 4
-    assert folder.exists() == existed
-    assert list(tmp_path.rglob("*")) == ([folder] if existed else [])
-
-
-def test_a_failure_while_moving_in_leaves_nothing(tmp_path, monkeypatch):
-    rename = Path.rename
-
-    def failing(self, target):
-        if self.name == "indexes" and Path(target).parent == tmp_path:
-            raise OSError(5, "Input/output error", str(self))
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", failing)
-    assert main(["new", str(tmp_path)]) == 4
-    assert list(tmp_path.iterdir()) == []
+def test_what_a_killed_new_left_is_finished(tmp_path):
+    assert main(["new", str(tmp_path)]) == 0
+    assert main(["new", str(tmp_path)]) == 5
+    (tmp_path / "README.md").unlink()  # it comes last
+    (tmp_path / "deepct" / "demo.yaml").unlink()
+    assert main(["new", str(tmp_path)]) == 0
+    assert contents(tmp_path) == EXPECTED
+    assert contents(tmp_path / "deepct") == ["demo.yaml"]
 
 
 def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):

@@ -9,7 +9,6 @@ from adducir.evaluation.judgements import NegativeGrades
 from adducir.evaluation.measures import parse_measures
 from adducir.experiments.retrieval.recipe import DEFAULT_MEASURES
 from adducir.indexes.feedback import RM3
-from adducir.indexes.languages import English
 from adducir.indexes.models import BM25, QLD
 from adducir.statistics.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED, FAMILIES
 from adducir.tables.table import DETAILS as TABLE_DETAILS
@@ -24,7 +23,6 @@ def test_choices_are_those_of_the_packages():
     for command, name, choices in (
         ("evaluate", "family", FAMILIES),
         ("evaluate", "negative_grades", get_args(NegativeGrades)),
-        ("index", "stemmer", English.stemmers),
     ):
         assert choices_of(command, name) == choices
     assert DETAILS == TABLE_DETAILS

@@ -245,9 +245,9 @@ def test_endings_are_those_of_the_formats():
         ("evaluate a.trec b.trec -q qrels.txt -b a --set confidence=.9", "without --show ci"),
         ("search -i x -t t.tsv -o y --set fb_docs=10", "fb_docs means nothing without --feedback"),
         ("fuse a.trec b.trec -o y --method combsum --set k=60", "`k` is no hyperparameter of"),
-        ("index pets.jsonl -o y --engine dense --stemmer porter", "--stemmer means nothing"),
-        ("index pets.jsonl -o y --engine memory --set vectors=false", "vectors means nothing"),
-        ("index --weights w.jsonl -o y --threads 2", "nothing with --weights"),
+        ("index pets.jsonl -o y --engine dense --stemmer porter", "--stemmer"),
+        ("index pets.jsonl -o y --engine memory --set vectors=false", "--set vectors"),
+        ("index --weights w.jsonl -o y --threads 2", "--threads"),
         ("tune -t x -q y -o z -g k=1 --fuse a.trec --threads 2", "without --index"),
         ("tune -t x -q y -o z -g k=1 --rerank a.trec b.trec --depth 5", "--index or --fuse"),
         ("complementary-evidence hotpotqa x -o y --own --passages 50", "nothing with --own"),
@@ -255,7 +255,7 @@ def test_endings_are_those_of_the_formats():
         ("experiment x.yaml --dry-run --format csv", "--format means nothing with --dry-run"),
         ("literary-evidence ask book.txt prompt --model bm25 --device cpu", "nothing with"),
         ("rerank -r a.trec -t t -m m -o y -i x --set no_cache=true --set cache=z", "cache means"),
-        ("encode -m minilm -o y --spans s --fields text", "nothing without --corpus"),
+        ("encode -m minilm -o y --spans s --fields text", "--fields"),
     ],
 )  # fmt: skip
 def test_options_without_effect(folder, capsys, words, message):

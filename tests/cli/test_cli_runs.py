@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from adducir.cli.app import main
-from adducir.runs.fuse import fuse
+from adducir.runs.fusion import fuse
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 
@@ -97,7 +97,6 @@ def test_errors_exit_with_1_and_name_their_lines(folder, capsys):
         assert any(
             f"c.trec:{line}: " in found and f"[{code}]" in found for found in out.split("\n")
         )
-    assert "a.trec: nothing to remark" in out
 
 
 def test_qrels_topics_and_measures_are_looked_at(folder, capsys):
@@ -113,7 +112,6 @@ def test_qrels_topics_and_measures_are_looked_at(folder, capsys):
 
 def test_runs_are_compared_with_one_another(folder, capsys):
     out = checked(capsys, "a.trec", "b.trec")[1]
-    assert "The runs together: 1 warning" in out
     assert "[topic-sets]" in out
 
 

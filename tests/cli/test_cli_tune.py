@@ -7,8 +7,8 @@ import pytest
 
 from adducir.cli.app import main
 from adducir.cli.tune import set_names
-from adducir.corpora.bundled import bundled_qrels, bundled_topics
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import bundled_qrels, bundled_topics
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.tuning.tune import DEFAULT_OBJECTIVE
 from adducir.runs.read import read_run

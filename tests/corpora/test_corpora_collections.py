@@ -11,28 +11,16 @@ from adducir.corpora.topics import load_topics
 TOUCHE_2020 = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01"
 
 
-def test_cacm(collections):
-    corpus = open_corpus(collections / "cacm" / "corpus.jsonl")
-    documents = list(refuse_duplicates(corpus))
-    assert len(documents) == corpus.size_hint() == 3204
-    assert documents[0].docno == "CACM-0001"
-    assert set(documents[0].fields) == {
-        "title",
-        "abstract",
-        "date",
-        "rest",
-        "contents",
-        "html_text",
-    }
-    assert corpus.default_fields == ("contents",)
-
-
-def test_argsme(collections):
-    corpus = open_corpus(collections / "touche" / "argsme-subset.jsonl")
-    documents = list(refuse_duplicates(corpus))
-    assert len(documents) == corpus.size_hint() == 4967
-    assert {document.fields["stance"] for document in documents} == {"PRO", "CON"}
-    assert all(text_of(document, corpus.default_fields) for document in documents)
+@pytest.mark.parametrize(
+    ("path", "documents", "fields"),
+    [("cacm/corpus.jsonl", 3204, 1), ("touche/argsme-subset.jsonl", 4967, 2)],
+)
+def test_documents(collections, path, documents, fields):
+    corpus = open_corpus(collections / path)
+    found = list(refuse_duplicates(corpus))
+    assert len(found) == corpus.size_hint() == documents
+    assert len(corpus.default_fields) == fields
+    assert all(text_of(document, corpus.default_fields) for document in found)
 
 
 def test_folder_of_mixed_files_is_refused(collections):
@@ -100,8 +88,3 @@ def test_run_given_as_qrels(collections, run):
     with pytest.raises(InputError, match="looks like a run") as caught:
         load_qrels(collections / run)
     assert caught.value.line == 1
-
-
-def test_pool_given_as_topics(collections):
-    with pytest.raises(InputError):
-        load_topics(collections / "touche" / "pools" / "pool-50-2020.txt")

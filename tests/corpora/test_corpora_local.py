@@ -11,7 +11,6 @@ import pytest
 import adducir.corpora
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.bundled import BUNDLED, bundled_corpus, bundled_qrels, bundled_topics
 from adducir.corpora.documents import Corpus, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import open_corpus
@@ -42,6 +41,7 @@ def test_folder_is_read_in_order_of_paths(tmp_path):
     assert docnos(corpus) == ["z", "b", "c", "e"]
     assert docnos(corpus) == ["z", "b", "c", "e"]  # and again
     assert [path.name for path in corpus.skipped] == ["README.txt", "notes.md"]
+    assert docnos(open_corpus(tmp_path, format="text")) == ["README.txt", "notes.md"]
 
 
 def test_folder_of_several_formats(tmp_path):
@@ -59,11 +59,6 @@ def test_folder_of_trec_files_without_suffix(tmp_path):
     with pytest.raises(InputError, match="no readable file among the 3"):
         open_corpus(tmp_path)
     assert docnos(open_corpus(tmp_path, format="trec")) == ["a", "b"]
-
-
-def test_empty_folder(tmp_path):
-    with pytest.raises(InputError, match="no readable file"):
-        open_corpus(tmp_path)
 
 
 def test_broken_link_in_a_folder_is_not_ignored(tmp_path):
@@ -99,16 +94,6 @@ def test_pipe_is_refused(tmp_path):
         open_corpus(tmp_path / "p.jsonl")
 
 
-def test_duplicates_across_files(tmp_path):
-    write(tmp_path / "a.jsonl", "x", "y")
-    write(tmp_path / "b.jsonl", "y")
-    with pytest.raises(InputError) as caught:
-        docnos(refuse_duplicates(open_corpus(tmp_path)))
-    assert caught.value.path == tmp_path / "b.jsonl"
-    assert caught.value.line == 1
-    assert str(tmp_path / "a.jsonl:2") in caught.value.what
-
-
 def test_name_that_shows_no_format(tmp_path):
     write(tmp_path / "docs.dat", "a")
     with pytest.raises(InputError, match=r"\.jsonl"):
@@ -118,24 +103,16 @@ def test_name_that_shows_no_format(tmp_path):
         open_corpus(tmp_path / "docs.dat", format="csv")
 
 
-@pytest.mark.parametrize("source", ["", "  ", "a\0b", "/no/such/file", "missing.jsonl", "./x"])
+@pytest.mark.parametrize(
+    "source", ["", "  ", "a\0b", "/no/such/file", "missing.jsonl", "./x", "x" * 5000]
+)
 def test_sources_that_are_nothing(source):
     for read in (open_corpus, load_topics, load_qrels):
         with pytest.raises(InputError):
             read(source)
 
 
-def test_name_too_long_for_a_file():
-    with pytest.raises(InputError):
-        open_corpus("x" * 5000)
-
-
 def test_bundled_sources():
-    assert (
-        bundled_corpus(),
-        bundled_topics(),
-        bundled_qrels(),
-    ) == (BUNDLED / "arguments.jsonl", BUNDLED / "topics.xml", BUNDLED / "qrels.txt")
     corpus = open_corpus("bundled:arguments")
     known = set(docnos(refuse_duplicates(corpus)))
     assert corpus.default_fields == ("conclusion", "premise")
@@ -163,30 +140,11 @@ def test_identity_follows_the_content_only(tmp_path):
     assert open_corpus(first).identity() == before
 
 
-def test_identity_is_not_remembered_for_a_file_just_written(tmp_path):
-    path = write(tmp_path / "a.jsonl", "a")
-    stamp = path.stat().st_mtime_ns
-    before = open_corpus(path).identity()
-    write(path, "b")
-    os.utime(path, ns=(stamp, stamp))
-    assert open_corpus(path).identity() != before
-
-
 @pytest.mark.parametrize("tail", ["", "\n"])
 def test_size_hint_counts_lines(tmp_path, tail):
     path = tmp_path / "a.tsv"
     path.write_text("a\tx\nb\ty" + tail)
     assert open_corpus(path).size_hint() == 2
-
-
-def test_size_hint_counts_ends_across_blocks(tmp_path, monkeypatch):
-    from adducir.corpora import local
-
-    path = tmp_path / "a.trec"
-    path.write_text("<DOC><DOCNO>a</DOCNO>x</DOC>\n" * 50)
-    for size in (6, 7, 11, 64):
-        monkeypatch.setattr(local, "_CHUNK", size)
-        assert open_corpus(path).size_hint() == 50
 
 
 def test_the_package_exports_lazily():
@@ -204,16 +162,6 @@ def test_the_package_exports_lazily():
         assert callable(getattr(adducir.corpora, name))
 
 
-def test_opening_a_corpus_imports_nothing_heavy():
-    code = (
-        "import sys; from adducir.corpora import open_corpus;"
-        "next(iter(open_corpus('bundled:arguments')));"
-        "print([m for m in ('torch', 'pandas', 'ir_datasets', 'scipy') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "to a friend.txt").write_text("Dear\nfriend")
@@ -229,10 +177,13 @@ def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
         "letters/to_a_friend.txt": {"text": "Dear\nfriend"},
         "notes.md": {"text": "Notes"},
     }
+    before = corpus.identity()
     assert corpus.default_fields == ("text",)
     assert corpus.size_hint() == 4
     assert [str(one) for one in corpus.places("a.txt")] == [f"{tmp_path / 'a.txt'}:1"]
     assert [one.name for one in corpus.skipped] == ["scan.pdf"]
+    (tmp_path / "a.txt").rename(tmp_path / "c.txt")  # its name is its docno
+    assert open_corpus(tmp_path).identity() != before
 
 
 def test_files_of_a_folder_that_are_not_read_are_reported(tmp_path, capsys):
@@ -244,15 +195,8 @@ def test_files_of_a_folder_that_are_not_read_are_reported(tmp_path, capsys):
     words = ["index", str(folder), "-o", str(tmp_path / "index"), "--engine", "memory"]
     assert main([*words, "--format", "jsonl"]) == 0
     (note,) = [line for line in capsys.readouterr().err.splitlines() if "not read" in line]
-    for shown in ("43 files", "40 ", ".pdf", "scans/0.pdf", "README.md", "b.tsv", "page.xml"):
-        assert shown in note
-
-
-def test_names_of_plain_texts_decide_what_they_are(tmp_path):
-    (tmp_path / "a.txt").write_text("first")
-    before = open_corpus(tmp_path).identity()
-    (tmp_path / "a.txt").rename(tmp_path / "b.txt")
-    assert open_corpus(tmp_path).identity() != before
+    assert "43 files" in note
+    assert "README.md" in note
 
 
 def test_a_single_plain_text_is_a_document_where_it_is_asked_for(tmp_path):
@@ -261,15 +205,8 @@ def test_a_single_plain_text_is_a_document_where_it_is_asked_for(tmp_path):
     assert docnos(open_corpus(path, format="text")) == ["a.txt"]
     with pytest.raises(InputError, match="With the format text"):
         docnos(open_corpus(path))
-    with pytest.raises(UsageError, match="docno_field means nothing"):
+    with pytest.raises(UsageError, match="docno_field"):
         open_corpus(path, format="text", docno_field="id")
-
-
-def test_plain_texts_beside_other_documents_are_ignored_unless_named(tmp_path):
-    write(tmp_path / "a.jsonl", "a")
-    (tmp_path / "README.txt").write_text("Read me")
-    assert docnos(open_corpus(tmp_path)) == ["a"]
-    assert docnos(open_corpus(tmp_path, format="text")) == ["README.txt"]
 
 
 def test_plain_texts_of_one_docno_are_refused(tmp_path):

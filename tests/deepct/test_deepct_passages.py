@@ -5,11 +5,16 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_corpus import pieces_of_three
 
 from adducir.core.errors import UsageError
-from adducir.deepct.passages import Passage, count_words, passages, remembering
+from adducir.deepct.passages import Passage, count_words, passages
 from adducir.deepct.words import basic_words
+
+
+def pieces_of_three(chunks: list[str]) -> list[int]:
+    """A word piece for every three characters of a basic word, or part of them, as if by BERT."""
+    return [sum(-(-len(word.text) // 3) for word in basic_words(chunk)) for chunk in chunks]
+
 
 TEXTS = st.text() | st.text(alphabet="ab.,- \n日é", max_size=80)
 
@@ -103,20 +108,6 @@ def test_the_longest_that_fit_are_taken() -> None:
     text = " ".join("w" for _ in range(450))
     found = passages(text, _never, length=200, unit="words")
     assert [len(text[start:end].split()) for _, start, end in found] == [200, 200, 50]
-
-
-def test_remembering_asks_once() -> None:
-    arguments: list[list[str]] = []
-
-    def count(chunks: list[str]) -> list[int]:
-        arguments.append(chunks)
-        return pieces_of_three(chunks)
-
-    counted = remembering(count)
-    assert counted(["one", "seventeen", "one"]) == [1, 3, 1]
-    assert counted(["one", "two"]) == [1, 1]
-    assert counted([]) == []
-    assert arguments == [["one", "seventeen"], ["two"]]
 
 
 def test_pieces_of_a_passage_are_those_of_its_chunks() -> None:

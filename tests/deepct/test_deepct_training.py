@@ -1,196 +1,232 @@
-"""Training from a recipe: what is learned, what is left out, what a kill costs (nothing)."""
+"""Training from a recipe: rows, leak control, loss, what is learned and how well it recovers."""
 
 import json
-from contextlib import closing
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from adducir.core.artifacts import read_manifest
-from adducir.core.config import load, validate
-from adducir.core.errors import InputError
-from adducir.core.progress import Progress
+from adducir.core.errors import InputError, UsageError
 from adducir.deepct.model import TermWeighter
-from adducir.deepct.recipe import DeepCTRecipe
-from adducir.deepct.weighting import predict_weights
-from adducir.training import loop
-from adducir.training.artifacts import train_model
+from adducir.deepct.recovery import by_tf_idf, constant, expected_average_precision, recoveries
 from adducir.training.kinds import open_training
+from adducir.training.run import train_model
+
+DOCUMENTS = [
+    ("D1", "Guns", "Ban guns", "Guns kill the people. A ban!"),
+    ("D2", "Guns", "Is it?", "It is."),
+    ("D3", "Tax", "", "Nothing is said."),
+    ("D4", "Tax", "Tax more", "States need the money."),
+    ("D5", "Tax", "Cut taxes", "?!"),
+    ("D6", "Guns", "Guns", "guns KILL\nthe people. a ban!"),
+]
 
 
-class Killed(Progress):
-    """Stops a training as a kill would, after some steps."""
-
-    def __init__(self, after):
-        self.after = after
-
-    def detail(self, text):
-        self.after -= 1
-        if self.after == 0:
-            raise KeyboardInterrupt
-
-
-def training_plan(study, *changes):
-    return open_training(study / "deepct" / "tiny.yaml", changes)
-
-
-def weights(folder):
-    model = TermWeighter.load(folder).model
-    return torch.cat([tensor.flatten() for tensor in model.state_dict().values()])
-
-
-def test_overfitting_a_few_passages_reaches_their_targets(study):
-    output = study / "deepct" / "tiny"
-    changes = ("held_out.share=0", "training.epochs=40", "training.learning_rate=0.005")
-    train_model(training_plan(study, *changes), output)
-    weighter = TermWeighter.load(output)
-    text = "nuclear power plants, cheap and clean energy"
-    (found,) = predict_weights(weighter, [text])
-    by_word = dict(zip([w.text for w in found.words], found.weights.tolist(), strict=True))
-    assert min(by_word[w] for w in ("nuclear", "clean", "energy")) > 0.8
-    assert max(by_word[w] for w in ("power", "plants", "cheap")) < 0.2
-
-
-def test_an_artifact_with_a_card_that_shows_how_it_was_made(study):
-    output = study / "deepct" / "tiny"
-    (study / "judged.qrels").write_text("1 0 d3 1\n1 0 d5 0\n1 0 elsewhere 1\n")
-    manifest = train_model(training_plan(study, "without.qrels=[judged.qrels]"), output)
-    # d7 d11 have the text of d3 but for its number of repetitions: no copies.
-    assert manifest.counts["documents"] == 12
-    assert manifest.counts["excluded"] == 2
-    assert manifest.counts["training_examples"] + manifest.counts["held_out_examples"] > 10
-    readme = (output / "README.md").read_text()
-    assert "| left out: judged in | judged.qrels |" in readme
-    assert "| documents named | 3 |" in readme
-    assert "judged.qrels: 2" in readme
-    assert str(study) not in readme
-    history = json.loads((output / "training.json").read_text())
-    assert len(history["validations"]) == 3
-    assert not [path for path in output.parent.iterdir() if "parts" in path.name]
-
-
-def test_a_current_model_is_left_and_a_changed_recipe_trains_anew(study):
-    output = study / "deepct" / "tiny"
-    first = train_model(training_plan(study), output)
-    assert train_model(training_plan(study, "description=words only"), output) == first
-    again = train_model(training_plan(study, "training.seed=1"), output)
-    assert again.fingerprint != first.fingerprint
-
-
-def test_the_fingerprint_follows_all_that_determines_the_weights(study):
-    one = training_plan(study).fingerprint
-    for change in (
-        "reference=topic",
-        "stopwords=none",
-        "passages.length=21",
-        "activation=none",
-        "training.epochs=4",
-        "held_out.seed=1",
-        "settings=original",
-    ):
-        assert training_plan(study, change).fingerprint != one, change
-    (study / "list").write_text("d1\n")
-    assert training_plan(study, "without.pools=[list]").fingerprint != one
-    (study / "corpus.jsonl").write_text('{"docno": "d1", "conclusion": "cat", "premise": "cat"}\n')
-    assert training_plan(study).fingerprint != one
-
-
-def test_a_killed_training_goes_on_and_ends_with_the_same_weights(study, monkeypatch):
-    monkeypatch.setattr(loop, "SNAPSHOT_EVERY", 0.0)
-    whole, cut = study / "deepct" / "whole", study / "deepct" / "cut"
-    train_model(training_plan(study), whole)
-    for after in (2, 9):
-        with pytest.raises(KeyboardInterrupt), Killed(after):
-            train_model(training_plan(study), cut)
-        assert not cut.exists()
-    assert [path.name[:11] for path in cut.parent.iterdir() if "parts" in path.name] == [
-        ".cut.parts-"
-    ]
-    train_model(training_plan(study), cut)
-    assert torch.equal(weights(whole), weights(cut))
-    assert read_manifest(whole).fingerprint == read_manifest(cut).fingerprint
-    assert not [path for path in cut.parent.iterdir() if "parts" in path.name]
-
-
-def test_the_original_settings(study):
-    recipe = training_plan(study, "settings=original", "passages.length=30").recipe
-    assert (recipe.keys, recipe.activation, recipe.stop_words_in_loss) == ("original", "none", True)
-    assert recipe.passages.length == 30
-    with_default = validate(
-        load(study / "deepct" / "tiny.yaml"),
-        DeepCTRecipe,
-        ("settings=original", "passages={}"),
-    )
-    assert with_default.passages.length == 126
-    output = study / "deepct" / "original"
-    train_model(training_plan(study, "settings=original"), output)
-    weighter = TermWeighter.load(output)
-    (found,) = predict_weights(weighter, ["Caf\u00e9s, don't"])
-    assert [word.text for word in found.words] == ["cafes", ",", "don", "'", "t"]
-
-
-def test_query_term_recall_from_topics(study):
-    (study / "topics.tsv").write_text("1\tnuclear energy\n2\tnuclear plants\n3\tcats\n")
-    (study / "q.qrels").write_text("1 0 d1 1\n2 0 d1 2\n3 0 d2 1\n1 0 d2 0\n")
-    text = (study / "deepct" / "tiny.yaml").read_text()
-    text = text.replace("reference: conclusion", "topics: {source: topics.tsv, qrels: q.qrels}")
-    (study / "deepct" / "tiny.yaml").write_text(text)
-    opened = training_plan(study, "held_out.share=0")
-    assert opened.opened.supervision.by_docno == {
-        "d1": ("nuclear energy", "nuclear plants"),
-        "d2": ("cats",),
-    }
-    manifest = train_model(opened, study / "deepct" / "tiny")
-    assert manifest.counts["without_reference"] == 10
-
-
-def test_passages_that_do_not_fit_the_model_are_refused(study):
-    with pytest.raises(InputError, match="passages of 63 pieces do not fit"):
-        train_model(training_plan(study, "passages.length=63"), study / "deepct" / "tiny")
-    assert not (study / "deepct" / "tiny").exists()
-
-
-def test_half_precision_learns_too(study):
-    manifest = train_model(
-        training_plan(study, "training.precision=bfloat16"), study / "deepct" / "tiny"
-    )
-    assert np.isfinite(manifest.counts["validation_loss"])
-
-
-def test_errors_of_a_recipe_come_with_their_lines(study):
+@pytest.fixture
+def recipe(study):
+    keys = ("docno", "topic", "conclusion", "premise")
+    lines = [json.dumps(dict(zip(keys, one, strict=True))) + "\n" for one in DOCUMENTS]
+    (study / "corpus.jsonl").write_text("".join(lines), encoding="utf-8")
     path = study / "deepct" / "tiny.yaml"
-    path.write_text(path.read_text() + "topics: {source: a, qrels: b}\nstopword: english\n")
-    with pytest.raises(InputError) as caught:
-        validate(load(path), DeepCTRecipe)
-    assert f"{path}:10" in str(caught.value)
-    assert "`stopwords`" in str(caught.value)
+    text = path.read_text().replace("{length: 20}", "{length: 4, unit: words}")
+    path.write_text(text.replace("{share: 0.25}", "{share: 0}"))
+    return path
 
 
-def test_training_reads_so_many_tokens_of_a_passage_and_weights_all_of_it(study, tmp_path):
-    opened = training_plan(
-        study, "training_length=8", "held_out.share=0", "stop_words_in_loss=true"
+def rows_of(path, folder, *changes):
+    data = open_training(path, changes).dataset(folder)
+    return list(data.train), data
+
+
+def test_rows_by_hand(recipe, tmp_path):
+    rows, data = rows_of(recipe, tmp_path / "rows")
+    found = [(str(r["docno"]), r["targets"].tolist(), r["is_stop"].tolist()) for r in rows]
+    assert found[:3] == [
+        ("D1", [1, 0, 0, 0], [False, False, True, False]),
+        ("D1", [0, 1], [True, False]),
+        ("D4", [0] * 4, [False, False, True, False]),
+    ]
+    assert data.counts == {
+        "documents": 6,
+        "excluded": 0,
+        "excluded_by_source": {},
+        "copies": 0,
+        "without_reference": 2,
+        "passages": 6,
+        "without_words": 1,
+        "without_positive": 2,
+        "examples": 5,
+        "words": 16,
+        "stop_words": 5,
+        "positives": 3,
+    }
+    kept, _ = rows_of(recipe, tmp_path / "positive", "keep_empty=false")
+    assert [str(row["docno"]) for row in kept] == ["D1", "D1", "D6"]
+    some, _ = rows_of(recipe, tmp_path / "most", "most=2")
+    assert len(some) == 2
+
+
+def test_leak_control_leaves_out_documents_and_their_copies(recipe, tmp_path):
+    (recipe.parents[1] / "judged.qrels").write_text("1 0 D1 0\n1 0 elsewhere 1\n")
+    rows, data = rows_of(recipe, tmp_path / "rows", "without.qrels=judged.qrels")
+    assert {str(row["docno"]) for row in rows} == {"D4"}
+    assert (data.counts["excluded"], data.counts["copies"]) == (1, 1)
+    assert data.counts["excluded_by_source"] == {"judged.qrels": 1}
+
+
+def test_query_term_recall_from_topics(recipe, tmp_path):
+    folder = recipe.parents[1]
+    (folder / "topics.tsv").write_text("1\tban guns\n2\tgun deaths\n3\ttaxes\n")
+    (folder / "q.qrels").write_text("1 0 D1 2\n2 0 D1 1\n3 0 D1 0\n3 0 D4 1\n9 0 D6 2\n")
+    text = recipe.read_text()
+    recipe.write_text(
+        text.replace("reference: conclusion", "topics: {source: topics.tsv, qrels: q.qrels}")
     )
-    plain = training_plan(study, "held_out.share=0", "stop_words_in_loss=true")
+    rows, data = rows_of(recipe, tmp_path / "rows")
+    assert [(str(row["docno"]), row["targets"].tolist()) for row in rows] == [
+        ("D1", [1.0, 0, 0, 0]),
+        ("D1", [0, 0.5]),
+        ("D4", [0] * 4),
+    ]
+    assert data.counts["without_reference"] == 4
 
-    def read(plan, folder):
-        folder.mkdir()
-        task = plan.task(torch.device("cpu"))
-        task.write(folder)
-        task.read(folder)
-        with closing(task):
-            return [task.training.store.get(number) for number in task.training.numbers]
 
-    whole, cut = read(plain, tmp_path / "whole"), read(opened, tmp_path / "cut")
+def test_held_out_documents_stay_together_and_follow_the_seed(study, tmp_path):
+    recipe = study / "deepct" / "tiny.yaml"
+
+    def held_out(name, *changes):
+        data = open_training(recipe, ("held_out.test=0.3", *changes)).dataset(tmp_path / name)
+        parts = (data.train, data.validation, data.test)
+        return [{str(docno) for docno in part["docno"]} for part in parts]
+
+    one, other = held_out("a"), held_out("b", "held_out.seed=5")
+    assert one != other
+    assert not one[0] & one[1] and not one[1] & one[2] and not one[0] & one[2]
+    by_topic = held_out("c", "held_out.by=topic", "held_out.share=0.4")
+    topics = [{int(docno[1:]) % 4 for docno in part} for part in by_topic]
+    assert not topics[0] & topics[1] and not topics[0] & topics[2]
+
+
+def test_training_reads_so_many_tokens_of_a_passage(study, tmp_path):
+    recipe = study / "deepct" / "tiny.yaml"
+    whole, _ = rows_of(recipe, tmp_path / "whole")
+    cut, _ = rows_of(recipe, tmp_path / "cut", "training_length=8")
     assert max(len(one["ids"]) for one in whole) > 8 == max(len(one["ids"]) for one in cut)
     for one, other in zip(whole, cut, strict=True):
         assert one["ids"][[0, -1]].tolist() == other["ids"][[0, -1]].tolist()  # [CLS], [SEP] stay
         kept = [place for place in one["firsts"] if place < len(other["ids"]) - 1]
         assert [place for place in other["firsts"] if place >= 0] == kept
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "key"),
+    [
+        ("passages={length: 63}", InputError, "passages.length"),
+        ("reference=premise", UsageError, "premise"),
+        ("text=absent", InputError, "absent"),
+        ("stopwords=none.txt", UsageError, "none.txt"),
+    ],
+)
+def test_recipes_that_make_no_sense(study, tmp_path, change, error, key):
+    with pytest.raises(error) as caught:
+        open_training(study / "deepct" / "tiny.yaml", (change,)).dataset(tmp_path / "rows")
+    assert key in str(caught.value)
+
+
+def test_the_loss_is_the_mean_squared_error_worked_by_hand(study):
+    class Fixed(torch.nn.Module):
+        def forward(self, **_):
+            values = torch.tensor([[0.0, 1.0, -1.0], [2.0, 0.5, 0.0]])
+            return type("Output", (), {"logits": values.unsqueeze(-1)})
+
+    def row(firsts, targets, is_stop):
+        kinds = (np.int32, np.int32, np.float32, bool)
+        arrays = ([2, 5, 3], firsts, targets, is_stop)
+        return dict(
+            zip(
+                ("ids", "firsts", "targets", "is_stop"),
+                (np.array(a, dtype=k) for a, k in zip(arrays, kinds, strict=True)),
+                strict=True,
+            )
+        )
+
+    rows = [row([1, 2], [1, 0], [False, False]), row([0, -1, 1], [0.5, 1, 1], [False, False, True])]
+    # sigmoid(1) = .7310586, sigmoid(-1) = .2689414, sigmoid(2) = .8807971
+    for changes, expected in (
+        ((), (2 * 0.2689414**2 + 0.3807971**2) / 3),
+        (("activation=none",), (0 + 1 + 2.25) / 3),
+        (("activation=none", "stop_words_in_loss=true"), (0 + 1 + 2.25 + 0.25) / 4),
+    ):
+        training = open_training(study / "deepct" / "tiny.yaml", changes)
+        loss = training.loss(Fixed(), training.collate(rows))
+        assert float(loss) == pytest.approx(expected, abs=1e-6)
+
+
+def test_overfitting_a_few_passages_reaches_their_targets(study):
     output = study / "deepct" / "tiny"
-    train_model(opened, output)
-    (found,) = predict_weights(TermWeighter.load(output), ["cats " * 15])
-    assert all(found.weights > 0)
-    assert "training_length" in opened.settings
-    # A recipe without it makes what it made before there was the key.
-    assert "training_length" not in training_plan(study).settings
+    changes = ("held_out.share=0", "training.epochs=40", "training.learning_rate=0.005")
+    manifest = train_model(open_training(study / "deepct" / "tiny.yaml", changes), output)
+    assert manifest.counts["recovery"] is None
+    (found,) = TermWeighter.load(output).weigh(["nuclear power plants, cheap and clean energy"])
+    by_word = dict(zip([w.text for w in found.words], found.weights.tolist(), strict=True))
+    assert min(by_word[w] for w in ("nuclear", "clean", "energy")) > 0.8
+    assert max(by_word[w] for w in ("power", "plants", "cheap")) < 0.2
+
+
+def test_the_original_settings(study):
+    recipe = study / "deepct" / "tiny.yaml"
+    found = open_training(recipe, ("settings=original", "passages={}")).recipe
+    assert (found.tokenization, found.activation, found.passages.length) == ("bert", "none", 126)
+    train_model(open_training(recipe, ("settings=original",)), study / "deepct" / "original")
+    weighter = TermWeighter.load(study / "deepct" / "original")
+    (weighted,) = weighter.weigh(["Caf\u00e9s, don't"])
+    assert [word.text for word in weighted.words] == ["cafes", ",", "don", "'", "t"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6))
+def test_ties_count_as_the_mean_over_all_orders(items):
+    weights = np.array([weight for weight, _ in items], dtype=float)
+    relevant = np.array([hit for _, hit in items])
+    if not relevant.any():
+        return
+
+    def plain(hits):
+        found = [sum(hits[: i + 1]) / (i + 1) for i, hit in enumerate(hits) if hit]
+        return sum(found) / len(found)
+
+    orders = [
+        plain([relevant[i] for i in order])
+        for order in permutations(range(len(items)))
+        if all(weights[a] >= weights[b] for a, b in pairwise(order))
+    ]
+    assert expected_average_precision(weights, relevant) == pytest.approx(np.mean(orders))
+
+
+def passage(docno, text, targets, stops=()):
+    keys = text.split()
+    is_stop = np.array([i in stops for i in range(len(keys))])
+    return {"docno": docno, "keys": keys, "targets": np.array(targets), "is_stop": is_stop}
+
+
+def test_recovery_by_hand():
+    rows = [passage("a", "the cat ran", [0, 1, 0], stops=[0]), passage("b", "a dog", [0, 0])]
+    (found,) = recoveries({"x": lambda _: [np.array([9.0, 1, 2]), np.array([1.0, 2])]}, rows)
+    assert (found.mean, found.passages, found.documents) == (0.5, 1, 1)
+    (chance,) = recoveries({"constant": constant}, [passage("a", "a b c", [1, 0, 0])])
+    assert chance.mean == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    (weights,) = by_tf_idf([["common", "words"]] * 5)([passage("x", "common rare rare", [0, 1, 1])])
+    assert weights[1] == weights[2] > weights[0] * 10
+
+
+def test_the_interval_draws_documents():
+    values = np.repeat([0.0, 1.0] * 5, 10)
+    weights = [np.array([value, 0.5]) for value in values]
+    together = [passage(str(n // 10), "a b", [1, 0]) for n in range(100)]
+    apart = [passage(str(n), "a b", [1, 0]) for n in range(100)]
+    (wide,) = recoveries({"x": lambda _: weights}, together)
+    (narrow,) = recoveries({"x": lambda _: weights}, apart)
+    assert wide.mean == narrow.mean
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)

@@ -20,7 +20,7 @@ from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.outcome import Outcome
-from adducir.runs.fuse import fuse
+from adducir.runs.fusion import fuse
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
 

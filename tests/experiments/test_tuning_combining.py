@@ -10,7 +10,7 @@ from adducir.core.errors import UsageError
 from adducir.experiments.tuning.folds import k_fold
 from adducir.experiments.tuning.systems import Fusion, RerankDepth
 from adducir.experiments.tuning.tune import tune
-from adducir.runs.fuse import fuse
+from adducir.runs.fusion import fuse
 from adducir.runs.run import Run
 
 POOL = pool_of(8)

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from adducir.core.errors import InputError
-from adducir.corpora.bundled import bundled_qrels, bundled_topics
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import bundled_qrels, bundled_topics
 from adducir.corpora.topics import load_topics
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.experiment import plan_experiment, run_experiment

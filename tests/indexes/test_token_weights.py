@@ -18,7 +18,7 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
-from adducir.indexes.memory.builder import build_memory_index
+from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD, Impact
 from adducir.indexes.search import search_topics
@@ -201,7 +201,7 @@ def test_a_folder_of_files(tmp_path):
     (tmp_path / "f" / "b.jsonl").write_text('{"docno": "x", "weights": {}}\n')
     assert list(read_token_weights(tmp_path / "f")) == [("7", {"a": 1}), ("x", {})]
     (tmp_path / "f" / "c.jsonl").write_text('{"docno": "x", "weights": {}}\n')
-    with pytest.raises(InputError, match=r"was there before, in .*b.jsonl:1"):
+    with pytest.raises(InputError, match=r"'x' is repeated.*b.jsonl:1"):
         list(read_token_weights(tmp_path / "f"))
 
 
@@ -209,16 +209,16 @@ def test_a_folder_of_files(tmp_path):
     ("line", "what"),
     [
         ("{", "this is not JSON"),
-        ("[]", "`id` is missing"),
+        ("[]", "JSON object"),
         ('{"docno": "a"}', "`vector` is missing"),
         ('{"docno": "a b", "weights": {}}', "holds white space"),
-        ('{"docno": "a", "weights": {"x": "1"}}', "the weight of 'x' is no number: '1'"),
-        ('{"docno": "a", "weights": {"x": true}}', "the weight of 'x' is no number: True"),
-        ('{"docno": "a", "weights": {"x": -1}}', "the weight of 'x' must be 0 or more, not -1"),
+        ('{"docno": "a", "weights": {"x": "1"}}', "the weight of 'x' is '1'"),
+        ('{"docno": "a", "weights": {"x": true}}', "the weight of 'x' is True"),
+        ('{"docno": "a", "weights": {"x": -1}}', "the weight of 'x' is -1"),
         ('{"docno": "a", "weights": {"x": NaN}}', "this is not JSON"),
         ('{"docno": "a", "weights": {"x\\n": 1}}', "holds the end of a line"),
-        ('{"docno": "a", "vector": [1, 2]}', "`vector` is no object but a list, as of a dense"),
-        ('{"docno": "d1", "weights": {}}', "was there before, in line 1"),
+        ('{"docno": "a", "vector": [1, 2]}', "`vector`"),
+        ('{"docno": "d1", "weights": {}}', "'d1' is repeated"),
     ],
 )
 def test_errors_name_file_and_line(tmp_path, line, what):
@@ -233,10 +233,10 @@ def test_errors_name_file_and_line(tmp_path, line, what):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ('{"qid": "2", "vector": {"x": -1}}', "the weight of 'x' must be 0 or more"),
-        ('{"qid": "2", "query": {"x": null}}', "the weight of 'x' is no number"),
+        ('{"qid": "2", "vector": {"x": -1}}', "the weight of 'x' is -1"),
+        ('{"qid": "2", "query": {"x": null}}', "the weight of 'x' is None"),
         ('{"qid": "2", "query": "text"}', "the topic '2' has no token weights, which others have"),
-        ('{"qid": "1", "vector": {}}', "the qid '1' comes twice"),
+        ('{"qid": "1", "vector": {}}', "the qid '1' is repeated"),
     ],
 )
 def test_errors_of_topics(tmp_path, line, what):

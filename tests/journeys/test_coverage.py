@@ -1,5 +1,7 @@
-"""Every command and every documented option has a journey, or a reason why it has none."""
+"""Every command and every option has a journey, or a reason why it has none."""
 
+import functools
+import json
 import re
 import subprocess
 import sys
@@ -17,7 +19,6 @@ WITHOUT = {
     "--workers": "what is made does not depend on it",
     "--ray": "needs a cluster",
     "--slurm": "needs a cluster",
-    "--set": "what follows it is looked for",
     "--set batch_tokens": "moves no figure by more than its last digits",
     "--set ray": "needs a cluster",
     "--set slurm": "needs a cluster",
@@ -36,18 +37,44 @@ OPTIONS_WITHOUT = {
 }
 
 
-def documented() -> dict[str, list[set[str]]]:
-    """The names of each option in docs/commands.md, by command."""
+_HELPS = """
+import contextlib, io, json, os, re
+from adducir.cli.app import main
+os.environ["COLUMNS"] = "300"
+def shown(*words):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        main([*words])
+    return out.getvalue()
+def listed(text):
+    return re.findall(r"^│ ([a-z][a-z-]+) {2,}", text, re.M)
+commands = []
+for name in listed(shown("--help")):
+    inner = listed(shown(name, "--help").partition("─ Commands ")[2])
+    commands += [f"{name} {one}" for one in inner] or [name]
+helps = {name: shown(*name.split(), "--help") for name in commands}
+print(json.dumps([helps, shown("kinds", "settings")]))
+"""
+
+
+@functools.cache
+def options() -> dict[str, list[set[str]]]:
+    """The names of each option of the program, by command."""
+    done = subprocess.run(
+        [sys.executable, "-c", _HELPS], capture_output=True, text=True, check=True
+    )
+    helps, settings = json.loads(done.stdout)
     found: dict[str, list[set[str]]] = {}
-    command = ""
-    for line in (DOCS / "commands.md").read_text(encoding="utf-8").splitlines():
-        if heading := re.match(r"## ([a-z][a-z0-9 -]*)$", line):
-            command = heading[1]
-            found[command] = []
-        elif command and line.startswith("| `-"):
-            names = re.findall(r"`(--?[\w-]+(?: \w+)?)`", line.split(" | ")[0])
-            found[command].append(set(names))
-    return found
+    for command, shown in helps.items():
+        rows = re.findall(r"^│ +(?:\* +)?(--?[a-z].*?) {2,}(?:(-\w) )?", shown, re.M)
+        found[command] = [set(filter(None, row)) for row in rows]
+    for key, commands in re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", settings, re.M):
+        for command in re.findall("`(.*?)`", commands):
+            found[command].append({f"--set {key}"})
+    return {
+        command: [names for names in rows if not names & {"--help", "--set"}]
+        for command, rows in found.items()
+    }
 
 
 def typed() -> dict[str, set[str]]:
@@ -69,20 +96,16 @@ def typed() -> dict[str, set[str]]:
 
 
 def test_every_command_has_a_journey() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "adducir", "--help"], capture_output=True, text=True, check=True
-    )
-    listed = set(re.findall(r"^│ ([a-z][a-z-]+) {2,}", done.stdout, re.M))
-    assert len(listed) > 15, done.stdout
-    assert listed | set(documented()) <= set(typed()) | {"deepct"}
+    assert len(options()) > 15
+    assert set(options()) <= set(typed())
 
 
-def test_every_documented_option_has_a_journey() -> None:
+def test_every_option_has_a_journey() -> None:
     journeys = typed()
     missing = [
         f"{command} {min(names, key=len)}"
-        for command, options in documented().items()
-        for names in options
+        for command, rows in options().items()
+        for names in rows
         if not names & journeys.get(command, set())
         and not names & set(WITHOUT)
         and not any((command, name) in OPTIONS_WITHOUT for name in names)
@@ -90,9 +113,8 @@ def test_every_documented_option_has_a_journey() -> None:
     assert not missing, "\n".join(missing)
 
 
-def test_no_reason_is_given_for_what_is_not_documented() -> None:
-    options = documented()
-    known = {name for rows in options.values() for names in rows for name in names}
+def test_no_reason_is_given_for_what_is_not_there() -> None:
+    known = {name for rows in options().values() for names in rows for name in names}
     assert set(WITHOUT) <= known
     assert not [pair for pair in OPTIONS_WITHOUT if {pair[1]} & typed().get(pair[0], set())]
 

@@ -7,8 +7,6 @@ import pytest
 import torch
 import transformers
 
-from adducir.deepct.model import TermWeighter
-from adducir.deepct.settings import Settings as DeepCTSettings
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.vectors import read_shard, write_shard
@@ -24,9 +22,6 @@ DRN = EvidenceSettings(kind="drn", selection=DRNSelection())
 TRAINERS = {
     "encoder, shared": lambda name: DualEncoder.load(encoder_source(name)),
     "encoder, separate": lambda name: DualEncoder.load(encoder_source(name), towers="separate"),
-    "deepct": lambda name: TermWeighter.untrained(
-        model_source(name), DeepCTSettings(text=("text",)), 7
-    ),
     "complementary": lambda name: ComplementaryModel.untrained(
         model_source(name), EvidenceSettings(), 7
     ),

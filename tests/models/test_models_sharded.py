@@ -1,4 +1,4 @@
-"""DeepCT and encoding of the bundled collection: whoever makes the shards, the same bytes."""
+"""Encoding of the bundled collection: whoever makes the chunks, the same bytes."""
 
 import hashlib
 import pickle
@@ -9,22 +9,10 @@ import torch
 from adducir.core.errors import IncompleteError, MachineError
 from adducir.core.executors import HERE, Execution, Place
 from adducir.corpora.sources import open_corpus
-from adducir.deepct.model import TermWeighter
-from adducir.deepct.settings import Settings
-from adducir.deepct.weighting import predict_corpus_weights
 from adducir.encoders.encoding import encode
 from adducir.encoders.items import items_of_corpus
 from adducir.encoders.sources import encoder_source
 from adducir.models import machine
-from adducir.models.sources import model_source
-
-
-@pytest.fixture(scope="session")
-def weighter(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("weighter")
-    read = Settings(text=("conclusion", "premise"))
-    TermWeighter.untrained(model_source("minilm"), read, seed=1).save(folder)
-    return folder
 
 
 def content(folder):
@@ -52,18 +40,6 @@ def test_vectors_of_the_bundled_collection(tmp_path):
     def make(path, execution):
         source, items = encoder_source("minilm"), items_of_corpus(corpus)
         return encode(source, items, path, shard=60, execution=execution, threads=1)
-
-    check(make, tmp_path)
-
-
-@pytest.mark.slow
-def test_weights_of_the_bundled_collection(tmp_path, weighter):
-    corpus = open_corpus("bundled:arguments")
-
-    def make(path, execution):
-        return predict_corpus_weights(
-            weighter, corpus, path, shard=60, execution=execution, threads=1
-        )
 
     check(make, tmp_path)
 

@@ -10,8 +10,7 @@ from safetensors.torch import load_file
 from tiny import rewritten, tiny_bert, without_tokenizer
 
 from adducir.core.errors import InputError
-from adducir.deepct.model import TermWeighter
-from adducir.deepct.settings import Settings
+from adducir.deepct.model import KIND, TermWeighter
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.models.loading import load_model, load_tokenizer
@@ -152,9 +151,7 @@ def callers(folder):
             lambda: open_reranker(f"maxsim:{folder}").model,
             lambda: DualEncoder.load(encoder_source(str(folder))),
             lambda: DualEncoder.load(encoder_source(f"{folder},{folder}")),
-            lambda: TermWeighter.untrained(
-                model_source(str(folder)), Settings(text=("text",)), seed=1
-            ),
+            lambda: load_model(model_source(str(folder)), KIND, new_head=True, num_labels=1),
         ],
     }
 

@@ -1,8 +1,12 @@
 """Reading runs: the good, the odd but allowed, and the refused."""
 
 import gzip
+import json
 import os
+import re
 import threading
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_bytes
-from adducir.runs import read
+from adducir.runs.check import check
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 
@@ -44,23 +48,17 @@ def refusal(path, **options):
         GOOD.replace(" ", "\t"),
         GOOD.replace(" ", "  \t"),
         GOOD.replace("\n", "\r\n"),
-        GOOD.replace("\n", " \n "),
-        "  " + GOOD + "\n \n\n",
+        GOOD.replace("\n", "\n \n"),
+        "  " + GOOD.replace("\n", " \n") + "\n \n\n",
         "\ufeff" + GOOD,
         GOOD.replace(" Q0 ", "\v0\f"),
     ],
 )
-def test_blanks_tabs_and_line_ends_of_any_kind_part_the_same_columns(run_file, content):
-    run = read_run(run_file(content))
-    assert run.frame.rows() == ROWS
-    assert run.tag == "sys"
-    assert run.qids == ["q1", "q2"]
-    assert run.depth == 2
-
-
-def test_gzip_is_read(run_file):
-    path = run_file(gzip.compress(GOOD.encode()), "some.run.gz")
-    assert read_run(path).frame.rows() == ROWS
+def test_blanks_tabs_and_line_ends_of_any_kind_separate_the_same_columns(run_file, content):
+    for path in (run_file(content), run_file(gzip.compress(content.encode()), "some.run.gz")):
+        run = read_run(path)
+        assert run.frame.rows() == ROWS
+        assert (run.tag, run.qids, run.depth) == ("sys", ["q1", "q2"], 2)
 
 
 def test_ties_stand_as_in_trec_eval_or_on_request_as_in_anserini(run_file):
@@ -77,27 +75,23 @@ def test_scores_make_the_order_and_ranks_do_not(run_file):
     assert read_run(path).frame.rows() == expected
 
 
-@pytest.mark.parametrize(
-    "docno",
-    [
-        "S7ba8db43-A1c02dd1dd-longer-than-20-characters",
-        'quo"ted',
-        '"quoted"',
-        "#comment",
-        "a#b",
-        "it's",
-        "null",
-        "NA",
-        "é-ü-漢",
-        "a,b;c",
-        "\\N",
-        "007",
-        "1e5",
-        "no\u00a0break",
-        "soft\u2028line",
-        "\x01",
-    ],
-)
+LONG = "S7ba8db43-A1c02dd1dd-longer-than-20-characters"
+ODD = [
+    LONG,
+    'quo"ted',
+    '"quoted"',
+    "#comment",
+    "a#b",
+    "it's",
+    "null",
+    "NA",
+    "é-ü-漢",
+    "a,b;c",
+    "\\N",
+]
+
+
+@pytest.mark.parametrize("docno", [*ODD, "007", "1e5", "no\u00a0break", "soft\u2028line", "\x01"])
 def test_docnos_are_kept_whole(run_file, docno):
     path = run_file(f"#1 Q0 {docno} 1 1.5 t#\n#1 Q0 other 2 0.5 t#\n")
     run = read_run(path)
@@ -105,22 +99,27 @@ def test_docnos_are_kept_whole(run_file, docno):
     assert run.tag == "t#"
 
 
-@pytest.mark.parametrize(
-    "score", ["1", "+1.5", ".5", "5.", "-0", "1e5", "1E-05", "1e-400", "4.9e-324", "0.1" + "0" * 40]
-)
-def test_every_notation_of_a_number_is_read_as_c_does(run_file, score):
-    (found,) = read_run(run_file(f"1 0 a 1 {score} t\n")).frame["score"]
-    assert found == float(score)
+NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?")
 
 
-@pytest.mark.parametrize(
-    "score",
-    ["nan", "NaN", "-nan", "inf", "-Infinity", "1e400", "abc", "1_0", "0x1p3", "1,5", "-", "١"],
+@given(
+    st.one_of(
+        st.floats().map(repr),
+        st.text("0123456789+-.eE_xinfaNty,", min_size=1, max_size=9),
+        st.sampled_from(["+1.5", ".5", "5.", "-0", "1E-05", "1e-400", "0.1" + "0" * 40, "1e400"]),
+        st.sampled_from(["nan", "-inf", "Infinity", "1_0", "0x1p3", "1,5", "-", "١", "1e", "1f"]),
+    )
 )
-def test_a_score_that_is_no_finite_number_is_refused_with_its_line(run_file, score):
-    error = refusal(run_file(GOOD + f"q3 Q0 d1 1 {score} sys\n"))
-    assert error.line == 4
-    assert repr(score) in error.what
+def test_a_score_is_read_to_the_last_bit_or_refused_with_its_line(tmp_path_factory, score):
+    path = tmp_path_factory.mktemp("run") / "x.run"
+    for lines, line in ((GOOD, 4), (GOOD.replace("\n", "\r\n"), 4), ("\n" + GOOD, 5)):
+        path.write_text(f"{lines}q3 Q0 d1 1 {score} sys\n", newline="")
+        if NUMBER.fullmatch(score) and np.isfinite(float(score)):
+            assert read_run(path).frame["score"].to_list()[-1] == float(score)
+        else:
+            error = refusal(path)
+            assert error.line == line
+            assert repr(score) in error.what
 
 
 @pytest.mark.parametrize(
@@ -133,49 +132,30 @@ def test_a_score_that_is_no_finite_number_is_refused_with_its_line(run_file, sco
         ("q3 Q0 d1 1 1.5 sys more", 7),
         ("q3 Q0 d 1 1 1.5 sys", 7),
         ("q3", 1),
+        ("q3 Q0 d1 1 2.5 sys x\nq3 Q0 d2 2 sys", 7),  # a line too long, and one too short
+        ("q3 Q0 d2 2 1.5\nq3 Q0 d1 1 2.5 sys x", 5),
     ],
 )
 def test_another_number_of_columns_is_refused_with_its_line(run_file, line, columns):
     error = refusal(run_file(GOOD + line + "\n" + GOOD.replace("q", "r")))
     assert error.line == 4
-    assert f"this one has {columns}" in error.what
+    assert f"{columns} column" in error.what
 
 
-def test_a_line_too_long_does_not_make_up_for_one_too_short(run_file):
-    error = refusal(run_file(GOOD + "q3 Q0 d1 1 2.5 sys x\nq3 Q0 d2 2 sys\n"))
-    assert (error.line, "this one has 7" in error.what) == (4, True)
-    error = refusal(run_file(GOOD + "q3 Q0 d2 2 1.5\nq3 Q0 d1 1 2.5 sys x\n"))
-    assert (error.line, "this one has 5" in error.what) == (4, True)
-
-
-def test_what_follows_the_tag_is_ignored_on_request(run_file):
-    path = run_file(GOOD + "q2 Q0 d2 1 0.2 sys more of it\n")
-    assert refusal(path).line == 4
-    assert read_run(path, extra_columns=True).frame.rows() == [*ROWS, ("q2", "d2", 0.2)]
-
-
-def test_a_blank_line_between_others_is_refused(run_file):
-    assert refusal(run_file(GOOD + "\n" + GOOD.replace("q", "r"))).line == 4
-
-
-def test_a_document_ranked_twice_is_refused_with_both_lines(run_file):
-    error = refusal(run_file(GOOD + "q1 Q0 d2 9 0.1 sys\n"))
-    assert error.line == 4
-    assert "line 2" in error.what
-
-
-def test_qrels_in_place_of_a_run_are_named(run_file):
-    error = refusal(run_file("q1 0 d1 1\nq1 0 d2 0\n"))
-    assert error.line == 1
-    assert "qrels" in error.what
-
-
-def test_bytes_that_are_not_utf_8_are_refused_with_their_line(run_file):
-    assert refusal(run_file(GOOD.encode() + b"q3 Q0 caf\xe9 1 1.5 sys\n")).line == 4
-
-
-def test_nul_is_refused(run_file):
-    assert refusal(run_file(GOOD + "q3 Q0 d\0 1 1.5 sys\n")).line == 4
+@pytest.mark.parametrize(
+    ("content", "line", "word"),
+    [
+        (GOOD + "q1 Q0 d2 9 0.1 sys\n", 4, "line 2"),
+        ("\n\n" + GOOD + "q1\tQ0 d2 9 0.1 sys\n", 6, "line 4"),
+        ("q1 0 d1 1\nq1 0 d2 0\n", 1, "qrels"),
+        (GOOD.encode() + b"q3 Q0 caf\xe9 1 1.5 sys\n", 4, "0xe9"),
+        (GOOD + "q3 Q0 d\0 1 1.5 sys\n", 4, "NUL"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(run_file, content, line, word):
+    error = refusal(run_file(content))
+    assert error.line == line
+    assert word in error.what
 
 
 def test_a_truncated_gzip_is_refused(run_file):
@@ -208,62 +188,50 @@ def test_an_empty_run_is_refused_unless_allowed(run_file, content):
     assert len(run.to_pandas()) == 0
 
 
-def test_no_file_and_a_folder_are_refused(tmp_path):
-    refusal(tmp_path / "none.run")
-    refusal(tmp_path)
-
-
-LINE = st.tuples(
-    st.sampled_from(["1", "2"]),
-    st.sampled_from(["Q0", ""]),
-    st.text("ab#\"'é", max_size=2),
-    st.sampled_from(["1", "x"]),
-    st.sampled_from(["1", "2.5", "-1e3", "nan", ""]),
-    st.sampled_from(["t", "t u"]),
+CELL = st.sampled_from(["1", "Q0", "", "a", '#"', "é", "2.5", "-1e3", "nan", "t", "a\x1cb"])
+BLANK = st.sampled_from([" ", "\t", "  ", " \t", "\r"])
+END = st.sampled_from(["\n", "\n", "\r\n", "\n\n", " \n"])
+TEXT = st.lists(st.tuples(st.lists(CELL, min_size=4, max_size=7), BLANK, END), max_size=4).map(
+    lambda lines: "".join(blank.join(cells) + end for cells, blank, end in lines)
 )
 
 
-@given(
-    st.lists(LINE, max_size=4),
-    st.sampled_from([" ", "\t", "  ", " \t", "\r"]),
-    st.sampled_from(["\n", "\r\n", "\n\n", " \n"]),
-)
-def test_the_fast_way_accepts_nothing_that_the_exact_way_refuses(
-    tmp_path_factory, lines, blank, end
-):
+@given(TEXT)
+def test_a_file_is_read_as_a_plain_split_of_its_lines_would(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("run") / "x.run"
-    path.write_bytes("".join(blank.join(line) + end for line in lines).encode())
-    data = path.read_bytes()
-    fast = None if not data.strip() else read._fast(data)
-    if fast is not None:
-        exact, tag = read._exact(path, data, False)
-        assert fast[0].rows() == exact.rows()
-        assert fast[1] == tag
+    path.write_bytes(text.encode())
+    rows = [re.findall(r"[^ \t\r\v\f]+", line) for line in text.split("\n")]
+    rows = [row for row in rows if row]
+    pairs = {(row[0], row[2]) for row in rows if len(row) == 6}
+    numbers = ("1", "2.5", "-1e3")
+    if not rows or any(len(row) != 6 or row[4] not in numbers for row in rows):
+        refusal(path)
+    elif len(pairs) < len(rows):
+        assert "repeated" in refusal(path).what
+    else:
+        run = read_run(path)
+        expected = {(row[0], row[2], float(row[4])) for row in rows}
+        assert (set(run.frame.rows()), run.tag) == (expected, rows[0][5])
 
 
-def test_the_fast_way_is_the_one_that_regular_files_take():
-    for text in (GOOD, GOOD.replace(" ", "\t"), GOOD.replace(" ", "   ")):
-        assert read._fast(text.encode()) is not None
-
-
-def test_real_runs_are_read_as_they_are(collections):
-    for name, rows, topics in [
+@pytest.mark.parametrize(
+    ("name", "rows", "topics"),
+    [
         ("robust03/input.uic0301.gz", 99_969, 100),
         ("robust03/input.pircRBa1.gz", 100_000, 100),
         ("touche/runs/2021/ElrondSimpleRun.txt.gz", 50_000, 50),
         ("trec_eval/results.test", 1500, 3),
-    ]:
-        run = read_run(collections / name)
-        assert (len(run), len(run.qids)) == (rows, topics)
-        exact, tag = read._exact(collections / name, read_bytes(collections / name), False)
-        assert tag == run.tag
-        assert run.frame.sort("qid", "docno").equals(exact.sort("qid", "docno"))
-
-
-def test_trec_evals_junk_after_the_tag_needs_to_be_allowed(collections):
-    path = collections / "trec_eval/results.trunc"
-    assert refusal(path).line == 1
-    assert len(read_run(path, extra_columns=True)) == 584
+    ],
+)
+def test_real_runs_are_read_as_they_are(collections, name, rows, topics):
+    run = read_run(collections / name)
+    assert (len(run), len(run.qids)) == (rows, topics)
+    data = (collections / name).read_bytes()
+    text = (gzip.decompress(data) if name.endswith("gz") else data).decode()
+    expected = {(row[0], row[2]): float(row[4]) for row in map(str.split, text.splitlines())}
+    found = {(qid, docno): score for qid, docno, score in run.frame.rows()}
+    assert found.keys() == expected.keys()
+    assert np.allclose([found[pair] for pair in expected], list(expected.values()), rtol=1e-6)
 
 
 def test_a_run_is_made_of_rows_in_any_order_and_goes_to_pandas_and_back():
@@ -274,7 +242,6 @@ def test_a_run_is_made_of_rows_in_any_order_and_goes_to_pandas_and_back():
     assert run.frame.rows() == [("1", "b", 2.0), ("1", "a", 1.0), ("2", "c", 3.0)]
     results = run.to_pandas()
     assert results["rank"].tolist() == [0, 1, 0]
-    assert list(results.columns) == ["qid", "docno", "score", "rank"]
     assert Run.of(results.iloc[::-1], "t").frame.sort("qid").equals(run.frame.sort("qid"))
     assert run.top(1).frame.rows() == [("1", "b", 2.0), ("2", "c", 3.0)]
 
@@ -290,6 +257,111 @@ def test_a_run_is_made_of_rows_in_any_order_and_goes_to_pandas_and_back():
         {"qid": ["1", "1"], "docno": ["a", "a"], "score": [1.0, 2.0]},
     ],
 )
-def test_rows_that_are_no_run_are_refused(rows):
+def test_rows_that_are_not_a_run_are_refused(rows):
     with pytest.raises(UsageError):
         Run.ranked(pl.DataFrame(rows), "t")
+
+
+RANKED = {"q2": {"d1": 0.25, "d3": 0.75}, "q1": {"d2": 1.5, "d1": -2, "d4": 1.5}}
+MTEB = {
+    "mteb_model_meta": {"model_name": "sentence-transformers/all-MiniLM-L6-v2", "revision": "8b3"},
+    "default": {"test": RANKED},
+}
+LINES = "".join(
+    json.dumps(
+        {
+            "query_id": qid,
+            "query": f"text of {qid}",
+            "results": [{"corpus_id": docno, "score": score} for docno, score in ranked.items()],
+        }
+    )
+    + "\n"
+    for qid, ranked in RANKED.items()
+)
+FILES = {
+    "Touche2020Retrieval.v3_predictions.json": json.dumps(MTEB),
+    "Information-Retrieval_evaluation_predictions_cosine.jsonl": LINES,
+    "ranx.json": json.dumps(RANKED, indent=4),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_predictions_are_the_run_that_trec_eval_would_read(run_file, name) -> None:
+    path = run_file(FILES[name], name)
+    plain = run_file(
+        "".join(f"{q} Q0 {d} 0 {s} x\n" for q, ranked in RANKED.items() for d, s in ranked.items())
+    )
+    for ties in ("trec_eval", "anserini"):
+        assert read_run(path, ties=ties).frame.equals(read_run(plain, ties=ties).frame)
+    model = "sentence-transformers/all-MiniLM-L6-v2"
+    assert read_run(path).tag == (model if "Touche" in name else name.split(".")[0])
+
+
+def test_what_sentence_transformers_writes_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+    from sentence_transformers.util import dot_score
+
+    class Letters:
+        """An encoder of letters, for which the evaluator needs no model."""
+
+        def encode(self, texts: list[str], **_: Any) -> Any:
+            import torch
+
+            return torch.tensor([[float(text.count(one)) for one in "abc"] for text in texts])
+
+        encode_query = encode_document = encode
+
+    evaluator = InformationRetrievalEvaluator(
+        {"q1": "a", "q2": "b"},
+        {"d1": "aab", "d2": "abbb", "d3": "c"},
+        {"q1": {"d1"}, "q2": {"d2"}},
+        score_functions={"dot": dot_score},
+        write_predictions=True,
+        write_csv=False,
+    )
+    model: Any = Letters()
+    evaluator.compute_metrices(model, output_path=str(tmp_path))
+    (path,) = tmp_path.glob("*.jsonl")
+    found = read_run(path).frame
+    assert found.filter(found["qid"] == "q2")["docno"].to_list()[:2] == ["d2", "d1"]
+    assert found.filter(found["qid"] == "q1")["score"].to_list() == [2.0, 1.0, 0.0]
+
+
+def test_commands_take_predictions(run_file, capsys: pytest.CaptureFixture[str]) -> None:
+    qrels = run_file("q1 0 d2 1\nq2 0 d3 1\n", "q.qrels")
+    bm25 = run_file("q1 Q0 d1 1 2 x\nq2 Q0 d3 1 2 x\n", "bm25.trec")
+    mteb = run_file(json.dumps(MTEB), "mteb.json")
+    words = [str(bm25), str(mteb), "-q", str(qrels), "-m", "P@1", "--format", "json", "-b", "bm25"]
+    assert main(["evaluate", *words]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    # d4 stands before d2, whose score is the same.
+    assert {row["system"]: row["cells"][0]["mean"] for row in rows} == {"bm25": 0.5, "mteb": 0.5}
+    assert main(["check", str(mteb)]) == 0
+
+
+RESULTS = '{"query_id": "q", "results": [%s]}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.json", '{"a": 1}', None),
+        ("a.json", '{"q": {"d": "x"}}', None),
+        ("a.json", '{"q": {"d": NaN}}', None),
+        ("a.json", '{"q": {"d": true}}', None),
+        ("a.json", '{"q": {}}', None),
+        ("a.json", '{"q": {"d": 1}', 1),
+        ("a.json", json.dumps(MTEB | {"de": {"dev": RANKED}}), None),
+        ("a.json", '{"mteb_model_meta": {}}', None),
+        ("a.jsonl", LINES + LINES, 3),
+        ("a.jsonl", LINES + '{"query_id": "q3"}\n', 3),
+        ("a.jsonl", RESULTS % '{"corpus_id": 1, "score": 1}, {"corpus_id": "1", "score": 2}', 1),
+        ("a.jsonl", RESULTS % '{"corpus_id": "d", "score": null}', 1),
+    ],
+)
+def test_json_that_is_not_a_ranking_is_refused(run_file, name, text, line) -> None:
+    path = run_file(text, name)
+    assert refusal(path).line == line
+    (finding,) = check([path])
+    assert (finding.severity, finding.line) == ("error", line or 0)

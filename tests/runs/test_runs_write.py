@@ -1,8 +1,6 @@
 """Writing runs and the metadata beside them."""
 
-import errno
 import gzip
-import os
 import platform
 import signal
 import socket
@@ -19,8 +17,7 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import file_digest
-from adducir.runs import write
-from adducir.runs.metadata import metadata_for, metadata_text, platform_facts, read_metadata
+from adducir.runs.metadata import metadata_for, platform_facts, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.write import write_run
@@ -44,17 +41,12 @@ def test_lines_are_what_trec_eval_reads(tmp_path):
     )
 
 
-def test_gzip_holds_the_same_and_equal_runs_give_equal_bytes(tmp_path, monkeypatch):
-    rows = [("1", f"d{i}", 200_000.0 - i) for i in range(200_000)]
-    write_run(run_of(rows), tmp_path / "a.trec")
-    write_run(run_of(rows), tmp_path / "a.trec.gz")
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    write_run(run_of(rows), tmp_path / "b.trec.gz")
+def test_gzip_holds_the_same_and_equal_runs_give_equal_bytes(tmp_path):
+    for name in ("a.trec", "a.trec.gz", "b.trec.gz"):
+        write_run(RUN, tmp_path / name)
     packed = (tmp_path / "a.trec.gz").read_bytes()
     assert packed == (tmp_path / "b.trec.gz").read_bytes()
     assert gzip.decompress(packed) == (tmp_path / "a.trec").read_bytes()
-    assert len(packed) > 2 * 1024  # more than one piece was packed
-    assert len((tmp_path / "a.trec").read_bytes()) > 2 * write._PIECE
 
 
 def test_scores_are_read_back_as_they_were(tmp_path):
@@ -155,20 +147,6 @@ def test_an_empty_run_can_be_written(tmp_path):
     assert read_metadata(tmp_path / "a.trec.gz")["run file"]["topics without documents"] == ["1"]
 
 
-def test_a_full_disk_leaves_the_old_run(tmp_path, monkeypatch):
-    write_run(RUN, tmp_path / "a.trec")
-    before = (tmp_path / "a.trec").read_bytes()
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.write_bytes", full)
-    with pytest.raises(MachineError):
-        write_run(run_of([("1", "x", 1.0)]), tmp_path / "a.trec")
-    assert (tmp_path / "a.trec").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
-
-
 def test_metadata_shows_of_the_run_and_of_the_machine(tmp_path):
     path = tmp_path / "bm25.trec.gz"
     write_run(
@@ -216,30 +194,25 @@ def test_given_facts_win_over_those_filled_in(tmp_path):
     assert facts["platform"]["hardware"] is None
 
 
-def test_metadata_with_the_standards_first_and_last_line_is_read(tmp_path):
-    metadata_for(tmp_path / "a").write_text("ir_metadata.start\ntag: x\nir_metadata.end\n")
-    assert read_metadata(tmp_path / "a") == {"tag": "x"}
-
-
 @pytest.mark.parametrize(
-    ("text", "line"), [("a: [1\nb: 2\n", 2), ("- a\n", 1), ("a: !!python/object:x {}", 1)]
+    ("text", "line"),
+    [
+        ("ir_metadata.start\ntag: x\nir_metadata.end\n", 0),
+        ("a: [1\nb: 2\n", 2),
+        ("- a\n", 1),
+        ("a: !!python/object:x {}", 1),
+    ],
 )
-def test_metadata_that_is_no_mapping_is_refused(tmp_path, text, line):
+def test_metadata_is_a_mapping_in_yaml(tmp_path, text, line):
+    with pytest.raises(InputError, match="ir-metadata"):
+        read_metadata(tmp_path / "a")
     metadata_for(tmp_path / "a").write_text(text)
+    if not line:
+        assert read_metadata(tmp_path / "a") == {"tag": "x"}
+        return
     with pytest.raises(InputError) as caught:
         read_metadata(tmp_path / "a")
     assert caught.value.line == line
-
-
-def test_missing_metadata_is_an_input_error(tmp_path):
-    with pytest.raises(InputError, match="ir-metadata"):
-        read_metadata(tmp_path / "a")
-
-
-def test_metadata_is_readable_by_the_fields_own_tools():
-    facts = yaml.safe_load(metadata_text({"method": {"retrieval": [{"name": "é"}]}}))
-    assert {"platform", "implementation"} <= facts.keys()
-    assert facts["method"]["retrieval"][0]["name"] == "é"
 
 
 def _killed_at(path: Path, tag: str, last: int) -> bool:

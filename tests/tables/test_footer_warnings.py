@@ -8,7 +8,6 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measures
 from adducir.evaluation.scores import Scores
-from adducir.runs.check_judgements import check_negatives, check_positives
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
 from adducir.statistics.comparison.statements import statements
@@ -126,13 +125,6 @@ def test_qrels_of_positives_only_are_warned_of_where_a_measure_needs_others():
     assert "hold relevant documents only, and nDCG@5 (condensed), Bpref leave out" in text
     assert "Warning" not in footer_of(positives, "AP R@5")
     assert "Warning" not in footer_of(positives | {"d1": 0}, "Bpref AP")
-    judged = Qrels.of({"q": positives}).frame
-    (finding,) = check_positives(judged, parse_measures("Bpref AP"))
-    assert (finding.severity, finding.code) == ("warning", "positives-only")
-    (finding,) = check_positives(judged, None)
-    assert finding.severity == "info"
-    assert list(check_positives(judged, parse_measures("AP"))) == []
-    assert list(check_positives(Qrels.of({"q": {"d": -1, "e": 1}}).frame, None)) == []
 
 
 def test_the_footer_tells_of_negative_grades_what_the_measures_do_with_them():
@@ -146,19 +138,3 @@ def test_the_footer_tells_of_negative_grades_what_the_measures_do_with_them():
     as_trec_eval = footer_of(qrels, "infAP Bpref", negative="trec_eval")
     assert "by condensed measures and Bpref; taken by infAP for pooled" in as_trec_eval
     assert footer_of(qrels, "AP").count("infAP") == 0
-
-
-def test_checking_says_what_measures_do_with_negative_grades():
-    judged = Qrels.of({"q": {"d0": -2, "d1": 1, "d2": 0}}).frame
-    (finding,) = check_negatives(judged, parse_measures("Bpref AP nDCG(judged_only=True)@5"))
-    assert (finding.severity, finding.code) == ("info", "negative-grades")
-    assert finding.message.startswith("1 of 3 judgements has a negative grade, which counts 0.")
-    assert "would leave it out of Bpref, nDCG(judged_only=True)@5." in finding.message
-    (inferred,) = check_negatives(judged, parse_measures("infAP AP"))
-    assert inferred.severity == "warning"
-    assert "infAP takes it for pooled and not judged, and estimates its rel" in inferred.message
-    assert list(check_negatives(judged, parse_measures("AP R@5"))) == []
-    assert (
-        list(check_negatives(Qrels.of({"q": {"d1": 1, "d2": 0}}).frame, parse_measures("Bpref")))
-        == []
-    )

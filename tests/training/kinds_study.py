@@ -12,8 +12,6 @@ from adducir.studies.complementary_evidence.questions import write_questions
 _TRAINING = "training: {epochs: 2, batch_size: 8, learning_rate: 0.001, patience: null}\n"
 _EVIDENCE = "data: {train: questions.jsonl, shares: {train: 0.8, validation: 0.2}}\n"
 RECIPES = {
-    "deepct": "corpus: {source: pets.jsonl}\ntext: premise\nreference: conclusion\n"
-    "passages: {length: 20}\nheld_out: {share: 0.2}\n",
     "dual-encoder": "data: {train: spans.jsonl, shares: {train: 0.8, validation: 0.2}}\n"
     "towers: shared\n",
     "cross-encoder": "examples: {pairs: pairs.jsonl}\nheld_out: {share: 0.2}\n",

@@ -11,8 +11,7 @@ from adducir.core.errors import MachineError
 from adducir.core.progress import Progress
 from adducir.models.machine import using_threads
 from adducir.training import loop
-from adducir.training.card import Card, model_card
-from adducir.training.history import kept_epoch
+from adducir.training.card import Card, kept_epoch, model_card
 from adducir.training.loop import train
 from adducir.training.recipe import TrainingRecipe
 

@@ -99,7 +99,7 @@ def refuse_unknown_fields(corpus: Corpus, fields: tuple[str, ...]) -> None:
     """
     unseen, found = set(fields), set[str]()
     if not isinstance(corpus, LocalCorpus):
-        from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus  # with all of DeepCT
+        from adducir.deepct.expansion import WEIGHTED, ExpandedCorpus  # with all of DeepCT
 
         if isinstance(corpus, ExpandedCorpus):
             # Its documents cannot be read before their words are weighted.

@@ -10,10 +10,9 @@ from pydantic import Field
 
 from adducir.core.errors import InputError
 from adducir.corpora.documents import Corpus
-from adducir.deepct.expanded import ExpandedCorpus
-from adducir.deepct.rendering import Rendering
-from adducir.deepct.settings import Settings
-from adducir.deepct.training import DeepCTPlan
+from adducir.deepct.expansion import ExpandedCorpus, Rendering
+from adducir.deepct.recipe import Settings
+from adducir.deepct.training import DeepCT
 from adducir.deepct.weighting import KIND, predict_corpus_weights, weights_fingerprint
 from adducir.experiments.context import Context
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
@@ -84,12 +83,11 @@ class ExpandedRecipe(CorpusRecipe):
 
     def _model(
         self, own: tuple[str, str], study: RetrievalStudy
-    ) -> tuple[Path, Settings, str, DeepCTPlan | None]:
+    ) -> tuple[Path, Settings, str, DeepCT | None]:
         """The term weighter: its folder, settings and fingerprint, and what trains it."""
-        trained = study.trained_by(self.model, own, DeepCTPlan, "a term weighter")
+        trained = study.trained_by(self.model, own, DeepCT, "a term weighter")
         if trained is not None:
             plan, model = trained
-            _ = plan.preparation  # its errors belong to this entry
             return model, plan.model_settings, plan.fingerprint, plan
         path = study.file(self.model)
         if not path.is_dir():

@@ -9,7 +9,7 @@ import polars as pl
 
 from adducir.core.errors import ArtifactError
 from adducir.corpora.documents import text_of
-from adducir.deepct.expanded import WEIGHTED, ExpandedCorpus
+from adducir.deepct.expansion import WEIGHTED, ExpandedCorpus
 from adducir.deepct.words import words
 from adducir.experiments.outcome import training_seconds
 from adducir.experiments.retrieval.runs import run_facts
@@ -163,7 +163,7 @@ def weights(
 
 def _weights_of(text: str, counts: Mapping[str, int], corpus: ExpandedCorpus) -> list[int]:
     """The weight of each word of a text in hundredths."""
-    known = iter(words(text, whole=corpus.settings.keys == "words"))
+    known = iter(words(text, whole=corpus.settings.tokenization == "lucene"))
     word, found = next(known, None), []
     for match in WORD.finditer(text):
         # What is one word here may be a part of one of DeepCT's ("well-known"), never more.

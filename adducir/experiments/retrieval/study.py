@@ -21,7 +21,7 @@ from adducir.experiments.sections import Names, file_name, on_disk
 from adducir.experiments.step import ModelStep, Sharing, Step
 from adducir.experiments.study import Finding, Study
 from adducir.models.sources import RECIPES
-from adducir.runs.findings import some
+from adducir.runs.rules import some
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context

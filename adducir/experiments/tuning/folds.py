@@ -30,9 +30,9 @@ import polars as pl
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_text
 from adducir.core.json_lines import json_value
+from adducir.corpora.frames import Integers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
-from adducir.runs.order import Integers
 from adducir.runs.run import Run
 
 

@@ -16,8 +16,7 @@ from adducir.experiments.sections import Name
 from adducir.experiments.tuning.grid import Hyperparameter
 from adducir.experiments.tuning.systems import Fusion as TunableFusion
 from adducir.experiments.tuning.systems import fusion_hyperparameters
-from adducir.runs.fuse import fuse
-from adducir.runs.fusion import FUSION, FusionMethod
+from adducir.runs.fusion import FUSION, FusionMethod, fuse
 from adducir.runs.run import Run
 
 

@@ -1,0 +1,69 @@
+"""What a format of corpora is, and the family that knows formats by name.
+
+A format says which file names are its own and reads the documents of a file. Packages add formats
+of their own by the entry-point group ``adducir.formats``.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
+
+if TYPE_CHECKING:
+    from adducir.corpora.documents import Document
+
+
+class CorpusFormat(Recipe):
+    """How documents stand in a file.
+
+    Attributes:
+        suffixes: Of the names of its files, without that of their compression; none for a format
+            that has to be named.
+        record_end: What stands at the end of each document, by which they are counted; empty where
+            each file is one document.
+        default_fields: The fields to index where the user names none; None to take them from the
+            first documents.
+        is_last_resort: Whether its files are read only where a folder has no others.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    record_end: ClassVar[bytes] = b"\n"
+    default_fields: ClassVar[tuple[str, ...] | None] = None
+    is_last_resort: ClassVar[bool] = False
+
+    @abstractmethod
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> "Iterator[tuple[int, Document]]":
+        """Yield each document of a file with its 1-based line; an InputError if it cannot be read.
+
+        The file is read by :func:`adducir.core.files.read_lines`, which knows of compression,
+        encodings and their errors, and docnos are checked by
+        :func:`adducir.corpora.documents.check_docno`.
+
+        Args:
+            docno_field: The field of the docno, where the user named it.
+            folder: The folder that the user named, or the file's own.
+        """
+
+    def accepts(self, path: Path) -> bool:
+        """Whether a file of a folder may be one of the format, by what stands in it."""
+        del path
+        return True
+
+
+FORMATS = Family(
+    "formats",
+    CorpusFormat,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "jsonl": "adducir.corpora.formats:JSONL",
+        "trec": "adducir.corpora.trec:TREC",
+        "tsv": "adducir.corpora.formats:TSV",
+        "text": "adducir.corpora.formats:PlainText",
+        "cacm": "adducir.corpora.formats:CACM",
+    },
+    what="corpus format",
+)

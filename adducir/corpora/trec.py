@@ -1,0 +1,183 @@
+"""TREC's SGML: documents, and the markup that topics share with them.
+
+``<DOC> <DOCNO> .. </DOCNO> ... </DOC>``: the field ``text`` is the whole text of a document but its
+docno, tags stripped and entities written out. The outermost elements are fields of their own, named
+in lower case (``headline``, ``title``); the element ``<TEXT>`` is called ``body``, because ``text``
+is the whole. An element that is repeated is joined by newlines. ``<DOCHDR>`` (the web collections'
+HTTP header) and comments are left out, and so is what stands between documents.
+"""
+
+import html
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from adducir.core.errors import InputError
+from adducir.core.files import read_lines
+from adducir.core.streams import BrokenStream, blocks, suffix_of
+from adducir.corpora.documents import Document, check_docno
+from adducir.corpora.readers import CorpusFormat
+
+# Repeats that follow one another give nothing back (*+): else a long tag that never closes takes
+# time in proportion to its square.
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)[^<>]*+>")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);")
+_EDGE = re.compile(r"<(/?)(?:DOC|doc)>")
+
+
+class TREC(CorpusFormat):
+    """TREC's SGML, one ``<DOC>`` a document."""
+
+    suffixes: ClassVar = (".trec", ".sgml", ".sgm", ".txt", ".xml")
+    record_end: ClassVar = b"</DOC>"
+    default_fields: ClassVar = ("text",)
+
+    def read(
+        self, path: Path, docno_field: str | None, folder: Path
+    ) -> Iterator[tuple[int, Document]]:
+        del folder
+        return trec_documents(read_lines(path), path, docno_field)
+
+    def accepts(self, path: Path) -> bool:
+        """Whether its name is TREC's alone, or ``<DOC>`` is near its beginning."""
+        try:
+            is_trec = suffix_of(path) in self.suffixes[:3]
+            return is_trec or b"<doc>" in next(blocks(path), b"")[: 1 << 16].lower()
+        except BrokenStream:
+            return True  # its reader says what is wrong with it
+
+
+def trec_documents(
+    lines: Iterable[tuple[int, str]], path: Path, docno_field: str | None = None
+) -> Iterator[tuple[int, Document]]:
+    """Each document of the lines of a file, with the line of its ``<DOC>``."""
+    key = re.escape(docno_field or "docno")
+    # Two searches: one pattern for both would look for the end anew from every further beginning.
+    opening, closing = re.compile(f"<{key}>", re.I), re.compile(rf"</{key}\s*+>", re.I)
+    start, parts = 0, list[str]()
+    found = strayed = False
+
+    def unclosed(where: str) -> InputError:
+        return InputError(f"this <DOC> is not closed before {where}.", path=path, line=start)
+
+    for number, line in lines:
+        position = 0
+        for edge in _EDGE.finditer(line) if "DOC>" in line or "doc>" in line else ():
+            if edge[1]:
+                if not start:
+                    raise InputError("this </DOC> closes nothing.", path=path, line=number)
+                parts.append(line[position : edge.start()])
+                body = without_comments("\n".join(parts))
+                first = opening.search(body)
+                last = first and closing.search(body, first.end())
+                if first is None or last is None:
+                    what = f"this document has no <{key.upper()}>: {collapse(plain(body))[:40]!r}"
+                    raise InputError(what, path=path, line=start)
+                docno = plain(body[first.end() : last.start()])
+                check_docno(docno, path, start)
+                rest = f"{body[: first.start()]} {body[last.end() :]}"
+                yield start, Document(docno, _fields(rest))
+                start, found = 0, True
+            elif start:
+                raise unclosed(f"the next one in line {number}")
+            else:
+                start, parts = number, []
+            position = edge.end()
+        if start:
+            parts.append(line[position:])
+        elif position == 0 and line and not line.isspace():
+            strayed = True
+    if start:
+        raise unclosed("the file ends")
+    if strayed and not found:
+        raise InputError(
+            "there is no <DOC> in this file, so it is not in TREC's format.",
+            path=path,
+            hint="Readable are JSONL, TREC SGML, TSV and plain text; name the format where the "
+            "file name does not show it. With the format text the whole file is one document.",
+        )
+
+
+def _fields(body: str) -> dict[str, str]:
+    """The whole text and the outermost elements of a document without its docno."""
+    texts: dict[str, list[str]] = {"text": []}
+    kept, position = list[str](), 0
+    for element in elements(body):
+        if element.name == "dochdr":
+            kept.append(body[position : element.start])
+            position = element.end
+        else:
+            name = "body" if element.name == "text" else element.name
+            texts.setdefault(name, []).append(plain(element.content))
+    fields = {name: "\n".join(parts) for name, parts in texts.items()}
+    return fields | {"text": plain(" ".join([*kept, body[position:]]))}
+
+
+class Element(NamedTuple):
+    """An outermost element: its name in lower case and its content, tags and all."""
+
+    name: str
+    content: str
+    start: int
+    end: int
+
+
+def elements(body: str, *, unclosed: bool = False) -> Iterator[Element]:
+    """The outermost elements of a piece of SGML, in one pass over its tags.
+
+    A tag that is never closed opens nothing (``<P>``), or with ``unclosed`` an element that ends
+    where the next tag begins (``<title>`` in topics).
+    """
+    tags = list(_TAG.finditer(body))
+    last_close = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
+    ends = [tag.start() for tag in tags[1:]] + [len(body)]
+    opened, inside = "", None
+    for tag, end in zip(tags, ends, strict=False):
+        name = tag[2].lower()
+        if inside is not None:
+            if tag[1] and name == opened:
+                yield Element(name, body[inside.end() : tag.start()], inside.start(), tag.end())
+                inside = None
+        elif not tag[1] and last_close.get(name, -1) > tag.start():
+            opened, inside = name, tag
+        elif unclosed and not tag[1] and not tag[0].endswith("/>"):
+            yield Element(name, body[tag.end() : end], tag.start(), end)
+
+
+class LineNumbers:
+    """Tells the line of a position in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._ends = [match.start() for match in re.finditer("\n", text)]
+
+    def at(self, position: int) -> int:
+        """The 1-based line that holds the character at this 0-based position."""
+        return bisect_left(self._ends, position) + 1
+
+
+def without_comments(body: str) -> str:
+    """The text without ``<!-- -->``; the newlines of a comment stay, so that lines count."""
+    kept: list[str] = []
+    position = 0
+    while (start := body.find("<!--", position)) >= 0:
+        end = body.find("-->", start + 4)
+        if end < 0:  # nor does any later one close
+            break
+        kept += [body[position:start], "\n" * body.count("\n", start, end)]
+        position = end + 3
+    return "".join([*kept, body[position:]])
+
+
+def plain(content: str) -> str:
+    """The text of a piece of SGML: tags become blanks, entities that HTML knows characters."""
+    text = _TAG.sub(" ", content) if "<" in content else content
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+    return text.strip()
+
+
+def collapse(text: str) -> str:
+    """The text on one line: every run of white space becomes one blank."""
+    return " ".join(text.split())

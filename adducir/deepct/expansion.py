@@ -1,0 +1,178 @@
+"""Corpora expanded by term weights: words repeated, or (word, count) pairs.
+
+A word of weight w is repeated round(scale * w) times, or round(scale * sqrt(w)); weights below 0
+count as 0, and halves are rounded to the even number, as numpy.round and so the original do. A word
+that occurs several times in a passage (in the same lower-case form) counts once, with the greatest
+of its weights; a word of several passages counts in each, since passages are joined again. A
+document of which no word is left keeps each of its words once, so that none is lost.
+
+Documents keep all their fields and get the field ``weighted``. So an index chooses what it counts:
+``[conclusion, weighted]`` replaces the text by its weighted words, as the DeepCT study of argument
+retrieval does; ``[conclusion, premise, weighted]`` adds them to it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from pydantic import Field
+
+from adducir.core.errors import InputError
+from adducir.core.files import writing_bytes
+from adducir.core.progress import progress
+from adducir.core.recipe import Recipe
+from adducir.corpora.digests import digest_of
+from adducir.corpora.documents import Corpus, Document, Place
+from adducir.deepct.model import Weighted
+from adducir.deepct.recipe import Settings
+from adducir.deepct.weighting import TermWeights
+from adducir.deepct.words import match_key, words
+
+WEIGHTED = "weighted"
+"""The name of the field."""
+
+
+class Rendering(Recipe):
+    """How weights become counts.
+
+    Attributes:
+        scale: The count of a word of weight 1.
+        transform: ``linear``, or ``sqrt`` of the weight.
+    """
+
+    scale: Annotated[float, Field(gt=0)] = 100.0
+    transform: Literal["linear", "sqrt"] = "linear"
+
+    def repetitions(self, weights: NDArray[np.float32]) -> NDArray[np.int64]:
+        """How often words of these weights are repeated."""
+        positive = np.maximum(weights.astype(np.float64), 0.0)
+        if self.transform == "sqrt":
+            positive = np.sqrt(positive)
+        return np.rint(self.scale * positive).astype(np.int64)
+
+    def is_lost(self, texts: Sequence[Weighted]) -> bool:
+        """Whether a document has words, but none of them is left."""
+        has_words = any(text.words for text in texts)
+        return has_words and not any(self.repetitions(text.weights).any() for text in texts)
+
+    def counts(self, texts: Sequence[Weighted]) -> Iterator[dict[str, int]]:
+        """For each passage the count of each word in lower case, in order of first appearance."""
+        if self.is_lost(texts):
+            yield {word.text.lower(): 1 for text in texts for word in text.words}
+            return
+        for text in texts:
+            counts, start = self.repetitions(text.weights).tolist(), 0
+            for size in text.owned:
+                found: dict[str, int] = {}
+                here = slice(start, start + size)
+                for word, count in zip(text.words[here], counts[here], strict=True):
+                    key = word.text.lower()
+                    if count > found.get(key, 0):  # what was seen keeps its place in the order
+                        found[key] = count
+                yield found
+                start += size
+
+
+@dataclass(frozen=True)
+class ExpandedCorpus:
+    """The documents of a corpus with their weighted words.
+
+    Attributes:
+        weights: The artifact with its weights, which need not be there until documents are read.
+    """
+
+    base: Corpus
+    weights: Path
+    weights_fingerprint: str
+    settings: Settings
+    rendering: Rendering
+
+    @property
+    def source(self) -> str:
+        return self.base.source
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        """The corpus's own, the weighted ones replaced by ``weighted``."""
+        kept = [name for name in self.base.default_fields if name not in self.settings.text]
+        return (*kept, WEIGHTED)
+
+    def weighed(self) -> Iterator[tuple[Document, list[Weighted]]]:
+        """The documents with the weights of their text fields."""
+        return TermWeights(self.weights, self.settings).of(self.base)
+
+    def __iter__(self) -> Iterator[Document]:
+        for document, found in self.weighed():
+            if WEIGHTED in document.fields:
+                raise InputError(
+                    f"the document {document.docno!r} has a field {WEIGHTED!r} already.",
+                    path=self.source,
+                    hint="Expand the corpus as it was.",
+                )
+            text = " ".join(
+                " ".join([word] * count)
+                for counts in self.rendering.counts(found)
+                for word, count in counts.items()
+            )
+            yield Document(document.docno, {**document.fields, WEIGHTED: text})
+
+    def identity(self) -> dict[str, Any]:
+        """The weights, hence the corpus and the model, and the rendering."""
+        return {
+            "source": "expanded",
+            "weights": self.weights_fingerprint,
+            "rendering": self.rendering.model_dump(mode="json"),
+            "stop_words": digest_of(self.settings.stop_words),
+        }
+
+    def size_hint(self) -> int | None:
+        return self.base.size_hint()
+
+    def places(self, docno: str) -> list[Place]:
+        return self.base.places(docno)
+
+    def lost(self) -> int:
+        """How many documents keep their words once, because no weight is great enough."""
+        return sum(self.rendering.is_lost(found) for _, found in self.weighed())
+
+    def write(self, output: Path) -> int:
+        """Write the documents as JSON lines, with their fields and the field ``weighted``."""
+        return _write(self, ({"docno": docno, **fields} for docno, fields in self), output)
+
+    def write_pairs(self, output: Path, keep: Sequence[str] = ()) -> int:
+        """Write for each document how often each word counts: ``{"docno": …, "weights": {…}}``.
+
+        Args:
+            output: JSON lines, which ``adducir index --weights`` reads.
+            keep: Fields whose words count as often as they occur, beside the weighted ones.
+        """
+
+        def pairs() -> Iterator[dict[str, Any]]:
+            for document, found in self.weighed():
+                total = Counter[str]()
+                for counts in self.rendering.counts(found):
+                    total.update(counts)
+                for name in keep:
+                    inside = words(document.fields.get(name, ""))
+                    total.update(match_key(word.text) for word in inside)
+                yield {"docno": document.docno, "weights": total}
+
+        return _write(self, pairs(), output)
+
+
+def _write(corpus: ExpandedCorpus, lines: Iterator[Any], output: Path) -> int:
+    count = 0
+    with (
+        progress().doing("expanding", corpus.size_hint(), "documents"),
+        writing_bytes(output) as file,
+    ):
+        for line in lines:
+            file.write(orjson.dumps(line) + b"\n")
+            count += 1
+            progress().advance(1)
+    return count

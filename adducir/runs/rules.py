@@ -1,0 +1,389 @@
+"""What ``adducir check`` looks for in a run: rules, each with a name, a severity and a function."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from adducir.core.errors import InputError
+from adducir.core.files import file_digest
+from adducir.corpora.frames import topic_numbers
+from adducir.corpora.qrels import Qrels
+from adducir.corpora.topics import Topics
+from adducir.runs.metadata import metadata_for, part_of, read_metadata
+from adducir.runs.order import Ties, ordered
+from adducir.runs.run import Run
+
+Severity = Literal["error", "warning", "info"]
+Told = str | tuple[Severity, str]
+"""A message, and its severity where that is not the rule's."""
+_TOP = 10
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run with documents, its file's columns in file order, and what it is checked against."""
+
+    run: Run
+    columns: pl.DataFrame | None
+    qrels: Qrels | None
+    topics: Topics | None
+    known: pl.Series | None
+    measures: Sequence[Any]
+
+    @cached_property
+    def docnos(self) -> pl.Series:
+        return self.run.frame["docno"].unique(maintain_order=True)
+
+    @cached_property
+    def grades(self) -> pl.DataFrame:
+        """Frame (qid, docno, grade): the qrels."""
+        schema = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
+        return (
+            pl.DataFrame(schema=schema) if self.qrels is None else self.qrels.frame.select(*schema)
+        )
+
+    @cached_property
+    def graded(self) -> pl.DataFrame:
+        """Frame (qid, docno, rank, grade) of the judged topics; grade is null where unjudged."""
+        ranked = self.run.to_polars().join(self.grades.select("qid").unique(), on="qid", how="semi")
+        return ranked.join(self.grades, on=["qid", "docno"], how="left", maintain_order="left")
+
+    @cached_property
+    def topic_sets(self) -> "list[_TopicSet]":
+        """The topics that the run should have."""
+        wanted = {"the topics": self.topics, "the qrels": self.qrels}
+        return [_TopicSet(self.run.qids, *one) for one in _qids(wanted)]
+
+    @property
+    def condensed(self) -> str:
+        """The measures that look at judged documents only."""
+        return _listed(m for m in self.measures if m.NAME == "Bpref" or m.params.get("judged_only"))
+
+    def topics_of(self, rows: Any) -> str:
+        """How many topics some rows are of."""
+        return counted(len(np.unique(self.run.topics[rows])), "topic")
+
+
+def _qids(wanted: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    return ((holder, one.qids) for holder, one in wanted.items() if one is not None)
+
+
+class _TopicSet:
+    """Where a run's topics differ from those that it should have."""
+
+    def __init__(self, own: Sequence[str], holder: str, wanted: Sequence[str]) -> None:
+        have, want = set(own), set(wanted)
+        self.holder, self.qids = holder, wanted
+        self.missing = [qid for qid in wanted if qid not in have]
+        self.unknown = [qid for qid in own if qid not in want]
+        theirs = {qid.lstrip("0"): qid for qid in self.missing}
+        numbers = [(qid, theirs.get(qid.lstrip("0"))) for qid in self.unknown]
+        self.padded = [(ours, their) for ours, their in numbers if their is not None]
+        self.is_other = not self.padded and not have & want
+
+
+class Rule(NamedTuple):
+    """What is looked for."""
+
+    code: str
+    severity: Severity
+    tell: Callable[[Case], Iterator[Told]]
+
+
+RULES: list[Rule] = []
+
+
+def rule(code: str, severity: Severity = "warning") -> Callable[[Any], None]:
+    """Make a rule of a function that tells what it finds in a run."""
+    return lambda function: RULES.append(Rule(code, severity, function))
+
+
+def some(names: Sequence[str], limit: int = 3) -> str:
+    """The first few of the names, and how many more there are."""
+    shown = ", ".join(names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+
+
+def counted(number: int, noun: str) -> str:
+    """The number with its noun, whose plural is formed with s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(map(str, names))
+
+
+@rule("tags")
+def _tags(case: Case) -> Iterator[Told]:
+    tags = [] if case.columns is None else case.columns["tag"].unique(maintain_order=True).to_list()
+    if len(tags) > 1:
+        yield f"the file holds {len(tags)} tags: {some(tags)}."
+
+
+@rule("ranks")
+def _ranks(case: Case) -> Iterator[Told]:
+    if case.columns is None or case.columns["rank"].null_count():  # JSON has no ranks
+        return
+    rank = case.columns["rank"].cast(pl.Int64, strict=False)
+    if rank.null_count():
+        odd = case.columns["rank"].filter(rank.is_null())[0]
+        yield "info", f"the rank column holds {odd!r}, which is not an integer."
+        return
+    topic = topic_numbers(case.columns["qid"])
+    rows = np.lexsort((rank.to_numpy(), topic))
+    score, topic = case.columns["score"].to_numpy()[rows], topic[rows]
+    rises = (score[1:] > score[:-1]) & (topic[1:] == topic[:-1])
+    if rises.any():
+        topics = counted(len(np.unique(topic[1:][rises])), "topic")
+        yield f"the ranks of {topics} give another order than the scores, which tools go by."
+
+
+@rule("metadata")
+def _metadata(case: Case) -> Iterator[Told]:
+    path = case.run.path
+    if path is None or not metadata_for(path).exists():
+        return
+    try:
+        digest = part_of(read_metadata(path), "run file").get("sha256")
+    except InputError as error:
+        yield error.paragraph()
+        return
+    if digest and digest != file_digest(path):
+        yield "the run was changed since its metadata was written."
+
+
+@rule("duplicate", "error")
+def _duplicates(case: Case) -> Iterator[Told]:
+    pairs = [f"{docno} (topic {qid})" for qid, docno in case.run.duplicates().rows()]
+    if pairs:
+        yield f"topics rank the same document more than once: {some(pairs)}."
+
+
+@rule("constant-scores")
+def _constant(case: Case) -> Iterator[Told]:
+    lengths, score = case.run.lengths, case.run.frame["score"].to_numpy()
+    starts = np.cumsum(lengths) - lengths
+    flat = np.maximum.reduceat(score, starts) == np.minimum.reduceat(score, starts)
+    qids = [case.run.qids[place] for place in np.flatnonzero(flat & (lengths > 1))]
+    if qids:
+        yield (
+            "error" if len(qids) == np.count_nonzero(lengths > 1) else "warning",
+            f"all documents of {counted(len(qids), 'topic')} ({some(qids)}) have the same score, "
+            "so that docnos alone order them. Often a reranker did not run.",
+        )
+
+
+@rule("ties")
+def _ties(case: Case) -> Iterator[Told]:
+    same = (np.diff(case.run.frame["score"].to_numpy()) == 0) & (np.diff(case.run.topics) == 0)
+    tied = np.append(same, False) | np.append(False, same)
+    if not tied.any():
+        return
+    message = (
+        f"{counted(int(tied.sum()), 'document')} of {case.topics_of(tied)} share a score, in "
+        "single precision. trec_eval orders them by docno descending, Anserini ascending: "
+    )
+
+    def first(ties: Ties) -> pl.DataFrame:
+        frame = ordered(case.run.frame, ties=ties).filter(pl.Series(case.run.ranks < _TOP))
+        ranks = pl.Series("rank", case.run.ranks[case.run.ranks < _TOP])
+        return frame.with_columns(ranks).join(case.grades, on=["qid", "docno"], how="left")
+
+    both = first("descending").join(first("ascending"), on=["qid", "rank"])
+    changed, matter = (
+        both.filter(pl.col(one).ne_missing(pl.col(f"{one}_right")))["qid"].n_unique()
+        for one in ("docno", "grade")
+    )
+    if not changed:
+        yield "info", f"{message}this does not touch the first {_TOP}."
+        return
+    message += f"the first {_TOP} differ in {counted(changed, 'topic')}"
+    if case.qrels is None:
+        yield f"{message}."
+    elif matter:
+        yield f"{message}, and so do their judgements in {matter:,}."
+    else:
+        yield "info", f"{message}, but their judgements in none."
+
+
+@rule("negative-scores", "info")
+def _negative(case: Case) -> Iterator[Told]:
+    if negative := int(np.count_nonzero(case.run.frame["score"].to_numpy() < 0)):
+        scores = f"{negative:,} of {len(case.run):,} scores are negative"
+        yield f"{scores}, which matters where raw scores of several runs are added."
+
+
+@rule("query-in-ranking")
+def _own_names(case: Case) -> Iterator[Told]:
+    frame = case.run.frame.select("qid", "docno")
+    same = frame.filter(pl.col("qid") == pl.col("docno"))["qid"].n_unique()
+    if same and all(frame.select(pl.all().str.contains("^[0-9]{1,7}$").all()).row(0)):
+        # Where topics and documents are both numbered, some numbers meet by chance; only far more
+        # than that shows that queries are documents.
+        by_chance = len(frame) / (frame["docno"].cast(pl.Int64).to_numpy().max() + 1)
+        same = same if same > 3 * (by_chance + 1) else 0
+    if same:
+        yield (
+            f"{counted(same, 'topic')} rank a document of the topic's own name. Where queries are "
+            "taken from the collection (ArguAna, Quora), it must be left out."
+        )
+
+
+@rule("truncated-docnos", "error")
+def _truncated(case: Case) -> Iterator[Told]:
+    judged = case.grades["docno"]
+    for names, holder in ((case.known, "the index"), (judged, "the qrels")):
+        if names is not None and (cut := _cut_short(case.docnos, names.unique())):
+            yield (
+                f"docnos are cut to {len(cut[0])} characters: the run has {cut[0]!r}, {holder} "
+                f"have {cut[1]!r}. Every measure would be too low."
+            )
+            return
+
+
+def _cut_short(docnos: pl.Series, names: pl.Series) -> tuple[str, ...] | None:
+    """A docno and its whole name, if the longest docnos are unknown beginnings of names.
+
+    One such docno may be chance (d1 and d10), so at least half of the longest ones must be.
+    """
+    length = int(docnos.str.len_chars().to_numpy().max())
+    longest = docnos.filter(docnos.str.len_chars() == length).to_frame("docno")
+    longer = names.filter(names.str.len_chars() > length).to_frame("name")
+    heads = longer.group_by(docno=pl.col("name").str.slice(0, length)).agg(pl.col("name").min())
+    unknown = longest.join(names.to_frame("docno"), on="docno", how="anti")
+    found = unknown.join(heads, on="docno").sort("docno")
+    return found.row(0) if found.height and 2 * found.height >= longest.height else None
+
+
+@rule("unknown-docnos", "error")
+def _unknown(case: Case) -> Iterator[Told]:
+    if case.known is None or _cut_short(case.docnos, case.known.unique()):
+        return
+    unknown = case.docnos.filter(~case.docnos.is_in(case.known.implode()))
+    if len(unknown):
+        documents = f"{counted(len(unknown), 'document')} of {len(case.docnos):,}"
+        yield f"{documents} are not in the index, such as {_listed(unknown.head(3))}."
+
+
+@rule("padded-qids", "error")
+def _padded(case: Case) -> Iterator[Told]:
+    for one in case.topic_sets:
+        for ours, theirs in one.padded[:1]:
+            topics = f"{counted(len(one.padded), 'topic')} of the run and of {one.holder}"
+            yield f"{topics} differ in leading zeros only, such as {ours} and {theirs}."
+
+
+@rule("no-common-topics", "error")
+def _no_common(case: Case) -> Iterator[Told]:
+    for one in case.topic_sets:
+        if one.is_other:
+            theirs = f"{one.holder} have {some(one.qids)}"
+            yield f"no topic is in both: the run has {some(case.run.qids)}, {theirs}."
+
+
+@rule("missing-topics")
+def _missing(case: Case) -> Iterator[Told]:
+    for one in case.topic_sets:
+        if one.missing and not one.is_other:
+            lacked = f"{counted(len(one.missing), 'topic')} of {one.holder}: {some(one.missing)}"
+            yield f"the run lacks {lacked}. Each counts 0 in the mean, as in trec_eval -c."
+
+
+@rule("unknown-topics")
+def _unknown_topics(case: Case) -> Iterator[Told]:
+    for one in case.topic_sets:
+        if one.unknown and not one.is_other:
+            lacked = f"{counted(len(one.unknown), 'topic')} of the run: {some(one.unknown)}"
+            yield f"{one.holder} lack {lacked}. They are not evaluated."
+
+
+@rule("foreign-qrels", "error")
+def _foreign(case: Case) -> Iterator[Told]:
+    if not case.graded.height or case.graded["grade"].count():
+        return
+    ours, theirs = case.graded["docno"], case.grades["docno"]
+    if ours.is_in(theirs.unique().implode()).any():
+        yield "no document is judged for its topic, but some for others: are topics renumbered?"
+        return
+    yield (
+        f"no document of the run is in the qrels: the run has {ours[0]!r}, the qrels have "
+        f"{theirs[0]!r}. They are of another collection, or of another version of it."
+    )
+
+
+@rule("few-judged")
+def _few_judged(case: Case) -> Iterator[Told]:
+    judged = case.graded["grade"].count()
+    topics = case.graded.select("qid").unique()
+    there = case.grades.join(topics, on="qid", how="semi").height
+    if 0 < judged < there / 20 and case.run.depth >= _TOP:
+        found = f"the run has {judged:,} of the {there:,} judged documents of its topics"
+        yield f"{found}. Are the qrels of this version of the collection?"
+
+
+@rule("unjudged", "info")
+def _unjudged(case: Case) -> Iterator[Told]:
+    first = {cut: case.graded.filter(pl.col("rank") < cut)["grade"] for cut in (5, _TOP)}
+    shares = {cut: one.null_count() / max(1, len(one)) for cut, one in first.items()}
+    if case.graded["grade"].count() and any(shares.values()):
+        shown = _listed(f"{share:.1%} of the first {cut}" for cut, share in shares.items())
+        yield (
+            "warning" if shares[5] > 0.5 else "info",
+            f"unjudged are {shown}. Measures count these as not relevant, unless they are left "
+            "out (judged_only=True).",
+        )
+
+
+@rule("positives-only", "info")
+def _positives(case: Case) -> Iterator[Told]:
+    grades = case.grades["grade"]
+    if len(grades) and (grades > 0).all() and (case.condensed or not case.measures):
+        named = case.condensed or "Bpref and condensed measures (judged_only=True)"
+        yield (
+            "warning" if case.condensed else "info",
+            f"the qrels hold relevant documents only, which leave little to {named}.",
+        )
+
+
+@rule("negative-grades", "info")
+def _negative_grades(case: Case) -> Iterator[Told]:
+    count = case.grades.filter(pl.col("grade") < 0).height
+    inferred = _listed(m for m in case.measures if m.NAME == "infAP")
+    if not count or not (case.condensed or inferred):
+        return
+    message = (
+        f"{count:,} of {counted(case.grades.height, 'judgement')} are negative and count as 0."
+    )
+    if case.condensed:
+        message += f" --set negative_grades=trec_eval would leave them out of {case.condensed}."
+    if inferred:
+        message += (
+            f" {inferred} takes them for pooled and not judged, and estimates their relevance."
+        )
+    yield "warning" if inferred else "info", message
+
+
+@rule("shallow")
+def _shallow(case: Case) -> Iterator[Told]:
+    for measure in case.measures:
+        cutoff, depth = measure.params.get("cutoff") or 0, case.run.depth
+        if cutoff > depth:
+            yield f"{measure} looks at {cutoff:,} documents, the deepest ranking has {depth:,}."
+
+
+@rule("shallow-condensed")
+def _shallow_condensed(case: Case) -> Iterator[Told]:
+    found = case.graded.group_by("qid").agg(found=pl.col("grade").count())
+    both = found.join(case.grades.group_by("qid").agg(judged=pl.len()), on="qid")
+    for measure in case.measures:
+        cutoff = (measure.params.get("cutoff") or 0) if measure.params.get("judged_only") else 0
+        short = both.filter((pl.col("found") < cutoff) & (pl.col("found") < pl.col("judged")))
+        if short.height and cutoff <= case.run.depth:
+            yield (
+                f"{measure} looks at {cutoff:,} judged documents, but the rankings of "
+                f"{counted(short.height, 'topic')} end before, though more are judged."
+            )

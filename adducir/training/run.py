@@ -1,0 +1,339 @@
+"""Trains a model inside an artifact, by the Trainer of transformers.
+
+AdamW with linear warm-up and decay; the weights of the lowest validation loss are kept. A training
+that was killed goes on from its last checkpoint. Several GPUs train by ``torchrun``: each process
+takes batches of its own, gradients are averaged, the first process writes.
+"""
+
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
+from transformers.utils import logging
+
+from adducir.core.artifacts import Manifest, build, parts_folder
+from adducir.core.errors import InputError, MachineError
+from adducir.core.progress import progress
+from adducir.models.artifacts import model_versions
+from adducir.models.machine import choose_device, computing_in, seed_of, using_threads
+from adducir.training.card import kept_epoch, model_card
+from adducir.training.data import TrainingData
+from adducir.training.trainable import Trainable
+
+CHECKPOINT_SECONDS = 120.0
+"""Seconds between two checkpoints: what a kill can lose."""
+_WAIT = 30 * 24 * 3600
+"""Seconds that a process waits for the first one, which may prepare data for hours."""
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers from talking: what concerns a user is told by the progress."""
+    level = logging.get_verbosity()
+    logging.set_verbosity(40)  # errors alone
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+
+
+def rank() -> int:
+    """Which of the processes that a launcher such as torchrun started this is; 0 without one."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def _processes() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def train_model(
+    trainable: Trainable[Any], output: Path, *, device: str = "auto", rebuild: bool = False
+) -> Manifest | None:
+    """Train a model, unless ``output`` holds it already.
+
+    Where torchrun started this process as one of several, all of them must call this; only the
+    first one returns the manifest.
+    """
+    if trainable.before is not None and not trainable.before[0].is_current(trainable.before[1]):
+        raise InputError(
+            "the base is not trained as its recipe says.",
+            path=trainable.before[1],
+            hint=f"Train it first: adducir train {trainable.before[1].with_suffix('.yaml')}",
+        )
+    work = partial(parts_folder, output, trainable.fingerprint)
+    with using_threads(trainable.recipe.training.threads), _quiet():
+        if rank():
+            if rebuild or not trainable.is_current(output):
+                _Training(trainable, work(), device).run()
+            return None
+        return build(
+            output,
+            kind=trainable.artifact,
+            recipe=trainable.canonical,
+            inputs=trainable.inputs,
+            builder_version=trainable.version,
+            make=lambda folder: _Training(trainable, work(), device).save(folder, output.name),
+            rebuild=rebuild,
+            versions=model_versions(),
+        )
+
+
+class _Training:
+    """A training under way; ``work`` is a folder for its rows and checkpoints."""
+
+    def __init__(self, trainable: Trainable[Any], work: Path, device: str) -> None:
+        self.trainable, self.recipe = trainable, trainable.recipe.training
+        self.checkpoints = work / "checkpoints"
+        self.arguments = self._arguments(choose_device(device))
+        with self.arguments.main_process_first(local=False):
+            self.data = trainable.dataset(work / "data")
+        if self.recipe.patience is not None and not len(self.data.validation):
+            raise InputError(
+                f"nothing is held out, so `training.patience: {self.recipe.patience}` cannot stop "
+                "the training early.",
+                hint="Hold out a larger share, or write `patience: null` below `training`.",
+            )
+
+    def run(self) -> tuple[torch.nn.Module, dict[str, Any]]:
+        """Train to the end; the model with the best weights, and how the training went."""
+        progress().note(self.trainable.summary(self.data))
+        torch.manual_seed(self.recipe.seed)
+        model = self.trainable.model()
+        examples = self.recipe.epochs * len(self.data.train)
+        trainer = _Trainer(self.trainable, model, self.data, self.arguments)
+        began = time.monotonic()
+        with progress().doing("training", examples, self.trainable.unit):
+            trainer.train(resume_from_checkpoint=_last_checkpoint(self.checkpoints))
+        history = _history(trainer.state, time.monotonic() - began)
+        progress().note(f"the weights are of epoch {kept_epoch(history)}")
+        trained: torch.nn.Module = trainer.accelerator.unwrap_model(trainer.model).eval()
+        return trained, history
+
+    def save(self, folder: Path, name: str) -> dict[str, Any]:
+        """Train, and fill the model's folder; its counts."""
+        model, history = self.run()
+        counts = self.data.counts | {
+            "training_examples": len(self.data.train),
+            "held_out_examples": len(self.data.validation),
+            "test_examples": len(self.data.test),
+        }
+        counts |= self.trainable.measure(model, self.data)
+        self.trainable.save(model, folder)
+        text = json.dumps(history, indent=2)
+        (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
+        card = model_card(name, self.trainable.card(counts), counts, history)
+        (folder / "README.md").write_text(card, encoding="utf-8")
+        kept = {"steps": history["steps"], "best_step": history["best_step"]}
+        return counts | kept | {"validation_loss": history["best_loss"]}
+
+    def _arguments(self, device: torch.device) -> TrainingArguments:
+        recipe = self.recipe
+        if device.type == "cuda" and device.index is not None:
+            torch.cuda.set_device(device)
+        arguments = TrainingArguments(
+            output_dir=str(self.checkpoints),
+            use_cpu=device.type == "cpu",
+            ddp_timeout=_WAIT,
+            num_train_epochs=recipe.epochs,
+            per_device_train_batch_size=recipe.batch_size,
+            gradient_accumulation_steps=recipe.gradient_accumulation,
+            learning_rate=recipe.learning_rate,
+            warmup_steps=recipe.warmup,
+            weight_decay=recipe.weight_decay,
+            max_grad_norm=recipe.clip or 0.0,
+            lr_scheduler_type="linear",
+            seed=seed_of(recipe.seed, "training") % (1 << 32),
+            eval_strategy="epoch",
+            save_strategy="epoch",
+            logging_strategy="epoch",
+            logging_nan_inf_filter=False,
+            load_best_model_at_end=True,
+            metric_for_best_model="loss",
+            greater_is_better=False,
+            save_total_limit=2,
+            restore_callback_states_from_checkpoint=True,
+            remove_unused_columns=False,
+            dataloader_pin_memory=device.type == "cuda",
+            disable_tqdm=True,
+            report_to="none",
+        )
+        # Several visible GPUs without torchrun: one is used, and not DataParallel over all.
+        arguments._n_gpu = min(arguments.n_gpu, 1)
+        return arguments
+
+
+class _Batches:
+    """The batches of each epoch that fall to this process, as a kind cuts them."""
+
+    def __init__(self, trainable: Trainable[Any], data: Any, epoch: int | None) -> None:
+        self._cut, self._epoch = partial(trainable.batches, data), epoch
+        self._count = len(self._own())
+
+    def _own(self) -> list[NDArray[np.int64]]:
+        batches = self._cut(self._epoch)
+        if self._epoch is None:
+            return batches
+        # All processes take the same number of steps.
+        return [*batches, *batches[: -len(batches) % _processes()]][rank() :: _processes()]
+
+    def set_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return (batch.tolist() for batch in self._own())
+
+
+class _Loader(DataLoader[Any]):
+    """Batches of rows; not given to accelerate, which cuts batches anew for several processes."""
+
+    def __init__(self, trainable: Trainable[Any], data: Any, epoch: int | None) -> None:
+        rows: Any = data.with_format("numpy", columns=trainable.columns)
+        self.batches: Any = _Batches(trainable, data, epoch)
+        super().__init__(rows, batch_sampler=self.batches, collate_fn=trainable.collate)
+
+    def set_epoch(self, epoch: int) -> None:
+        self.batches.set_epoch(epoch)
+
+
+class _Trainer(Trainer):
+    """The Trainer, with a kind's batches and loss, in the recipe's precision."""
+
+    def __init__(
+        self,
+        trainable: Trainable[Any],
+        model: torch.nn.Module,
+        data: TrainingData,
+        arguments: TrainingArguments,
+    ) -> None:
+        self.trainable = trainable
+        recipe = trainable.recipe.training
+        self.precision = recipe.precision
+        callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(data.train))]
+        if not len(data.validation):
+            arguments.eval_strategy = arguments.save_strategy = "no"
+            arguments.load_best_model_at_end = False
+        elif recipe.patience is not None:
+            callbacks.append(EarlyStoppingCallback(recipe.patience))
+        super().__init__(
+            model,
+            arguments,
+            data_collator=trainable.collate,
+            train_dataset=data.train,
+            eval_dataset=data.validation,
+            callbacks=callbacks,
+        )
+        self.remove_callback(PrinterCallback)
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        return _Loader(self.trainable, self.train_dataset, 0)
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader[Any]:
+        return _Loader(self.trainable, self.eval_dataset, None)
+
+    def training_step(self, model: torch.nn.Module, *inputs: Any, **more: Any) -> torch.Tensor:
+        # The backward pass is inside: what it computes again must be in the same precision.
+        with computing_in(self.precision, model):
+            return super().training_step(model, *inputs, **more)
+
+    def compute_loss(
+        self,
+        model: torch.nn.Module,
+        inputs: Any,
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        loss = self.trainable.loss(model, inputs)
+        return (loss, None) if return_outputs else loss
+
+    def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
+        with torch.no_grad(), computing_in(self.precision, model):
+            return self.trainable.loss(model, self._prepare_inputs(inputs)), None, None
+
+
+class _Watch(TrainerCallback):
+    """Reports progress, validates within epochs, and saves a checkpoint from time to time."""
+
+    def __init__(self, validations: int, examples: int) -> None:
+        self._validations, self._examples = validations, examples
+        self._saved, self._done = time.monotonic(), 0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._saved, self._done = time.monotonic(), state.global_step
+        progress().resume(round(self._per_step(args, state) * self._done))
+        if self._done:
+            progress().note(f"training goes on after step {self._done:,}")
+
+    def _per_step(self, args: Any, state: Any) -> float:
+        return float(self._examples * args.num_train_epochs / state.max_steps)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        each, step = self._per_step(args, state), state.global_step
+        progress().advance(round(each * step) - round(each * (step - 1)))
+        per_epoch = round(state.max_steps / args.num_train_epochs)
+        within = (round(n * per_epoch / self._validations) for n in range(1, self._validations))
+        if step % per_epoch in within:
+            control.should_log = control.should_evaluate = control.should_save = True
+        if time.monotonic() - self._saved >= CHECKPOINT_SECONDS:
+            control.should_save = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._saved = time.monotonic()
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        logs = logs or {}
+        if not math.isfinite(logs.get("loss", 0.0)):
+            raise MachineError(
+                f"the loss is not a number at step {state.global_step:,}.",
+                hint="Lower `training.learning_rate`, or train in float32.",
+            )
+        name = "validation loss" if "eval_loss" in logs else "training loss"
+        value = logs.get("eval_loss", logs.get("loss"))
+        if value is not None:
+            progress().note(f"epoch {state.epoch:g}: {name} {value:.5f}")
+
+
+def _last_checkpoint(folder: Path) -> str | None:
+    """The newest whole checkpoint; one that a kill cut short is removed."""
+    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
+    while found and not (found[-1] / "trainer_state.json").is_file():
+        shutil.rmtree(found.pop())
+    return str(found[-1]) if found else None
+
+
+def _history(state: Any, seconds: float) -> dict[str, Any]:
+    """How a training went: what ``training.json`` holds."""
+    entries: dict[int, dict[str, Any]] = {}
+    for log in state.log_history:
+        entry = entries.setdefault(
+            log["step"], {"step": log["step"], "epoch": log["epoch"], "validation_loss": None}
+        )
+        if "loss" in log:
+            entry["training_loss"] = log["loss"]
+        if "eval_loss" in log:
+            entry["validation_loss"] = log["eval_loss"]
+    return {
+        "steps": state.global_step,
+        "validations": [entry for entry in entries.values() if "training_loss" in entry],
+        "best_step": state.best_global_step or state.global_step,
+        "best_loss": state.best_metric,
+        "seconds": round(seconds, 1),
+        "stopped_early": state.global_step < state.max_steps,
+        "processes": _processes(),
+    }

@@ -1,0 +1,90 @@
+"""What a kind of model brings to a training: recipe, data, network, loss.
+
+A kind extends :class:`Trainable`. Its constructor opens what a recipe names and reads no data;
+``settings`` and ``inputs`` say what determines the weights, so that the model's fingerprint is
+known before anything exists. :mod:`adducir.training.run` does the rest: lock, checkpoints, the
+Trainer of transformers, the model card. Another package's kind is declared as an entry point of
+the group ``adducir.training``.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.models.batches import shuffled_batches, token_batches
+from adducir.models.machine import seed_of
+from adducir.training.card import Card
+from adducir.training.plan import TrainingPlan
+from adducir.training.recipe import ModelRecipe
+
+if TYPE_CHECKING:
+    import torch
+    from datasets import Dataset
+
+    from adducir.training.data import TrainingData
+    from adducir.training.task import TrainingTask
+
+R = TypeVar("R", bound=ModelRecipe)
+
+
+class Trainable(TrainingPlan[R]):
+    """A model that can be trained.
+
+    Attributes:
+        columns: The columns of the data that the loss reads; None for all.
+        unit: What a row is called in the progress.
+    """
+
+    version: ClassVar[int] = 3
+    columns: ClassVar[tuple[str, ...] | None] = None
+    unit: ClassVar[str] = "examples"
+
+    @abstractmethod
+    def dataset(self, folder: Path) -> "TrainingData":
+        """The rows, which may be kept in a folder; see :func:`adducir.training.data.stored`."""
+
+    @abstractmethod
+    def model(self) -> "torch.nn.Module":
+        """The network as training starts, on the CPU; the same at each call."""
+
+    @abstractmethod
+    def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
+        """A batch of rows as tensors; the first dimension of each is the number of rows."""
+
+    @abstractmethod
+    def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
+        """The mean loss of a batch, with gradient."""
+
+    @abstractmethod
+    def save(self, model: "torch.nn.Module", folder: Path) -> None:
+        """Write weights (safetensors), tokenizer and settings."""
+
+    @abstractmethod
+    def card(self, counts: Mapping[str, Any]) -> Card:
+        """What the model card says of it."""
+
+    def summary(self, data: "TrainingData") -> str:
+        """What it is trained on, in a line."""
+        return f"{len(data.train):,} {self.unit} to train on, {len(data.validation):,} held out"
+
+    def batches(self, data: "Dataset", epoch: int | None) -> list[NDArray[np.int64]]:
+        """The numbers of the rows of each step; epoch None is the validation.
+
+        By default rows of like length, which is the column ``length``, come together.
+        """
+        lengths = np.asarray(data.with_format("numpy")["length"][:], dtype=np.int64)
+        if epoch is None:
+            return token_batches(lengths)
+        recipe = self.recipe.training
+        return shuffled_batches(lengths, recipe.batch_size, seed_of(recipe.seed, "epoch", epoch))
+
+    def measure(self, model: "torch.nn.Module", data: "TrainingData") -> Mapping[str, Any]:
+        """What is measured of a trained model: further counts."""
+        return {}
+
+    def task(self, device: "torch.device") -> "TrainingTask":
+        raise NotImplementedError

@@ -1,0 +1,287 @@
+"""The documents of files: JSONL, TREC's SGML, TSV, CACM; their docnos, fields and errors."""
+
+import gzip
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adducir.core.errors import InputError
+from adducir.corpora import Document, open_corpus, refuse_duplicates, text_of
+
+
+@pytest.fixture
+def corpus_of(tmp_path):
+    def make(text, name="c.jsonl", **options):
+        path = tmp_path / name
+        data = text if isinstance(text, bytes) else text.encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return open_corpus(path, **options)
+
+    return make
+
+
+def line(**record):
+    return json.dumps(record) + "\n"
+
+
+NATIVE = {
+    "id": "S1-A1",
+    "conclusion": "Ban it",
+    "premises": [{"text": "One.", "stance": "CON", "annotations": []}, {"text": "Two."}],
+    "context": {"discussionTitle": "A ban", "sourceId": "S1"},
+}
+ARGUMENT = {"conclusion": "Ban it", "premise": "One.\nTwo.", "stance": "CON", "topic": "A ban"}
+FLAT = {"docno": "a", "conclusion": "c", "premise": "p", "topic": "t"}
+LONG = "c67482ba-2019-04-18T13:32:05Z-00000-000"
+VALUES = {
+    **{"docno": "d", "title": "T", "year": 2020, "score": 1.5, "tags": ["a", "b"], "none": None},
+    **{"nested": {"a": "b"}, "mixed": ["a", {"b": "c"}], "open": False, "empty": []},
+}
+TEXTS = {"title": "T", "year": "2020", "score": "1.5", "tags": "a\nb", "open": "false", "empty": ""}
+
+
+@pytest.mark.parametrize(
+    ("record", "options", "expected"),
+    [
+        *(({name: "d1", "text": "a"}, {}, ("d1", {"text": "a"})) for name in ("docid", "_id")),
+        ({"id": "i", "docno": "n", "text": "t"}, {}, ("n", {"id": "i", "text": "t"})),
+        ({"id": "i", "key": 7}, {"docno_field": "key"}, ("7", {"id": "i"})),
+        # terrier-org/pyterrier#409: docnos cut at 20 characters made every measure 0.
+        ({"id": LONG}, {}, (LONG, {})),
+        ({"id": "\U0001f600" * 256}, {}, ("\U0001f600" * 256, {})),
+        (VALUES, {}, ("d", TEXTS)),
+        (NATIVE, {}, ("S1-A1", ARGUMENT)),
+        (FLAT | {"stance": True}, {}, ("a", {**FLAT, "stance": "PRO"})),
+        (FLAT | {"stance": "CON"}, {}, ("a", {**FLAT, "stance": "CON"})),
+    ],
+)  # fmt: skip
+def test_a_json_object_is_a_document(corpus_of, record, options, expected):
+    docno, fields = expected
+    fields = {name: text for name, text in fields.items() if name != "docno"}
+    assert list(corpus_of(line(**record), **options)) == [Document(docno, fields)]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("conclusion", "premise", "stance"), ("conclusion", "premise")),
+        (("contents", "title"), ("contents",)),
+        (("text", "title"), ("title", "text")),
+        (("text", "url"), ("text",)),
+        (("abstract", "keywords"), ("abstract", "keywords")),
+    ],
+)
+def test_default_fields(corpus_of, names, expected):
+    assert corpus_of(line(docno="d", **dict.fromkeys(names, ""))).default_fields == expected
+
+
+def test_text_of_joins_and_passes_over_what_is_missing():
+    document = Document("d", {"title": "T", "abstract": "", "text": "X"})
+    assert text_of(document, ["title", "abstract", "none", "text"]) == "T\nX"
+
+
+ARRAY = '[\n {"id": "a", "text": "x"},\n\n {"id": "b", "text": "y"}]'
+BLANKS = '\ufeff{"id":"a","text":"x"}\r\n\r\n  \n{"id":"b","text":"y"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (ARRAY, None),  # its lines are not its documents
+        (f'{{"arguments":{ARRAY}}}', None),
+        (f' {{ "arguments" : {ARRAY} }}\n', None),
+        (BLANKS, 4),
+    ],
+)
+@pytest.mark.parametrize("name", ["c.json", "c.jsonl.gz"])
+def test_arrays_and_lines(corpus_of, text, size, name):
+    corpus = corpus_of(text, name)
+    assert list(corpus) == [Document("a", {"text": "x"}), Document("b", {"text": "y"})]
+    assert [place.line for place in corpus.places("b")] == [4]
+    assert corpus.size_hint() == (size if name == "c.json" else None)
+
+
+DISKS = """<DOC>
+<DOCNO> FT911-1 </DOCNO>
+<!-- a <TEXT> in a comment
+over two lines -->
+<HEADLINE>FT  Profit &amp; loss</HEADLINE>
+<TEXT>
+<P>First paragraph &lt;b&gt;.
+<P>Second at AT&T &hyph; x&#39;y; a < b, e&f.
+</TEXT>
+<SUBJECT>a</SUBJECT>
+<SUBJECT>b</SUBJECT>
+</DOC>
+
+<DOC><DOCNO>FT911-2</DOCNO>On one line</DOC>
+"""
+
+
+def test_documents_of_trecs_disks(corpus_of):
+    corpus = corpus_of(DISKS, "c.trec")
+    first, second = corpus
+    assert first.docno == "FT911-1"
+    assert first.fields["headline"] == "FT  Profit & loss"
+    assert first.fields["subject"] == "a\nb"
+    body = "First paragraph <b>. Second at AT&T &hyph; x'y; a < b, e&f."
+    assert first.fields["body"].split() == body.split()
+    assert first.fields["text"].split() == f"FT Profit & loss {body} a b".split()
+    assert second == Document("FT911-2", {"text": "On one line"})
+    assert (corpus.default_fields, corpus.size_hint()) == (("text",), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options", "expected"),
+    [
+        (
+            "<DOC><DOCNO>w</DOCNO><DOCHDR>http://x\nServer: y</DOCHDR><html>Page</html></DOC>",
+            *("c.trec", {}, [("w", {"text": "Page", "html": "Page"})]),
+        ),
+        (
+            "<doc><header><docno> x1 </docno></header>Text <A>x<B>y</A></doc>",
+            *("c.trec", {}, [("x1", {"text": "Text  x y", "header": "", "a": "x y"})]),
+        ),
+        ("<DOC><DOCID>7</DOCID>A</DOC>", "c.xml", {"docno_field": "docid"}, [("7", {"text": "A"})]),
+        ("a\tone\ttwo\r\n\nb\t\n", "c.tsv", {}, [("a", {"text": "one\ttwo"}), ("b", {"text": ""})]),
+        ("docno\ttitle\ttext\na\tT\tX\n", "c.tsv", {}, [("a", {"title": "T", "text": "X"})]),
+        (
+            "url\tkey\tbody\nhttp://x\tk1\tX\n",
+            *("c.tsv", {"docno_field": "key"}, [("k1", {"url": "http://x", "body": "X"})]),
+        ),
+    ],
+)
+def test_documents_of_sgml_and_tsv(corpus_of, text, name, options, expected):
+    found = corpus_of(text, name, **options)
+    assert [(one.docno, one.fields) for one in found] == expected
+
+
+def test_many_unclosed_tags_take_no_long_time(corpus_of):
+    # A search for an end behind each of them would take hours.
+    text = "<DOC><DOCNO>a</DOCNO>" + "<P>x " * 200_000 + "</DOC>"
+    (document,) = corpus_of(text, "c.trec")
+    assert document.fields["text"].split() == ["x"] * 200_000
+
+
+JSON = '{"id": "a", "text": "x"}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "number", "word"),
+    [
+        ("c.jsonl", JSON + '{"id": "b", "text": ', 3, "JSON"),
+        ("c.jsonl", JSON + '{"id": "b", "text": NaN}', 3, "JSON"),
+        ("c.jsonl", JSON + '["b"]', 3, "list"),
+        ("c.jsonl", JSON + '{"text": "x"}', 3, "no docno"),
+        ("c.jsonl", JSON + '{"id": null, "text": "x"}', 3, "no docno"),
+        ("c.jsonl", JSON + '{"id": "", "text": "x"}', 3, "empty"),
+        ("c.jsonl", JSON + '{"id": "b\\u00a0c", "text": "x"}', 3, "white space"),
+        ("c.jsonl", JSON + '{"id": "b\\u0000c", "text": "x"}', 3, "NUL"),
+        ("c.jsonl", JSON + '{"id": true, "text": "x"}', 3, "not text"),
+        ("c.jsonl", JSON + '{"id": "%s"}' % ("x" * 1025), 3, "1,024 bytes"),
+        ("c.jsonl", '{"id": "a"}\n{"id": "é"}\n'.encode("latin-1"), 2, "0xe9"),
+        ("c.jsonl", "", None, "no documents"),
+        ("c.json", ARRAY[:-1], 4, "missing"),
+        ("c.json", ARRAY[:-2], 4, ""),
+        ("c.json", f'{{"arguments":{ARRAY}, "more": 1}}', 4, ""),
+        ("c.json", ARRAY.replace('"b"', "1.5"), 4, "not text"),
+        ("c.json", '{\n"id": "a"}', 1, "JSON"),
+        ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n<DOC>\nno number\n</DOC>", 4, "no <DOCNO>"),
+        ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n\n<DOC>\n<DOCNO>b</DOCNO>\n", 5, "not closed"),
+        ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n<DOC>\n</DOC>\n", 1, "line 3"),
+        ("c.trec", "\n</DOC>\n", 2, "closes nothing"),
+        ("c.trec", "<DOC>\n<DOCNO>a b</DOCNO>\n</DOC>", 1, "white space"),
+        ("c.trec", "1 0 d 1\n", None, "no <DOC>"),
+        ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\ncafé\n</DOC>".encode("latin-1"), 3, "0xe9"),
+        ("c.tsv", "a\tx\nb x\n", 2, "no tab"),
+        ("c.tsv", "docno\ttitle\ttext\na\tx\n", 2, "2 columns"),
+        ("c.tsv", "docno\ttext\ttext\n", 1, "each once"),
+        ("c.tsv", "a\tx\n\tx\n", 2, "empty"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(corpus_of, name, text, number, word):
+    with pytest.raises(InputError) as caught:
+        list(corpus_of(text, name))
+    assert caught.value.line == number
+    assert caught.value.path.name == name
+    assert word in caught.value.what
+
+
+def test_a_column_that_a_header_lacks(corpus_of):
+    with pytest.raises(InputError, match="key") as caught:
+        list(corpus_of("a\tx\n", "c.tsv", docno_field="key"))
+    assert caught.value.line == 1
+
+
+def test_a_truncated_gzip(tmp_path):
+    data = "".join(line(id=str(i), text="x" * (i % 89)) for i in range(999))
+    (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(data.encode())[:-100])
+    with pytest.raises(InputError) as caught:
+        list(open_corpus(tmp_path / "c.jsonl.gz"))
+    assert caught.value.line > 1
+
+
+def test_duplicates_are_refused_with_both_places(tmp_path):
+    (tmp_path / "a.jsonl").write_text(line(id="x") + line(id="y"))
+    (tmp_path / "b.jsonl").write_text(line(id="z") + line(id="y"))
+    documents = refuse_duplicates(open_corpus(tmp_path))
+    assert [next(documents).docno for _ in range(3)] == ["x", "y", "z"]
+    with pytest.raises(InputError) as caught:
+        next(documents)
+    assert (caught.value.path, caught.value.line) == (tmp_path / "b.jsonl", 2)
+    assert str(tmp_path / "a.jsonl:2") in caught.value.what
+
+
+DOCNO = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"))
+
+
+@given(st.dictionaries(DOCNO, TEXT, min_size=1))
+def test_round_trips(tmp_path_factory, texts):
+    texts = {"first": "", **texts}
+    for name, text in (
+        ("c.tsv", "".join(f"{docno}\t{text}\n" for docno, text in texts.items())),
+        ("c.jsonl", "".join(line(docno=docno, text=text) for docno, text in texts.items())),
+    ):
+        path = tmp_path_factory.mktemp("trip") / name
+        path.write_bytes(text.encode())
+        assert {one.docno: one.fields["text"] for one in open_corpus(path)} == texts
+
+
+def page(number, text, cut, *links):
+    table = "\n".join(f"{other}\t{kind}\t{number}" for other, kind in links)
+    html = f"{text}\n\n{table}" if cut is None else text[:cut]
+    return line(docid=f"CACM-{number:04d}", contents=text, html_text=html)
+
+
+def test_a_cut_text_of_cacm_gets_its_end_and_its_links(corpus_of):
+    text = "sorting for n <100 items"
+    source = corpus_of(
+        page(1, "older", None, (1, 5), (1, 5), (1, 5), (2, 5), (1, 6))
+        + page(2, text, text.index("<"))
+        + page(3, "newer", None, (3, 5), (3, 5), (3, 5), (2, 4), (2, 4), (2, 5), (3, 4)),
+        format="cacm",
+    )
+    documents = {d.docno: d.fields["html_text"] for d in source}
+    lines = documents["CACM-0002"].split("\n")
+    links = [tuple(map(int, one.split("\t"))) for one in lines[2:]]
+    expected = [(1, 5, 2), (3, 4, 2), (3, 4, 2), (3, 5, 2)]
+    own = [(2, 4, 2), (2, 5, 2), (2, 5, 2), (2, 5, 2), (2, 6, 2)]
+    assert (lines[0], sorted(links)) == (text, sorted(expected + own))
+    assert documents["CACM-0001"].startswith("older\n\n1\t5\t1")
+    with pytest.raises(InputError, match=r"c\.jsonl:1: .*html_text"):
+        list(corpus_of(line(docid="B"), format="cacm"))
+
+
+def test_ten_texts_of_the_real_collection_change(collections):
+    source = collections / "cacm/corpus.jsonl"
+    plain = {d.docno: d.fields["html_text"] for d in open_corpus(source)}
+    whole = {d.docno: d.fields["html_text"] for d in open_corpus(source, format="cacm")}
+    changed = {docno for docno in plain if plain[docno] != whole[docno]}
+    assert len(plain) == 3204
+    numbers = re.findall(r"\d+", "717 1430 1595 1634 2144 2177 2189 2714 2800 3098")
+    assert changed == {f"CACM-{int(number):04d}" for number in numbers}
+    assert all(whole[docno].startswith(plain[docno].rstrip()) for docno in changed)
