@@ -142,20 +142,16 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
         context = record.get("context")
         about = context if isinstance(context, dict) else {}
         topic = about.get("topic") or about.get("discussionTitle") or about.get("sourceTitle")
-        topic = as_text(record.get("topic") if topic is None else topic) or ""
-        return argument_fields(as_text(record["conclusion"]) or "", texts, stance, topic)
+        return {
+            "conclusion": as_text(record["conclusion"]) or "",
+            "premise": "\n".join(texts),
+            "stance": stance,
+            "topic": as_text(record.get("topic") if topic is None else topic) or "",
+        }
     fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
     if isinstance(record.get("stance"), bool) and fields.keys() >= set(ARGUMENT_FIELDS):
         fields["stance"] = "PRO" if record["stance"] else "CON"
     return fields
-
-
-def argument_fields(
-    conclusion: str, premises: Sequence[str], stance: str, topic: str
-) -> dict[str, str]:
-    """The four fields of an argument; premises are joined by newlines."""
-    premise = "\n".join(premises)
-    return {"conclusion": conclusion, "premise": premise, "stance": stance, "topic": topic}
 
 
 def default_fields_of(names: Collection[str]) -> tuple[str, ...]:

@@ -203,7 +203,7 @@ def test_a_single_plain_text_is_a_document_where_it_is_asked_for(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("first")
     assert docnos(open_corpus(path, format="text")) == ["a.txt"]
-    with pytest.raises(InputError, match="With the format text"):
+    with pytest.raises(InputError, match="Name the format"):
         docnos(open_corpus(path))
     with pytest.raises(UsageError, match="docno_field"):
         open_corpus(path, format="text", docno_field="id")

@@ -7,7 +7,7 @@ import json
 import ir_measures
 import polars as pl
 import pytest
-from ir_measures import AP, RR, Bpref, Judged, P, R, infAP, nDCG
+from ir_measures import AP, RR, Bpref, Judged, P, R, nDCG
 
 from adducir.cli.app import main
 from adducir.corpora.qrels import Qrels, load_qrels
@@ -57,7 +57,7 @@ def test_nothing_is_said_of_a_clean_run():
 
 def test_findings_name_the_run_and_errors_come_first(tmp_path):
     path = tmp_path / "a"
-    path.write_text("9 Q0 a 1 -1 t\n9 Q0 b 1 -1 t\n")
+    path.write_text("9 Q0 a 1 -1 t\n9 Q0 b 1 -1 t\n1 Q0 b x 1 t\n")
     found = check([read_run(path)], qrels=QRELS)
     assert {finding.run for finding in found} == {str(path)}
     severities = [finding.severity for finding in found]
@@ -90,7 +90,7 @@ NUMBERED = [str(number) for number in range(1, 51)]
         (
             run_of(ranking("000", ["a"])),
             {"topics": Topics.of({"0": "x"})},
-            {"padded-qids": "error", "missing-topics": "warning", "unknown-topics": "warning"},
+            {"padded-qids": "error", "no-common-topics": "error"},
         ),
         (CUT, {"docnos": NAMES}, {"truncated-docnos": "error"}),
         (CUT, {"qrels": JUDGED_NAMES}, {"truncated-docnos": "error", "foreign-qrels": "error"}),
@@ -136,7 +136,6 @@ NUMBERED = [str(number) for number in range(1, 51)]
             {"ties": "warning"},
         ),
         (run_of([*ranking("1", TEN), ("1", "x", 1.0), ("1", "y", 1.0)]), {}, {"ties": "info"}),
-        (run_of([("1", "a", 1.0), ("1", "b", -1.0)]), {}, {"negative-scores": "info"}),
         (
             Run(pl.DataFrame([("1", "a", 2.0), ("1", "a", 1.0)], SCHEMA, orient="row"), "t"),
             {},
@@ -170,19 +169,6 @@ def test_messages_hold_the_figures():
     assert "20.0% of the first 5, 60.0% of the first 10" in shares
     assert codes(run_of(ranking("1", TEN[::-1])), qrels=spam) == {"unjudged": "warning"}
     assert codes(run, qrels=spam) == {"unjudged": "info"}
-
-
-def test_what_measures_make_of_grades():
-    positives = qrels_of(("1", "a", 1), ("2", "a", 2), ("1", "b", 1), ("2", "c", 1))
-    assert codes(CLEAN, qrels=positives) == {"positives-only": "info"}
-    assert codes(CLEAN, qrels=positives, measures=[Bpref, AP]) == {"positives-only": "warning"}
-    assert codes(CLEAN, qrels=positives, measures=[AP]) == {}
-    condensed = [Bpref, AP, nDCG(judged_only=True) @ 2]
-    assert codes(CLEAN, qrels=QRELS, measures=condensed) == {"negative-grades": "info"}
-    told = message(CLEAN, "negative-grades", qrels=QRELS, measures=condensed)
-    assert told.startswith("1 of 4 ")
-    assert "Bpref, nDCG(judged_only=True)@2" in told
-    assert codes(CLEAN, qrels=QRELS, measures=[infAP]) == {"negative-grades": "warning"}
 
 
 BAD = (

@@ -139,7 +139,7 @@ def test_a_score_is_read_to_the_last_bit_or_refused_with_its_line(tmp_path_facto
 def test_another_number_of_columns_is_refused_with_its_line(run_file, line, columns):
     error = refusal(run_file(GOOD + line + "\n" + GOOD.replace("q", "r")))
     assert error.line == 4
-    assert f"{columns} column" in error.what
+    assert f"has {columns}," in error.what
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,6 @@ def test_another_number_of_columns_is_refused_with_its_line(run_file, line, colu
         ("\n\n" + GOOD + "q1\tQ0 d2 9 0.1 sys\n", 6, "line 4"),
         ("q1 0 d1 1\nq1 0 d2 0\n", 1, "qrels"),
         (GOOD.encode() + b"q3 Q0 caf\xe9 1 1.5 sys\n", 4, "0xe9"),
-        (GOOD + "q3 Q0 d\0 1 1.5 sys\n", 4, "NUL"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(run_file, content, line, word):
