@@ -23,16 +23,6 @@ class Document(NamedTuple):
     fields: dict[str, str]
 
 
-class Place(NamedTuple):
-    """Where a document stands in a file; the line is 1-based."""
-
-    path: Path
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
-
-
 @runtime_checkable
 class Corpus(Protocol):
     """A source of documents that can be read again and again in the same order.
@@ -57,8 +47,8 @@ class Corpus(Protocol):
     def size_hint(self) -> int | None:
         """The number of documents, or None where counting means reading them all."""
 
-    def places(self, docno: str) -> list[Place]:
-        """Where documents of this docno stand, in reading order; empty where not known."""
+    def places(self, docno: str) -> list[tuple[Path, int]]:
+        """Files and 1-based lines of the documents of this docno; empty where not known."""
 
 
 def text_of(document: Document, fields: Sequence[str]) -> str:
@@ -105,8 +95,9 @@ def refuse_duplicates(
             places = corpus.places(docno)
             if len(places) < 2:
                 raise InputError(f"{what} in {corpus.source}.", hint=hint)
-            first, (path, line) = places[:2]
-            raise InputError(f"{what}: it stands at {first}, too.", path=path, line=line, hint=hint)
+            (other, first), (path, line) = places[:2]
+            what += f": {other}:{first} has it as well."
+            raise InputError(what, path=path, line=line, hint=hint)
         yield document
 
 

@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import Progress, progress
-from adducir.corpora.documents import ARGUMENT_FIELDS, Document, Place, as_text, check_docno
+from adducir.corpora.documents import ARGUMENT_FIELDS, Document, as_text, check_docno
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
 # What ir_datasets and its parsers raise over a network, a disk or a broken download.
@@ -216,7 +217,7 @@ class IrdsCorpus:
         count = stated().get("count") if stated else None
         return count if isinstance(count, int) else None
 
-    def places(self, docno: str) -> list[Place]:
+    def places(self, docno: str) -> list[tuple[Path, int]]:
         del docno
         return []
 

@@ -23,7 +23,7 @@ from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
 from adducir.core.progress import progress
 from adducir.core.streams import BrokenStream, blocks, is_compressed, suffix_of
-from adducir.corpora.documents import Document, Place, default_fields_of
+from adducir.corpora.documents import Document, default_fields_of
 from adducir.corpora.formats import docno_of, holds_array
 from adducir.corpora.readers import FORMATS, CorpusFormat
 
@@ -39,7 +39,6 @@ class LocalCorpus:
         format: A kind of :data:`adducir.corpora.readers.FORMATS`.
         docno_field: The field of the docno, where the user named it.
         folder: The folder, where one was named.
-        skipped: Files of the folder that are not read.
     """
 
     source: str
@@ -47,7 +46,6 @@ class LocalCorpus:
     format: str
     docno_field: str | None = None
     folder: Path | None = None
-    skipped: tuple[Path, ...] = ()
 
     def __iter__(self) -> Iterator[Document]:
         refuse_large(*self.paths)
@@ -84,8 +82,8 @@ class LocalCorpus:
             return None
         return sum(_count(path, ending) for path in self.paths)
 
-    def places(self, docno: str) -> list[Place]:
-        return [Place(path, line) for path, line, one in self._placed() if one.docno == docno]
+    def places(self, docno: str) -> list[tuple[Path, int]]:
+        return [(path, line) for path, line, one in self._placed() if one.docno == docno]
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
         for path in self.paths:
@@ -116,7 +114,7 @@ def open_local(
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
             progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
-        return LocalCorpus(source, tuple(chosen), kind, docno_field, path, tuple(skipped))
+        return LocalCorpus(source, tuple(chosen), kind, docno_field, path)
     if not path.is_file():
         what = "this is a pipe or a device, which cannot be read twice."
         raise InputError(what, path=path, hint="Write the documents to a file first.")

@@ -2,7 +2,6 @@
 
 import gzip
 
-import ir_measures
 import polars as pl
 import pytest
 from hypothesis import given
@@ -108,7 +107,7 @@ def test_several_files(write):
     assert (problem(one, one).path, problem(one, one).line) == (one, 1)
 
 
-def test_restricted_identity_and_ir_measures(write):
+def test_restricted_and_identity(write):
     qrels = load_qrels(write(PLAIN))
     assert qrels.restricted(["1", "none"]).frame.rows() == [("1", "d1", -2)]
     assert qrels.restricted({"1", "2"}).frame.rows() == ROWS
@@ -116,10 +115,6 @@ def test_restricted_identity_and_ir_measures(write):
     one = qrels.identity()
     assert load_qrels(write(PLAIN.replace(" ", "\t"), "other")).identity() == one
     assert load_qrels(write(PLAIN.replace("-2", "2"))).identity() != one
-    frame = load_qrels(write("1 0 a 1\n1 0 b 0\n")).to_ir_measures()
-    assert list(frame.columns) == ["query_id", "doc_id", "relevance"]
-    run = [ir_measures.ScoredDoc("1", "b", 2.0), ir_measures.ScoredDoc("1", "a", 1.0)]
-    assert ir_measures.calc_aggregate([ir_measures.RR], frame, run) == {ir_measures.RR: 0.5}
     assert qrels != Qrels(qrels.frame, qrels.source)  # hashable, by identity
     assert len({qrels}) == 1
 

@@ -9,7 +9,7 @@ import pytest
 
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.sources import bundled_qrels, bundled_topics
+from adducir.corpora.sources import BUNDLED
 from adducir.corpora.topics import load_topics
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.experiment import plan_experiment, run_experiment
@@ -87,9 +87,9 @@ def split(folder):
     import re
 
     topics = re.findall(
-        r"<topic>.*?</topic>", bundled_topics().read_text(encoding="utf-8"), re.DOTALL
+        r"<topic>.*?</topic>", BUNDLED["bundled:topics"].read_text(encoding="utf-8"), re.DOTALL
     )
-    lines = bundled_qrels().read_text(encoding="utf-8").splitlines()
+    lines = BUNDLED["bundled:qrels"].read_text(encoding="utf-8").splitlines()
     for name, part in (("first", topics[:10]), ("second", topics[10:])):
         (folder / f"{name}.xml").write_text(f"<topics>{''.join(part)}</topics>", encoding="utf-8")
         qids = {re.search(r"<number>\s*(\S+?)\s*</number>", topic)[1] for topic in part}
