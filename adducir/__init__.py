@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from adducir.evaluation.evaluator import Evaluator, evaluate
     from adducir.evaluation.scores import Scores
     from adducir.experiments.experiment import plan_experiment, run_experiment
+    from adducir.indexes.building import IndexSettings
     from adducir.indexes.dense.retriever import DenseRetriever
-    from adducir.indexes.engine import open_index
+    from adducir.indexes.engines import open_index
     from adducir.indexes.feedback import RM3
     from adducir.indexes.index import Index
-    from adducir.indexes.lucene_builder import IndexSettings, build_index
+    from adducir.indexes.lucene import build_index
     from adducir.indexes.models import BM25, QLD
     from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
     from adducir.runs.fusion import fuse
@@ -80,10 +81,11 @@ if not TYPE_CHECKING:
             "adducir.evaluation.scores": "Scores",
             "adducir.experiments.experiment": "plan_experiment run_experiment",
             "adducir.indexes.dense.retriever": "DenseRetriever",
-            "adducir.indexes.engine": "open_index",
+            "adducir.indexes.engines": "open_index",
             "adducir.indexes.feedback": "RM3",
             "adducir.indexes.index": "Index",
-            "adducir.indexes.lucene_builder": "IndexSettings build_index",
+            "adducir.indexes.building": "IndexSettings",
+            "adducir.indexes.lucene": "build_index",
             "adducir.indexes.models": "BM25 QLD",
             "adducir.indexes.retriever": "LexicalRetriever QueryExpansion",
             "adducir.runs.fusion": "fuse",

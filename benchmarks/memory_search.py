@@ -49,7 +49,7 @@ def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -
     from adducir.corpora.sources import open_corpus
     from adducir.indexes import build_index, open_index
     from adducir.indexes.feedback import RM3
-    from adducir.indexes.memory.builder import build_memory_index
+    from adducir.indexes.memory.build import build_memory_index
     from adducir.indexes.models import BM25
 
     corpus, path = open_corpus(folder / "documents"), folder / engine

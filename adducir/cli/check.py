@@ -48,7 +48,7 @@ def check(settings: Check) -> int:
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.measures import parse_measures
-    from adducir.indexes.engine import open_index
+    from adducir.indexes.engines import open_index
     from adducir.runs.check import check as findings_of
 
     with open_progress():

@@ -67,7 +67,7 @@ class Index(common.Computing):
         default=False,
         rare=True,
     )
-    separate_fields: Annotated[bool, LEXICAL, TEXTS] = option(
+    separate_fields: Annotated[bool, LUCENE, TEXTS] = option(
         "Index each field by itself too, for `search --field-weights`.", default=False, rare=True
     )
     docno_field: common.DocnoField = None
@@ -126,9 +126,9 @@ def index(settings: Index) -> None:
 
 def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
     from adducir.indexes.analysis import Analysis
-    from adducir.indexes.builders import builder
+    from adducir.indexes.building import IndexSettings
+    from adducir.indexes.engines import builder
     from adducir.indexes.languages import PRETOKENIZED
-    from adducir.indexes.lucene_builder import IndexSettings
 
     weights = settings.weights
     language = settings.language or ("en" if weights is None else PRETOKENIZED)

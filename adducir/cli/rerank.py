@@ -76,7 +76,7 @@ def rerank(
     from adducir.core.files import study_folder
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
-    from adducir.indexes.engine import open_index
+    from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
     from adducir.rerankers.registry import open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run

@@ -73,7 +73,7 @@ def search(
     """
     from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics
-    from adducir.indexes.engine import open_index, remark_on
+    from adducir.indexes.engines import open_index
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
@@ -107,7 +107,7 @@ def search(
             f"{output}: {len(queries):,} topics, {len(found.run):,} hits, {found.seconds:.1f} s "
             f"({rate:,.0f} topics a second)"
         )
-        for line in filter(None, (remark_on(opened), what, *found.remarks())):
+        for line in (what, *found.remarks()):
             progress.note(line)
     if show_expansion:
         show(expansion(opened, queries, formula, method))

@@ -151,7 +151,7 @@ def tune(
         pool = Pool.of(_topic_sets(topics, qrels, plan.topics.get("field")))
         tunable: Tunable
         if index is not None:
-            from adducir.indexes.engine import open_index
+            from adducir.indexes.engines import open_index
 
             tunable = system.over(open_index(index), depth, threads)
         else:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from adducir.core import offering
 
 if TYPE_CHECKING:
+    from adducir.indexes.building import IndexSettings
     from adducir.indexes.candidates import CandidateSet
     from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.documents import DocumentStore
-    from adducir.indexes.engine import open_index
+    from adducir.indexes.engines import open_index
     from adducir.indexes.index import Index
-    from adducir.indexes.lucene import LuceneIndex
-    from adducir.indexes.lucene_builder import IndexSettings, build_index
-    from adducir.indexes.memory.builder import build_memory_index
+    from adducir.indexes.lucene import LuceneIndex, build_index
+    from adducir.indexes.memory.build import build_memory_index
     from adducir.indexes.memory.index import MemoryIndex
     from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
 
@@ -41,11 +41,11 @@ if not TYPE_CHECKING:
             "adducir.indexes.candidates": "CandidateSet",
             "adducir.indexes.dense.retriever": "DenseRetriever",
             "adducir.indexes.documents": "DocumentStore",
-            "adducir.indexes.engine": "open_index",
+            "adducir.indexes.engines": "open_index",
             "adducir.indexes.index": "Index",
-            "adducir.indexes.lucene": "LuceneIndex",
-            "adducir.indexes.lucene_builder": "IndexSettings build_index",
-            "adducir.indexes.memory.builder": "build_memory_index",
+            "adducir.indexes.building": "IndexSettings",
+            "adducir.indexes.lucene": "LuceneIndex build_index",
+            "adducir.indexes.memory.build": "build_memory_index",
             "adducir.indexes.memory.index": "MemoryIndex",
             "adducir.indexes.retriever": "LexicalRetriever QueryExpansion",
         },

@@ -6,13 +6,10 @@ precision, as in Anserini's class ``FeatureVector``.
 """
 
 import math
-import re
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -20,17 +17,13 @@ from pydantic import Field
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
 from adducir.core.registry import Family
-from adducir.indexes.models import BM25, Array, Model, Saturation, Statistics
+from adducir.indexes.models import Model, java
 
 Weights = dict[str, float]
 
 
 def check_weights(query: Mapping[str, float]) -> None:
-    """Refuse weights that are negative or not finite.
-
-    Raises:
-        UsageError: One is.
-    """
+    """Refuse weights that are negative or not finite."""
     for term, weight in query.items():
         if not 0 <= weight < float("inf"):
             raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
@@ -41,46 +34,6 @@ def heaviest_first(query: Mapping[str, float]) -> Weights:
     return dict(sorted(query.items(), key=lambda one: (-one[1], one[0])))
 
 
-Vector = dict[str, np.float32]
-
-_COMMON = np.float32(0.1)
-
-
-def tenth(documents: int) -> int:
-    """The most documents that are not more than a tenth of all, in single precision."""
-    most = documents // 10 + 1
-    while np.float32(most) / np.float32(max(1, documents)) > _COMMON:
-        most -= 1
-    return most
-
-
-def cut(vector: Vector, size: int) -> Vector:
-    """The terms of the greatest values; of equal ones those that are alphabetically first."""
-    best = sorted(vector.items(), key=lambda one: (-one[1], one[0].encode("utf-16-be")))
-    return dict(best[:size])
-
-
-def l1_norm(vector: Mapping[str, np.float32]) -> float:
-    """The sum of the values, which are 0 or more."""
-    return float(sum(map(float, vector.values())))
-
-
-def l2_norm(vector: Mapping[str, np.float32]) -> float:
-    """The Euclidean norm."""
-    return math.sqrt(sum(float(value) ** 2 for value in vector.values()))
-
-
-def is_short_word(term: str, pattern: re.Pattern[str] | None = None) -> bool:
-    """Whether a term has 2 to 20 characters, in Java's units of UTF-16, and matches a pattern."""
-    length = len(term) if term.isascii() else len(term.encode("utf-16-be")) // 2
-    return 2 <= length <= 20 and (pattern is None or pattern.fullmatch(term) is not None)
-
-
-def divided(vector: Vector, norm: float) -> Vector:
-    """All values over a number that is not 0."""
-    return {term: np.float32(float(value) / norm) for term, value in vector.items()}
-
-
 class Document(NamedTuple):
     """A document that a search found: its score, and its terms with their frequencies."""
 
@@ -88,26 +41,36 @@ class Document(NamedTuple):
     terms: Mapping[str, int]
 
 
-class Collection(Protocol):
-    """What feedback can know of an index."""
+@dataclass(frozen=True)
+class Collection:
+    """What feedback can know of an index.
 
-    @property
-    def documents(self) -> int:
-        """How many documents the index has."""
+    Attributes:
+        documents: How many documents the index has.
+        has_plain_feedback: Whether new terms are of ``[a-z0-9]`` only, as Anserini's filter for
+            English has it.
+        frequencies: How many documents hold each term of the query and of the feedback documents.
+    """
 
-    @property
-    def has_plain_feedback(self) -> bool:
-        """Whether new terms are of ``[a-z0-9]`` only, as Anserini's filter for English has it."""
+    documents: int
+    has_plain_feedback: bool
+    frequencies: Mapping[str, int]
 
     def frequency(self, term: str) -> int:
         """How many documents hold a term; 0 for a term that is not in the index."""
+        return self.frequencies.get(term, 0)
 
 
 class FeedbackMethod(Kind):
     """A way to make a better query from a query and the documents that it finds.
 
     The fields of a subclass are its hyperparameters.
+
+    Attributes:
+        engines: The engines that know it.
     """
+
+    engines: ClassVar[tuple[str, ...]] = ("lucene", "memory")
 
     fb_docs: int = Field(default=10, ge=1, description="Feedback documents.")
 
@@ -116,23 +79,35 @@ class FeedbackMethod(Kind):
         """How many of the best documents are read."""
         return self.fb_docs
 
-    @abstractmethod
     def expanded(
         self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
-    ) -> dict[str, float]:
+    ) -> Weights:
         """The terms of the new query with their weights, which are 0 or more.
 
         Args:
             query: The query's terms, in order, and how often it has each.
             documents: The best documents, at most :attr:`depth`, best first.
         """
+        raise NotImplementedError
 
     def model(self, model: Model) -> Model:
         """The model that the new query is searched with, given the model of the first search."""
         return model
 
 
-_PLAIN_WORD = re.compile("[a-z0-9]+")
+def expanded(
+    method: FeedbackMethod,
+    queries: Iterable[Counter[str]],
+    found: Iterable[Sequence[Document]],
+    collection: Collection,
+) -> list[Weights]:
+    """The query that a method makes of each query and its documents, heaviest terms first."""
+    made = []
+    for query, documents in zip(queries, found, strict=True):
+        weights = method.expanded(query, documents, collection)
+        check_weights(weights)
+        made.append(heaviest_first(weights))
+    return made
 
 
 class RM3(FeedbackMethod):
@@ -148,9 +123,7 @@ class RM3(FeedbackMethod):
 
     Where values are equal, both cuts take the term that is alphabetically first. Where every
     feedback document scores 0, Anserini divides by 0 and fails; here such documents add nothing.
-
-    Both engines have RM3 as compiled code that gives the same (:mod:`adducir.indexes.memory.rm3`,
-    and Anserini's own class for Lucene).
+    Lucene's indexes are expanded by Anserini's own class, memory indexes by compiled code.
     """
 
     fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")
@@ -158,47 +131,10 @@ class RM3(FeedbackMethod):
         default=0.5, ge=0, le=1, description="Weight of the query itself, 0 to 1."
     )
 
-    def expanded(
-        self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
-    ) -> dict[str, float]:
-        whole = {term: np.float32(count) for term, count in query.items()}
-        own = divided(whole, l1_norm(whole)) if whole else {}
-        relevance = self._relevance(documents, collection)
-        share, none = np.float32(self.original_query_weight), np.float32(0)
-        rest = 1.0 - float(share)
-        return {
-            term: float(
-                np.float32(
-                    float(share * own.get(term, none)) + rest * float(relevance.get(term, none))
-                )
-            )
-            for term in {**own, **relevance}
-        }
-
-    def _relevance(self, documents: Sequence[Document], collection: Collection) -> Vector:
-        most, word = (
-            tenth(collection.documents),
-            _PLAIN_WORD if collection.has_plain_feedback else None,
-        )
-        sums: Vector = {}
-        for document in documents:
-            words = {
-                term: np.float32(frequency)
-                for term, frequency in document.terms.items()
-                if is_short_word(term, word) and collection.frequency(term) <= most
-            }
-            vector = cut(words, self.fb_terms)
-            norm = np.float32(l1_norm(vector))
-            if norm > np.float32(0.001):
-                for term, value in vector.items():
-                    added = value / norm * np.float32(document.score)
-                    sums[term] = sums.get(term, np.float32(0)) + added
-        model = cut(sums, self.fb_terms)
-        total = l1_norm(model)
-        return divided(model, total) if total else {}
-
 
 _RANKED = 50  # documents of which the last are taken to be not relevant
+_COMMON = np.float32(0.1)
+_Vector = dict[str, np.float32]
 
 
 class Rocchio(FeedbackMethod):
@@ -229,10 +165,9 @@ class Rocchio(FeedbackMethod):
     def expanded(
         self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
     ) -> dict[str, float]:
-        whole = {term: np.float32(count) for term, count in query.items()}
-        own = divided(whole, l2_norm(whole)) if whole else {}
+        own = _of_norm_1({term: np.float32(count) for term, count in query.items()})
         best = _mean(documents[: self.fb_docs], collection, self.fb_terms)
-        last: Vector = {}
+        last: _Vector = {}
         if self.gamma:
             tail = documents[::-1][: self.bottom_fb_docs]
             last = _mean(tail, collection, self.bottom_fb_terms)
@@ -247,46 +182,55 @@ class Rocchio(FeedbackMethod):
         return {term: float(weight) for term, weight in weights.items() if weight > 0}
 
 
-def _mean(documents: Sequence[Document], collection: Collection, size: int) -> Vector:
+def _mean(documents: Sequence[Document], collection: Collection, size: int) -> _Vector:
     """The mean of documents' vectors, cut and of norm 1."""
-    most = tenth(collection.documents)
-    sums: Vector = {}
+    most = collection.documents // 10 + 1  # not more than a tenth, in single precision
+    while np.float32(most) / np.float32(max(1, collection.documents)) > _COMMON:
+        most -= 1
+    sums: _Vector = {}
     for document in documents:
         vector = {
             term: np.float32(frequency)
             for term, frequency in document.terms.items()
-            if is_short_word(term) and collection.frequency(term) <= most
+            if 2 <= _length(term) <= 20 and collection.frequency(term) <= most
         }
-        norm = np.float32(l2_norm(vector))
+        norm = np.float32(_norm(vector))
         if norm > np.float32(0.001):
             for term, value in vector.items():
                 sums[term] = sums.get(term, np.float32(0)) + value / norm
     mean = {term: value / np.float32(len(documents)) for term, value in sums.items()}
-    kept = cut(mean, size)
-    return divided(kept, l2_norm(kept)) if kept else {}
+    best = sorted(mean.items(), key=lambda one: (-one[1], one[0].encode("utf-16-be")))
+    return _of_norm_1(dict(best[:size]))
 
 
-_PLAIN = re.compile("(?![0-9]+$)[a-z0-9]+")
+def _length(term: str) -> int:
+    """Characters, in Java's units of UTF-16."""
+    return len(term) if term.isascii() else len(term.encode("utf-16-be")) // 2
 
-_WORD = re.compile("(?![0-9]+$).+")
 
-_LEAST = 1e-6
+def _norm(vector: _Vector) -> float:
+    return math.sqrt(sum(float(value) ** 2 for value in vector.values()))
+
+
+def _of_norm_1(vector: _Vector) -> _Vector:
+    norm = _norm(vector)
+    return {term: np.float32(float(value) / norm) for term, value in vector.items()}
 
 
 class BM25PRF(FeedbackMethod):
     """BM25PRF.
 
     Robertson and Spärck Jones, "Simple, proven approaches to text retrieval", TR 356, Cambridge,
-    1994. With N documents, n that hold a term, R feedback documents and r of them that hold it, a
-    term's relevance weight is ``ln((r + .5) * (N - n - R + r + .5) / ((n - r + .5) * (R - r +
-    .5)))``, at least 1e-6. Terms that match ``[a-z0-9]+`` (in English only), are not numbers, have
-    2 to 20 characters, are in 2 feedback documents or more and not in the query are offered by that
-    weight times ln r (Sakai and Robertson, SIGIR 2002); the ``fb_terms`` best come to the query's
-    own, their weights times ``new_term_weight``. The new query is searched by BM25 with these
-    weights in place of the idf.
-
-    Where two offers are equal, Anserini takes them in the order of Java's hash sets: so does this.
+    1994, as Anserini's class computes it, for indexes of Lucene. With N documents, n that hold a
+    term, R feedback documents and r of them that hold it, a term's relevance weight is ``ln((r +
+    .5) * (N - n - R + r + .5) / ((n - r + .5) * (R - r + .5)))``, at least 1e-6. Terms that match
+    ``[a-z0-9]+``, are not numbers, have 2 to 20 characters, are in 2 feedback documents or more and
+    not in the query are offered by that weight times ln r (Sakai and Robertson, SIGIR 2002); the
+    ``fb_terms`` best come to the query's own, their weights times ``new_term_weight``. The new
+    query is searched by BM25 with these weights in place of the idf.
     """
+
+    engines: ClassVar[tuple[str, ...]] = ("lucene",)
 
     fb_terms: int = Field(default=20, ge=1, description="Feedback terms.")
     new_term_weight: float = Field(default=0.2, ge=0, description="Weight of new terms.")
@@ -301,77 +245,22 @@ class BM25PRF(FeedbackMethod):
         """BM25 without an idf."""
         return _WithoutIDF(k1=self.prf_k1, b=self.prf_b)
 
-    def expanded(
-        self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
-    ) -> dict[str, float]:
-        held = Counter(chain.from_iterable(document.terms for document in documents))
 
-        def weight(term: str, factor: float = 1.0) -> float:
-            r, relevant = held[term], len(documents)
-            n, all_of_them = collection.frequency(term), collection.documents
-            top = (r + 0.5) * (all_of_them - n - relevant + r + 0.5)
-            odds = top / ((n - r + 0.5) * (relevant - r + 0.5))
-            return max(math.log(odds) * factor, _LEAST)
-
-        new = float(np.float32(self.new_term_weight))
-        word = _PLAIN if collection.has_plain_feedback else _WORD
-        offers = {
-            term: np.float32(weight(term, new) * math.log(held[term]))
-            for term in _in_javas_order(documents)
-            if held[term] > 1 and term not in query and is_short_word(term, word)
-        }
-        best = sorted(_hashed(offers), key=lambda term: -offers[term])[: self.fb_terms]
-        weights = {term: weight(term, new) for term in best} | {one: weight(one) for one in query}
-        return {term: float(np.float32(value)) for term, value in weights.items()}
-
-
-class _WithoutIDF(BM25):
+class _WithoutIDF(Model):
     """BM25 whose idf is 1."""
 
+    k1: float
+    b: float
+
     def similarity(self, *, exact_lengths: bool) -> Any:
-        from adducir.indexes.jvm import java_class
-
-        return None if exact_lengths else java_class("adducir.BM25WithoutIdf")(self.k1, self.b)
-
-    def compiled(self) -> Saturation:
-        return Saturation(self.k1, self.b, idf=False)
-
-    def term_factors(self, statistics: Statistics) -> Array:
-        return np.ones(len(statistics.frequencies))
-
-
-def _in_javas_order(documents: Sequence[Document]) -> list[str]:
-    """The terms of documents as a hash set has them that took those of each document's in turn."""
-    sets = (_hashed(sorted(document.terms, key=str.encode)) for document in documents)
-    return _hashed(chain.from_iterable(sets))
-
-
-def _hashed(terms: Iterable[str]) -> list[str]:
-    """Terms in the order of a Java ``HashSet`` that took them in this order.
-
-    A set of n has the least power of 2 of buckets, 16 or more, that n fill to three quarters.
-    """
-    distinct = list(dict.fromkeys(terms))
-    buckets = 16
-    while 4 * len(distinct) > 3 * buckets:
-        buckets *= 2
-    return sorted(distinct, key=lambda term: _hash(term) % buckets)
-
-
-@lru_cache(maxsize=1 << 16)
-def _hash(term: str) -> int:
-    """Java's ``hashCode`` of a text, as its ``HashMap`` spreads it."""
-    code, units = 0, term.encode("utf-16-be")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        code = (31 * code + (high << 8) + low) & 0xFFFFFFFF
-    return code ^ (code >> 16)
+        return None if exact_lengths else java("adducir.BM25WithoutIdf", self.k1, self.b)
 
 
 _HERE = "adducir.indexes.feedback"
 
 FEEDBACK = Family(
     "feedback",
-    FeedbackMethod,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    FeedbackMethod,
     {"rm3": f"{_HERE}:RM3", "rocchio": f"{_HERE}:Rocchio", "bm25prf": f"{_HERE}:BM25PRF"},
     what="feedback method",
 )

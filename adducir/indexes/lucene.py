@@ -1,13 +1,17 @@
-"""Searching a Lucene index in bulk.
+"""Lucene's index: built from a corpus, and searched in bulk.
+
+The index has the fields that Anserini's own IndexCollection writes, so pyserini and Anserini read
+its ``lucene`` folder. Documents are read and checked in Python and indexed by Java's threads;
+neither waits for the other.
 
 All topics go to Java in one call and are searched by several threads; all hits come back as one
 block of bytes. Rankings are those of Anserini: score descending, equal scores by docno ascending,
 but with Lucene's whole scores, which Anserini rounds to four decimals.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,25 +19,118 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import MANIFEST, Manifest, open_artifact
+from adducir.core.artifacts import MANIFEST, Manifest, build, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
-from adducir.core.texts import refuse_text
+from adducir.core.progress import progress
+from adducir.core.texts import nearest, refuse_text
+from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
+from adducir.indexes.building import (
+    IndexSettings,
+    documents_with,
+    engine_versions,
+    packed,
+    stored,
+)
+from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import (
+    BM25PRF,
     RM3,
+    Collection,
     Document,
     FeedbackMethod,
-    Weights,
-    check_weights,
+    expanded,
     heaviest_first,
 )
-from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.index import Hits, Index, Query, check_depth, texts_alone
-from adducir.indexes.jvm import INDEX_FOLDER, INDEX_KIND, translated
-from adducir.indexes.models import Model, refuse_unless_scored
+from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, texts_alone
+from adducir.indexes.jvm import translated
+from adducir.indexes.models import BM25, Model, refuse_unless_scored
 
+KIND = "lucene-index"
+FOLDER = "lucene"
+"""Of an artifact, where Lucene's own files are."""
+BUILDER_VERSION = 1
 _QUERIES = 100  # whose documents' vectors are in memory at a time
+
+
+def build_index(
+    corpus: Corpus,
+    path: Path,
+    settings: IndexSettings | None = None,
+    *,
+    threads: int | None = None,
+    rebuild: bool = False,
+) -> Manifest:
+    """Build the index, unless ``path`` already holds the one that would be built.
+
+    Args:
+        threads: Java threads; by default one per core. The index's content and every ranking from
+            it are the same for any number.
+
+    Returns:
+        The manifest. Its counts: ``documents``, ``indexed``, ``empty`` (documents without text,
+        which can never be found and which Anserini does not index either), ``terms``, ``tokens``.
+
+    Raises:
+        InputError: A record is malformed, a docno occurs twice, or no document has a field.
+        MachineError: No Java, or no disk space.
+        ArtifactError: ``path`` holds something that is not ours.
+        UsageError: The settings name weights.
+    """
+    own = (settings or IndexSettings()).of(corpus)
+    if own.weights is not None:
+        raise UsageError(
+            "Lucene's indexes take no token weights.", hint="Build a memory index of them."
+        )
+    return build(
+        path,
+        kind=KIND,
+        recipe=own.recipe(),
+        inputs={"corpus": fingerprint(corpus.identity())},
+        builder_version=BUILDER_VERSION,
+        make=lambda folder: _make(corpus, folder, own, threads or default_threads()),
+        rebuild=rebuild,
+        versions=engine_versions(),
+    )
+
+
+def _make(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -> dict[str, Any]:
+    inside = (folder / FOLDER).absolute()
+    inside.mkdir()
+    separate = settings.fields if settings.separate_fields else ()
+    with translated(folder):
+        indexer = jvm.java_class("adducir.BulkIndexer")(
+            str(inside),
+            settings.analysis.java,
+            settings.positions,
+            settings.vectors,
+            settings.accurate_length,
+            list(separate),
+            threads,
+            max(16, min(2048, jvm.settled_heap() // 3)),
+        )
+        try:
+            with (
+                progress().doing("indexing", corpus.size_hint(), "documents"),
+                DocumentWriter(folder) as store,
+            ):
+                documents = documents_with(corpus, settings.fields)
+                texts = stored(documents, settings.fields, store, separate)
+                for docnos, block in packed(texts, with_docnos=True):
+                    indexer.add(block)
+                    progress().advance(len(docnos))
+                count = len(store)
+            indexer.finish()
+        except BaseException:
+            indexer.abort()
+            raise
+        searcher = jvm.java_class("adducir.BulkSearcher")(str(inside), settings.analysis.java)
+        indexed, terms, tokens = searcher.statistics()
+        searcher.close()
+        counts = {"documents": count, "empty": int(indexer.empty()), "indexed": indexed}
+        return counts | {"terms": terms, "tokens": tokens}
 
 
 class LuceneIndex(Index):
@@ -43,25 +140,33 @@ class LuceneIndex(Index):
         path: The artifact's folder, or a folder that Lucene itself wrote; the latter is taken to
             be of Anserini's default analysis and one-byte lengths.
 
+    Attributes:
+        separate_fields: The fields that it keeps by themselves too.
+
     Raises:
         ArtifactError: No index, a damaged one, or one of another Lucene.
         MachineError: No Java.
     """
 
-    default_model = "bm25"
-
     def __init__(self, path: Path | str) -> None:
-        self._settle(Path(path), _manifest(Path(path)))
+        path, manifest = Path(path), None
+        if (path / MANIFEST).is_file():
+            manifest = open_artifact(path, KIND)
+        elif not (path.is_dir() and any(path.glob("segments_*"))):
+            raise ArtifactError(
+                "there is no index here." if path.exists() else "there is no such index.",
+                path=path,
+                hint="Build one with 'adducir index SOURCE --output indexes/NAME'.",
+            )
+        super().__init__(path, manifest)
+        is_separate = manifest is not None and manifest.recipe.get("separate_fields")
+        self.separate_fields = self.fields if is_separate else ()
         self._bridge = jvm.java_class("adducir.BulkSearcher")
-        with translated(self.path):
-            folder = self.path / INDEX_FOLDER if self.manifest else self.path
+        with translated(path):
+            folder = path / FOLDER if manifest else path
             # Java keeps the working folder it was started in; Python's may have changed.
             self._java = self._bridge(str(folder.absolute()), self.analysis.java)
             self.has_vectors = bool(self._java.hasVectors())
-
-    def __len__(self) -> int:
-        """How many documents can be found (those without text are not indexed)."""
-        return len(self.docnos)
 
     @cached_property
     def docnos(self) -> pl.Series:
@@ -80,15 +185,14 @@ class LuceneIndex(Index):
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
-        check_depth(depth)
-        refuse_text(queries, "queries")
+        check_search(queries, depth)
         if fields is not None:
-            self._by_fields(fields, model, feedback)
+            self._check_fields(fields, model, feedback)
         if feedback is not None and not isinstance(feedback, RM3):
             queries = self.expand(texts_alone(queries), model, feedback, threads=threads)
             model, feedback = feedback.model(model), None
-        packed = self._searched(queries, model, feedback, depth, threads, fields)
-        return self._unpacked(packed, len(queries))
+        counts, docs, scores = self._searched(queries, model, feedback, fields, depth, threads)
+        return Hits(counts, self.docnos.gather(docs), scores)
 
     def expand(
         self,
@@ -100,32 +204,32 @@ class LuceneIndex(Index):
     ) -> list[dict[str, float]]:
         refuse_text(queries, "queries")
         self._refuse_feedback_without_vectors()
-        if not isinstance(feedback, RM3):
-            return list(self._expanded(queries, model, feedback, threads))
+        if not isinstance(feedback, RM3 | BM25PRF):
+            return list(self._expanded(queries, model, feedback, threads or default_threads()))
         with translated(self.path):
-            expanded = self._java.expand(
-                *self._queries(queries, feedback),
+            found = self._java.expand(
+                list(queries),
+                [self._java.textQuery(query) for query in queries],
                 self._similarity(model),
-                self._rm3(feedback),
+                self._method(feedback),
                 feedback.fb_docs,
                 threads or default_threads(),
             )
-        return [_weights(lines) for lines in expanded]
+        return [_weights(lines) for lines in found]
 
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
-        numbers = [self._number(docno) for docno, _ in documents]
-        self._refuse_feedback_without_vectors()
-        docs = numbers[: feedback.depth]
+        docs = [self.number(docno) for docno, _ in documents[: feedback.depth]]
         scores = [float(score) for _, score in documents[: feedback.depth]]
-        if not isinstance(feedback, RM3):
-            return self._expansions([query], [docs], [scores], feedback, 1)[0]
+        self._refuse_feedback_without_vectors()
         with translated(self.path):
-            return _weights(self._java.expandFrom(query, docs, scores, self._rm3(feedback)))
+            if isinstance(feedback, RM3 | BM25PRF):
+                method = self._method(feedback)
+                return _weights(self._java.expandFrom(query, docs, scores, method))
+            return self._read([query], [docs], [scores], feedback, 1)[0]
 
     def close(self) -> None:
-        """Let go of the files."""
         self._java.close()
 
     def _similarity(self, model: Model) -> Any:
@@ -145,54 +249,111 @@ class LuceneIndex(Index):
                 hint="Build it again without --set vectors=false, or search without --feedback.",
             )
 
-    def _rm3(self, rm3: RM3) -> Any:
-        plain = self.analysis.has_plain_feedback
-        return self._java.rm3(rm3.fb_terms, rm3.fb_docs, rm3.original_query_weight, plain)
+    def _check_fields(
+        self, weights: FieldWeights, model: Model, feedback: FeedbackMethod | None
+    ) -> None:
+        """Refuse BM25F where the index cannot be searched by weighted fields.
+
+        Robertson, Zaragoza and Taylor, "Simple BM25 extension to multiple weighted fields", CIKM
+        2004, as Lucene's CombinedFieldQuery has it: before BM25's saturation, a term's frequencies
+        in the fields are added up, each times its field's weight, and so are the fields' lengths.
+        """
+        fields = self.separate_fields
+        if not fields:
+            raise UsageError(
+                f"{self.path} holds its fields joined, so they cannot have weights.",
+                hint="Build it again with --set separate_fields=true.",
+            )
+        if not weights:
+            raise UsageError("no field has a weight.", hint=f"The fields are {', '.join(fields)}.")
+        for field, weight in weights.items():
+            if field not in fields:
+                raise UsageError(
+                    f"{self.path} holds no field {field!r}{nearest(field, fields) or '.'}",
+                    hint=f"Its fields are {', '.join(fields)}.",
+                )
+            if not (math.isfinite(weight) and weight >= 1):
+                raise UsageError(
+                    f"the weight of the field {field!r} must be 1 or more, not {weight}.",
+                    hint="Give the least field 1, and greater weights to the others.",
+                )
+        if type(model) is not BM25:
+            raise UsageError("field weights are for the model bm25.")
+        if self.accurate_length:
+            raise UsageError(
+                f"field weights read lengths in one byte, and {self.path} holds exact ones."
+            )
+        if feedback is not None:
+            raise UsageError(
+                "feedback does not support field weights.", hint="Search without one of the two."
+            )
+
+    def _method(self, feedback: RM3 | BM25PRF) -> Any:
+        """Anserini's own class."""
+        if isinstance(feedback, RM3):
+            plain = self.analysis.kind.has_plain_feedback
+            weight = feedback.original_query_weight
+            return self._java.rm3(feedback.fb_terms, feedback.fb_docs, weight, plain)
+        k1, b, weight = feedback.prf_k1, feedback.prf_b, feedback.new_term_weight
+        return self._java.bm25prf(feedback.fb_terms, feedback.fb_docs, k1, b, weight)
 
     def _searched(
         self,
         queries: Sequence[Query],
         model: Model,
         rm3: RM3 | None,
+        fields: FieldWeights | None,
         depth: int | None,
         threads: int | None,
-        fields: FieldWeights | None = None,
-    ) -> np.ndarray:
-        """What :meth:`_unpacked` reads."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Counts of hits for each query, Lucene's numbers of the documents, and scores."""
         similarity = self._similarity(model)
+        texts = [""] * len(queries)
         if rm3 is not None:
             self._refuse_feedback_without_vectors()
+            texts = texts_alone(queries)
         with translated(self.path):
             packed = self._java.search(
-                *(self._fielded(queries, fields) if fields else self._queries(queries, rm3)),
+                texts,
+                self._fielded(queries, fields) if fields else list(map(self._query, queries)),
                 similarity,
-                None if rm3 is None else self._rm3(rm3),
+                None if rm3 is None else self._method(rm3),
                 0 if rm3 is None else rm3.fb_docs,
                 min(depth or len(self), max(1, len(self))),
                 threads or default_threads(),
             )
-        return np.frombuffer(jvm.bytes_of(packed), dtype="<i4")
+        found = np.frombuffer(jvm.bytes_of(packed), dtype="<i4")
+        counts, rest = found[: len(queries)], found[len(queries) :]
+        return counts, rest[: len(rest) // 2], rest[len(rest) // 2 :].view("<f4")
+
+    def _query(self, query: Query) -> Any:
+        if isinstance(query, str):
+            return self._java.textQuery(query)
+        return self._bridge.weightedQuery(list(query), list(map(float, query.values())))
+
+    def _fielded(self, queries: Sequence[Query], fields: FieldWeights) -> list[Any]:
+        texts = [query for query in queries if isinstance(query, str)]
+        counts = map(Counter, self.analysis.terms(texts))
+        names, boosts = list(fields), list(map(float, fields.values()))
+        terms = [next(counts) if isinstance(query, str) else query for query in queries]
+        return [
+            self._bridge.fieldsQuery(list(own), list(map(float, own.values())), names, boosts)
+            for own in terms
+        ]
 
     def _expanded(
-        self, queries: Sequence[str], model: Model, method: FeedbackMethod, threads: int | None
+        self, queries: Sequence[str], model: Model, method: FeedbackMethod, threads: int
     ) -> Iterator[dict[str, float]]:
         """The query that a method makes of each query, from the documents that it finds."""
         for first in range(0, len(queries), _QUERIES):
             some = queries[first : first + _QUERIES]
-            packed = self._searched(some, model, None, method.depth, threads)
-            hits = (len(packed) - len(some)) // 2
-            ends = np.cumsum(packed[: len(some)])[:-1]
-            docs = np.split(packed[len(some) : len(some) + hits], ends)
-            scores = np.split(packed[len(some) + hits :].view("<f4"), ends)
-            yield from self._expansions(
-                some,
-                [one.tolist() for one in docs],
-                [one.tolist() for one in scores],
-                method,
-                threads or default_threads(),
-            )
+            counts, *found = self._searched(some, model, None, None, method.depth, threads)
+            ends = np.cumsum(counts)[:-1]
+            docs, scores = ([part.tolist() for part in np.split(one, ends)] for one in found)
+            with translated(self.path):
+                yield from self._read(some, docs, scores, method, threads)
 
-    def _expansions(
+    def _read(
         self,
         queries: Sequence[str],
         docs: Sequence[Sequence[int]],
@@ -200,135 +361,24 @@ class LuceneIndex(Index):
         method: FeedbackMethod,
         threads: int,
     ) -> list[dict[str, float]]:
-        """The query that a method makes of each query and its documents."""
-        with translated(self.path):
-            counts = [Counter(terms) for terms in self.analysis.terms(queries)]
-            found = _Found.read(
-                self._java,
-                counts,
-                docs,
-                threads,
-                documents=len(self),
-                has_plain_feedback=self.analysis.has_plain_feedback,
-            )
-        return found.expanded(counts, docs, scores, method)
-
-    def _queries(self, queries: Sequence[Query], rm3: RM3 | None) -> tuple[list[str], list[Any]]:
-        if rm3 is not None:
-            texts = texts_alone(queries)
-            return texts, [self._java.textQuery(query) for query in texts]
-        built = []
-        for query in queries:
-            if isinstance(query, str):
-                built.append(self._java.textQuery(query))
-            else:
-                weights = [float(weight) for weight in query.values()]
-                built.append(self._bridge.weightedQuery(list(query), weights))
-        return [""] * len(built), built
-
-    def _fielded(
-        self, queries: Sequence[Query], fields: FieldWeights
-    ) -> tuple[list[str], list[Any]]:
-        """Queries over weighted fields."""
-        counts = map(
-            Counter, self.analysis.terms([query for query in queries if isinstance(query, str)])
-        )
-        built = []
-        for query in queries:
-            terms = next(counts) if isinstance(query, str) else query
-            weights = list(map(float, terms.values()))
-            names, boosts = list(fields), list(map(float, fields.values()))
-            built.append(self._bridge.fieldsQuery(list(terms), weights, names, boosts))
-        return [""] * len(built), built
-
-    def _unpacked(self, packed: np.ndarray, queries: int) -> Hits:
-        hits = (len(packed) - queries) // 2
-        counts, rest = packed[:queries], packed[queries:]
-        scores = rest[hits:].view("<f4")
-        return Hits(counts, self.docnos.gather(rest[:hits]), scores)
-
-
-@dataclass(frozen=True)
-class _Found:
-    """The documents that some queries found, and how many documents hold each term that occurs.
-
-    Attributes:
-        documents: How many documents the index has.
-        has_plain_feedback: See :class:`.Collection`.
-        frequencies: By term, how many documents hold it.
-        terms: By Lucene's document number, the document's terms with their frequencies.
-    """
-
-    documents: int
-    has_plain_feedback: bool
-    frequencies: dict[str, int]
-    terms: Mapping[int, Mapping[str, int]]
-
-    @classmethod
-    def read(
-        cls,
-        java: Any,
-        queries: Sequence[Counter[str]],
-        docs: Sequence[Sequence[int]],
-        threads: int,
-        *,
-        documents: int,
-        has_plain_feedback: bool,
-    ) -> "_Found":
-        """Read documents' vectors.
-
-        Args:
-            java: A ``BulkSearcher``.
-            docs: The documents of each query.
-        """
-        own = list({term: 0 for query in queries for term in query})
-        found = list({doc: 0 for some in docs for doc in some})
-        frequencies = dict(zip(own, java.frequencies(own), strict=True)) if own else {}
-        terms = {}
-        for doc, vector in zip(found, java.vectors(found, threads) if found else (), strict=True):
+        """The query that a method makes of each query and its documents, whose vectors are read."""
+        counts = [Counter(terms) for terms in self.analysis.terms(queries)]
+        own = list(dict.fromkeys(term for query in counts for term in query))
+        wanted = list(dict.fromkeys(doc for some in docs for doc in some))
+        frequencies = dict(zip(own, self._java.frequencies(own), strict=True)) if own else {}
+        vectors: dict[int, dict[str, int]] = {}
+        for doc, vector in zip(
+            wanted, self._java.vectors(wanted, threads) if wanted else (), strict=True
+        ):
             lines = [line.split("\t") for line in vector.splitlines()]
-            terms[doc] = {term: int(frequency) for term, frequency, _ in lines}
+            vectors[doc] = {term: int(tf) for term, tf, _ in lines}
             frequencies.update((term, int(documents)) for term, _, documents in lines)
-        return cls(documents, has_plain_feedback, frequencies, terms)
-
-    def frequency(self, term: str) -> int:
-        """How many documents hold a term; 0 for a term of neither a query nor a document."""
-        return self.frequencies.get(term, 0)
-
-    def expanded(
-        self,
-        queries: Sequence[Counter[str]],
-        docs: Sequence[Sequence[int]],
-        scores: Sequence[Sequence[float]],
-        method: FeedbackMethod,
-    ) -> list[Weights]:
-        """The query that a method makes of each query, heaviest terms first.
-
-        Args:
-            docs: The documents of each query, best first.
-
-        Raises:
-            UsageError: The method gives a weight that is negative or not finite.
-        """
-        expanded = []
-        for query, some, values in zip(queries, docs, scores, strict=True):
-            found = [Document(one, self.terms[doc]) for doc, one in zip(some, values, strict=True)]
-            weights = method.expanded(query, found, self)
-            check_weights(weights)
-            expanded.append(heaviest_first(weights))
-        return expanded
-
-
-def _manifest(path: Path) -> Manifest | None:
-    if (path / MANIFEST).is_file():
-        return open_artifact(path, INDEX_KIND)
-    if path.is_dir() and any(path.glob("segments_*")):
-        return None
-    raise ArtifactError(
-        "there is no index here." if path.exists() else "there is no such index.",
-        path=path,
-        hint="Build one with 'adducir index SOURCE --output indexes/NAME'.",
-    )
+        found = [
+            [Document(score, vectors[doc]) for doc, score in zip(some, values, strict=True)]
+            for some, values in zip(docs, scores, strict=True)
+        ]
+        plain = self.analysis.kind.has_plain_feedback
+        return expanded(method, counts, found, Collection(len(self), plain, frequencies))
 
 
 def _weights(lines: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,7 +20,14 @@ from adducir.core.registry import Family
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 
-_SIMILARITIES = "org.apache.lucene.search.similarities"
+_LUCENE = "org.apache.lucene.search.similarities"
+
+
+def java(name: str, *arguments: Any) -> Any:
+    """A new Java object of the class of that full name."""
+    from adducir.indexes.jvm import java_class
+
+    return java_class(name)(*arguments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,20 +71,6 @@ def logarithms(frequencies: Array, of: Callable[[Array], Array]) -> Array:
     return found
 
 
-class Saturation(NamedTuple):
-    """Lucene's BM25, which compiled code computes; ``idf``: whether terms have one."""
-
-    k1: float
-    b: float
-    idf: bool = True
-
-
-class Dirichlet(NamedTuple):
-    """Lucene's LMDirichlet, which compiled code computes."""
-
-    mu: float
-
-
 class Model(Kind):
     """A formula that ranks the documents which hold a term of the query.
 
@@ -106,14 +99,9 @@ class Model(Kind):
     def similarity(self, *, exact_lengths: bool) -> Any:
         """A new Java object of Lucene's class ``Similarity``; None where there is none.
 
-        Args:
-            exact_lengths: Whether the index holds exact lengths, as Anserini writes them.
+        An index may hold exact lengths, as Anserini's option ``-bm25.accurate`` writes them.
         """
         del exact_lengths
-        return None
-
-    def compiled(self) -> Saturation | Dirichlet | None:
-        """The formula by which a memory index computes the same, faster; None for none."""
         return None
 
     def term_factors(self, statistics: Statistics) -> Array:
@@ -156,16 +144,8 @@ class BM25(Model):
 
     def similarity(self, *, exact_lengths: bool) -> Any:
         """Lucene's, or Anserini's for exact lengths."""
-        from adducir.indexes.jvm import java_class
-
-        if exact_lengths:
-            name = "io.anserini.search.similarity.AccurateBM25Similarity"
-        else:
-            name = f"{_SIMILARITIES}.BM25Similarity"
-        return java_class(name)(self.k1, self.b)
-
-    def compiled(self) -> Saturation:
-        return Saturation(self.k1, self.b)
+        name = "io.anserini.search.similarity.AccurateBM25Similarity"
+        return java(name if exact_lengths else f"{_LUCENE}.BM25Similarity", self.k1, self.b)
 
     def term_factors(self, statistics: Statistics) -> Array:
         filled = statistics.filled
@@ -196,13 +176,7 @@ class QLD(Model):
     mu: float = Field(default=1000.0, ge=0, description="Weight of the collection, in tokens.")
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        from adducir.indexes.jvm import java_class
-
-        name = f"{_SIMILARITIES}.LMDirichletSimilarity"
-        return None if exact_lengths else java_class(name)(self.mu)
-
-    def compiled(self) -> Dirichlet:
-        return Dirichlet(self.mu)
+        return None if exact_lengths else java(f"{_LUCENE}.LMDirichletSimilarity", self.mu)
 
     def term_factors(self, statistics: Statistics) -> Array:
         """The term's pseudo-count ``mu * p``."""
@@ -340,15 +314,10 @@ class InL2(Model):
     c: float = Field(default=1.0, ge=0, description="Weight of the document's length.")
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        from adducir.indexes.jvm import java_class
-
         if exact_lengths:
             return None
-        parts = (f"{_SIMILARITIES}.BasicModelIn", f"{_SIMILARITIES}.AfterEffectL")
-        normalisation = java_class(f"{_SIMILARITIES}.NormalizationH2")(self.c)
-        return java_class(f"{_SIMILARITIES}.DFRSimilarity")(
-            *(java_class(name)() for name in parts), normalisation
-        )
+        parts = java(f"{_LUCENE}.BasicModelIn"), java(f"{_LUCENE}.AfterEffectL")
+        return java(f"{_LUCENE}.DFRSimilarity", *parts, java(f"{_LUCENE}.NormalizationH2", self.c))
 
     def term_factors(self, statistics: Statistics) -> Array:
         frequencies = statistics.frequencies
@@ -439,7 +408,7 @@ _INDEXES = {"lucene": "an index of Lucene", "memory": "a memory index"}
 
 
 def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], index: Path) -> None:
-    """Refuse a model that the engine of an index cannot score by."""
+    """Refuse a model by which the engine of an index cannot score."""
     engines = model.engines()
     if engine in engines:
         return

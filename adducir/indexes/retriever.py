@@ -13,7 +13,7 @@ import pyterrier as pt
 
 from adducir.core.recipe import Kind
 from adducir.core.registry import Family
-from adducir.indexes.engine import open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.frames import ranked
 from adducir.indexes.index import Hits, Index, Query

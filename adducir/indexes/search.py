@@ -7,8 +7,7 @@ from typing import Any
 
 from adducir.corpora.topics import Topics
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.index import Hits, Index
+from adducir.indexes.index import FieldWeights, Hits, Index
 from adducir.indexes.models import Model
 from adducir.runs.run import Run
 
@@ -70,7 +69,7 @@ def search_topics(
     ranks_words = bool(index.default_model)
     _ = getattr(index, "encoder", None)  # loaded before the clock starts
     started = time.perf_counter()
-    vectors = topics.vectors if ranks_words and index.analysis.is_pretokenized else None
+    vectors = topics.vectors if ranks_words and index.analysis.kind.is_pretokenized else None
     queries = topics.texts if vectors is None else vectors
     hits = index.search(
         queries, model, feedback=feedback, fields=fields, depth=depth, threads=threads

@@ -12,13 +12,30 @@ from adducir.core.processes import default_threads
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
-from adducir.indexes.feeding import packed
-from adducir.indexes.memory.filling import Analyser
+from adducir.indexes.building import packed
 
 Tokenizer = Callable[[str], Sequence[str]]
 """A text's terms, in order, with repetitions."""
 
 _UNKNOWN = -1
+
+
+class BulkAnalyser:
+    """Lucene's analysis of texts to term ids; any number of threads may use it."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._java = analysis.in_bulk()
+
+    def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
+        """All term ids of a block's texts, and (n + 1,) where each text's begin."""
+        answer = np.frombuffer(jvm.bytes_of(self._java.analyze(block)), dtype="<i4")
+        starts = np.zeros(texts + 1, dtype=np.int64)
+        np.cumsum(answer[:texts], out=starts[1:])
+        return answer[texts:], starts
+
+    def terms(self, first: int = 0) -> list[str]:
+        """The terms by their ids, from ``first`` on."""
+        return jvm.bytes_of(self._java.terms(first)).decode().split("\n")[:-1]
 
 
 def lower_split(text: str) -> list[str]:
@@ -94,7 +111,7 @@ class LuceneVocabulary(Vocabulary):
 
     def __init__(self, analysis: Analysis) -> None:
         super().__init__()
-        self._analyser = Analyser(analysis)
+        self._analyser = BulkAnalyser(analysis)
 
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
         # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".

@@ -7,7 +7,7 @@ import pandas as pd
 import pyterrier as pt
 
 from adducir.indexes.documents import DocumentStore
-from adducir.indexes.engine import open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
 from adducir.rerankers.candidates import Candidates, CandidateTable
 from adducir.rerankers.registry import Reranker, open_reranker

@@ -13,7 +13,7 @@ import pytest
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest, verify
 from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.memory.files import Arrays
+from adducir.indexes.memory.index import MemoryIndex
 
 pytestmark = [
     pytest.mark.slow,
@@ -63,7 +63,7 @@ def test_killed_index_is_finished_by_the_next_call(
     assert read_manifest(output).counts["documents"] == DOCUMENTS
     assert verify(output) == []
     assert not list(tmp_path.glob(".*building*"))
-    opened = Arrays.open(output).docnos if engine == "memory" else LuceneIndex(output).docnos
+    opened = MemoryIndex(output).docnos if engine == "memory" else LuceneIndex(output).docnos
     assert len(opened) == DOCUMENTS
 
 

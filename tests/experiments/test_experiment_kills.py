@@ -39,7 +39,7 @@ import adducir.experiments.retrieval.runs as runs
 import adducir.experiments.retrieval.table as table
 import adducir.experiments.context as context
 import adducir.experiments.experiment as running
-import adducir.indexes.lucene_builder as build
+import adducir.indexes.lucene as build
 import adducir.core.files as files
 import adducir.core.artifacts as artifacts
 from adducir.cli.console import PlainProgress

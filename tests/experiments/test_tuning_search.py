@@ -16,9 +16,9 @@ from adducir.experiments.tuning.folds import JudgedTopics, Pool, by_topic_set, k
 from adducir.experiments.tuning.grid import Grid
 from adducir.experiments.tuning.systems import LexicalSearch, SharedFeedback
 from adducir.experiments.tuning.tune import tune
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.feedback import RM3
-from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.lucene_builder import IndexSettings, build_index
+from adducir.indexes.lucene import LuceneIndex, build_index
 from adducir.indexes.models import BM25, QLD
 from adducir.indexes.search import search_topics
 

@@ -15,6 +15,15 @@ TEXTS = {
 }
 
 
+def byte_length(length: float) -> int:
+    """Lucene's one-byte length: exact below 40, else four significant bits."""
+    whole = int(length) - 24
+    if whole < 16:
+        return int(length)
+    shift = whole.bit_length() - 4
+    return 24 + (whole >> shift << shift)
+
+
 class ListCorpus:
     """A corpus held in memory."""
 

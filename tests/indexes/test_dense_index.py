@@ -25,7 +25,7 @@ from adducir.indexes.dense.index import DenseIndex
 from adducir.indexes.dense.recall import recall
 from adducir.indexes.dense.retriever import DenseRetriever
 from adducir.indexes.dense.settings import DenseSettings, dense_settings
-from adducir.indexes.engine import open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
 

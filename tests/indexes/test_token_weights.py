@@ -18,7 +18,7 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
-from adducir.indexes.memory.builder import build_memory_index
+from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD, Impact
 from adducir.indexes.search import search_topics

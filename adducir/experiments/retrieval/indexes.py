@@ -25,10 +25,10 @@ from adducir.experiments.retrieval.corpora import OpenedCorpus
 from adducir.experiments.sections import Linked, Name
 from adducir.experiments.step import FolderStep
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
-from adducir.indexes.builders import KINDS, EngineName, builder, fingerprint_of_index
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages import PRETOKENIZED
-from adducir.indexes.lucene_builder import IndexSettings
 from adducir.indexes.models import MODELS
 
 if TYPE_CHECKING:
@@ -116,14 +116,11 @@ class IndexStep(FolderStep):
         )
 
     def _open(self, context: Context) -> "Index":
-        from adducir.indexes.engine import open_index, remark_on
+        from adducir.indexes.engines import open_index
 
         index = open_index(self.path, device=context.device, tokens=context.batch_tokens)
         found = read_manifest(self.path).fingerprint
         if found == index.identity["fingerprint"] == self.fingerprint:
-            remark = remark_on(index)
-            if remark:
-                context.note_once(remark)
             return index
         index.close()
         raise ArtifactError(
@@ -187,8 +184,8 @@ class Inverted(IndexRecipe, AnalysisRecipe):
     def _of_weights(self) -> "Inverted":
         if self.weights is not None and self.engine != "memory":
             raise ValueError("`weights` needs `engine: memory`")
-        if self.weights is not None and self.separate_fields:
-            raise ValueError("`separate_fields` means nothing beside `weights`")
+        if self.separate_fields and self.engine != "lucene":
+            raise ValueError("`separate_fields` needs `engine: lucene`")
         return self
 
     @property
@@ -207,6 +204,9 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             method = FEEDBACK.name_of(type(feedback))
             what = f"{method.upper()} reads document vectors, and the index `{index}` has"
             yield (method,), f"{what} `vectors: false`"
+        if feedback is not None and self.engine not in feedback.engines:
+            method = FEEDBACK.name_of(type(feedback))
+            yield (method,), f"{_CALLED[self.engine]} has no {method}: `{index}`"
         if self.engine not in engines:
             others = " or ".join(f"`engine: {engine}`" for engine in engines)
             what = f"{_CALLED[self.engine]} has no model {name}"

@@ -21,8 +21,7 @@ from adducir.core.recipe import Kind
 from adducir.corpora.topics import Topics
 from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of
 from adducir.indexes.feedback import FEEDBACK, RM3, FeedbackMethod
-from adducir.indexes.field_weights import FieldWeights
-from adducir.indexes.index import Index, Query
+from adducir.indexes.index import FieldWeights, Index, Query
 from adducir.indexes.models import BM25, MODELS, Model
 from adducir.runs.fusion import FUSION, fuse
 from adducir.runs.run import Run

@@ -20,7 +20,7 @@ from adducir.encoders.vectors import DOCNOS
 from adducir.indexes.dense import engine
 from adducir.indexes.dense.builder import DETAILS, INDEX, KIND
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import Hits, Index, Query, check_depth
+from adducir.indexes.index import Hits, Index, Query, check_search
 from adducir.models.machine import choose_device, using_threads
 
 Encoder: TypeAlias = DualEncoder | TextEncoder
@@ -40,6 +40,7 @@ class DenseIndex(Index):
     """
 
     manifest: Manifest
+    default_model = ""  # it has none
 
     def __init__(
         self,
@@ -49,9 +50,7 @@ class DenseIndex(Index):
         encoder: str | None = None,
         tokens: int | None = None,
     ) -> None:
-        self._settle(Path(path), open_artifact(Path(path), KIND))
-        self.has_vectors = False
-        self.default_model = ""  # it has none
+        super().__init__(Path(path), open_artifact(Path(path), KIND))
         self._device = device
         self._named, self._tokens = encoder, tokens
         self._index = engine.read(self.path / INDEX)
@@ -144,7 +143,7 @@ class DenseIndex(Index):
         Raises:
             UsageError: ``depth`` below 1, or vectors of another width.
         """
-        check_depth(depth)
+        check_search([], depth)
         if len(vectors) and vectors.shape[1] != self._index.d:
             raise UsageError(
                 f"the index has vectors of {self._index.d} numbers, the queries of "

@@ -7,7 +7,7 @@ import numpy as np
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.adding import F32, F64, ZERO, U, contribution
 from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.norms import LENGTHS
+from adducir.indexes.memory.inverting import LENGTHS
 from adducir.indexes.memory.scoring import Formula, Postings
 
 LEVELS = 8

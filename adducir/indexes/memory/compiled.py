@@ -1,4 +1,4 @@
-"""Compiles kernels with numba where it is there; without it they run as plain Python.
+"""Compiles kernels with numba.
 
 The compiled code is kept on disk beside the module, else where numba keeps a user's (or in
 ``NUMBA_CACHE_DIR``), so that only the first process ever pays for compiling. Where nothing can be
@@ -9,13 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-try:
-    import numba
-except ImportError:  # not there, or not made for this NumPy
-    HAS_NUMBA = False
-else:
-    HAS_NUMBA = True
-"""Whether kernels are compiled; without numba the engine works, slower."""
+import numba
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -27,8 +21,6 @@ def kernel(function: _Function) -> _Function:
 
     Floats are divided as NumPy divides them: by 0 to infinity.
     """
-    if not HAS_NUMBA:
-        return function
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         compiled = numba.njit(cache=True, **options)(function)

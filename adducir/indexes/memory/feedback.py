@@ -1,52 +1,59 @@
-"""Expanding queries over a memory index, by any method of feedback."""
+"""Expanding queries over a memory index: RM3 compiled, any other method term by term.
+
+See :mod:`adducir.indexes.feedback` for what RM3 computes. Anserini's hash maps decide in which
+order norms are summed. Doubles hold such sums of floats exactly unless one is over a million times
+another, so that order shows nowhere. Documents whose score is negative, which Lucene's never is,
+add nothing. Terms of languages other than English may have any characters, as with Anserini's
+option ``-rm3.noTermFilter``.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
+from adducir.core.errors import UsageError
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.feedback import (
+    FEEDBACK,
     RM3,
+    Collection,
     Document,
     FeedbackMethod,
     Weights,
-    check_weights,
+    expanded,
     heaviest_first,
 )
-from adducir.indexes.memory.files import Totals
-from adducir.indexes.memory.forward import Vectors, terms_of
-from adducir.indexes.memory.rm3 import CompiledRM3
-from adducir.indexes.memory.searching import Ranked, Terms
+from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.inverting import decode
+from adducir.indexes.memory.ranking import Ranked, Terms, in_threads
+from adducir.indexes.memory.segment import FILES, SavedSegment
+
+_COMMON = np.float32(0.1)
+_LEAST_NORM = np.float32(0.001)
 
 
 class Feedback:
     """Expands queries from documents that they found.
 
     Args:
-        totals: The index.
-        vectors: Gives the terms of documents, by their numbers.
         documents: How many documents Lucene would count: those with text, be it only stop words.
-        has_plain_feedback: See :class:`adducir.indexes.feedback.Collection`.
+        plain: Whether new terms must match ``[a-z0-9]+``.
     """
 
-    def __init__(
-        self,
-        totals: Totals,
-        vectors: Callable[[Array], Vectors],
-        documents: int,
-        has_plain_feedback: bool,
-    ) -> None:
-        self._totals = totals
-        self._vectors = vectors
-        self.documents = documents
-        self.has_plain_feedback = has_plain_feedback
+    def __init__(self, segment: SavedSegment, documents: int, *, plain: bool) -> None:
+        self._segment, self._documents, self._plain = segment, documents, plain
 
-    def frequency(self, term: str) -> int:
-        """How many documents hold a term; 0 for a term that is not in the index."""
-        number = self._totals.numbers.get(term)
-        return 0 if number is None else int(self._frequencies[number])
+    def check(self, method: FeedbackMethod) -> None:
+        """Refuse a method that this engine does not have."""
+        if "memory" not in method.engines:
+            raise UsageError(
+                f"a memory index has no feedback {FEEDBACK.name_of(type(method))!r}.",
+                hint="Build a Lucene index, or choose another method.",
+            )
 
     def terms(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod, threads: int
@@ -55,79 +62,95 @@ class Feedback:
 
         Args:
             found: The documents of each query, best first.
-
-        Raises:
-            UsageError: The method gives a weight that is negative or not finite.
         """
         if isinstance(method, RM3):
-            shares = Terms.of(_as_shares(queries), self._totals.numbers)
-            return self._rm3.expanded(shares, found, self._vectors(found.docs), method, threads)
-        return Terms.of(self._expanded(queries, found, method), self._totals.numbers)
+            return self._rm3(_as_shares(queries), found, method, threads)
+        return Terms.of(self._expanded(queries, found, method), self._segment.numbers)
 
     def weights(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod, threads: int
     ) -> list[Weights]:
         """The expanded queries, heaviest terms first; see :meth:`terms`."""
-        if isinstance(method, RM3):
-            shares = _as_shares(queries)
-            terms = Terms.of(shares, self._totals.numbers)
-            vectors = self._vectors(found.docs)
-            expanded = self._rm3.expanded(terms, found, vectors, method, threads)
-            made = self._named(expanded, shares, method)
-        else:
-            made = list(self._expanded(queries, found, method))
-        return [heaviest_first(one) for one in made]
-
-    @cached_property
-    def _frequencies(self) -> Array:
-        return np.diff(np.asarray(self._totals.offsets))
-
-    @cached_property
-    def _rm3(self) -> CompiledRM3:
-        return CompiledRM3(self._totals, self.documents, plain=self.has_plain_feedback)
-
-    def _expanded(
-        self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod
-    ) -> Iterator[Weights]:
-        starts, vectors = found.starts, self._vectors(found.docs)
-        for query, first, last in zip(queries, starts[:-1], starts[1:], strict=True):
-            documents = [
-                self._document(vectors, place, found.scores[place]) for place in range(first, last)
-            ]
-            weights = method.expanded(query, documents, self)
-            check_weights(weights)
-            yield weights
-
-    def _document(self, vectors: Vectors, place: int, score: float) -> Document:
-        row = vectors.rows[place]
-        first, last = vectors.starts[row : row + 2]
-        terms, frequencies = terms_of(vectors.code, int(first), int(last))
-        try:
-            names = [self._totals.terms[term] for term in terms.tolist()]
-        except IndexError as error:
-            raise damaged(self._totals.folder / "forward.bytes.npy") from error
-        return Document(float(score), dict(zip(names, frequencies.tolist(), strict=True)))
-
-    def _named(
-        self, expanded: Terms, own: Sequence[Mapping[str, float]], rm3: RM3
-    ) -> list[Weights]:
-        """Terms and weights by name, with the query's terms that are not in the index."""
-        names, numbers = self._totals.terms, self._totals.numbers
-        share = np.float32(rm3.original_query_weight)
-        queries = []
+        self.check(method)
+        if not isinstance(method, RM3):
+            return self._expanded(queries, found, method)
+        own = _as_shares(queries)
+        terms = self._rm3(own, found, method, threads)
+        names, numbers = self._segment.terms, self._segment.numbers
+        share = np.float32(method.original_query_weight)
+        made = []
         for query, shares in enumerate(own):
-            span = slice(expanded.starts[query], expanded.starts[query + 1])
-            weights = {
-                names[number]: float(weight)
-                for number, weight in zip(
-                    expanded.numbers[span], expanded.weights[span], strict=True
-                )
-            }
+            span = slice(terms.starts[query], terms.starts[query + 1])
+            pairs = zip(terms.numbers[span].tolist(), terms.weights[span].tolist(), strict=True)
+            weights = {names[number]: weight for number, weight in pairs}
             for term, weight in shares.items():
                 if term not in numbers:
                     weights[term] = float(share * np.float32(weight))
-            queries.append(weights)
-        return queries
+            made.append(heaviest_first(weights))
+        return made
+
+    def _expanded(
+        self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod
+    ) -> list[Weights]:
+        """By a method that reads documents by name."""
+        segment, frequencies = self._segment, dict[str, int]()
+        documents: list[Document] = []
+        for doc, score in zip(found.docs.tolist(), found.scores.tolist(), strict=True):
+            first, last = segment.forward_offsets[doc : doc + 2].tolist()
+            terms, tfs = np.empty(last - first, np.int32), np.empty(last - first, np.int32)
+            count = decode(segment.forward, first, last, terms, tfs)
+            try:
+                names = [segment.terms[term] for term in terms[:count].tolist()]
+            except IndexError as error:
+                raise damaged(segment.folder / FILES["forward"]) from error
+            documents.append(Document(score, dict(zip(names, tfs[:count].tolist(), strict=True))))
+        for term in {term for one in (*queries, *(d.terms for d in documents)) for term in one}:
+            number = segment.numbers.get(term)
+            if number is not None:
+                frequencies[term] = int(segment.offsets[number + 1] - segment.offsets[number])
+        starts = found.starts
+        each = (documents[starts[n] : starts[n + 1]] for n in range(len(queries)))
+        collection = Collection(self._documents, self._plain, frequencies)
+        return expanded(method, queries, each, collection)
+
+    @cached_property
+    def _index(self) -> "_Index":
+        segment = self._segment
+        names = pl.Series(segment.terms, dtype=pl.String)
+        share = segment.frequencies.astype(np.float32) / np.float32(self._documents)
+        # Java counts characters beyond the first 65,536 as two.
+        sizes = names.str.len_chars() + names.str.count_matches("[\U00010000-\U0010ffff]")
+        allowed = names.str.contains("^[a-z0-9]{2,20}$") if self._plain else sizes.is_between(2, 20)
+        ranks = np.empty(len(names), dtype=np.int32)
+        ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
+        code, starts = np.asarray(segment.forward), np.asarray(segment.forward_offsets)
+        longest = int(np.diff(starts).max(initial=0))
+        return _Index(code, starts, longest, allowed.to_numpy() & (share <= _COMMON), ranks)
+
+    def _rm3(self, own: Sequence[Weights], found: Ranked, rm3: RM3, threads: int) -> Terms:
+        """The expanded queries, of terms in the index.
+
+        Args:
+            own: The queries, their weights adding up to 1.
+            found: At most ``rm3.fb_docs`` documents per query, with scores.
+        """
+        index, queries = self._index, Terms.of(own, self._segment.numbers)
+        room = np.diff(queries.starts) + rm3.fb_terms
+        starts = np.concatenate(([0], np.cumsum(room)))
+        terms = np.empty(starts[-1], dtype=np.int64)
+        weights = np.empty(starts[-1], dtype=np.float32)
+        counts = np.zeros(len(queries), dtype=np.int64)
+        lists = _Lists(queries.starts, queries.numbers, queries.weights)
+        scores = np.maximum(found.scores, 0).astype(np.float32)
+        feedback, into = _Lists(found.starts, found.docs, scores), _Lists(starts, terms, weights)
+
+        def expand(first: int, last: int) -> None:
+            share = np.float32(rm3.original_query_weight)
+            _expand(first, last, index, lists, feedback, rm3.fb_terms, share, into, counts)
+
+        in_threads(expand, len(queries), threads)
+        kept = np.arange(len(terms)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
+        return Terms(np.concatenate(([0], np.cumsum(counts))), terms[kept], weights[kept])
 
 
 def _as_shares(counts: Sequence[Counter[str]]) -> list[Weights]:
@@ -136,3 +159,147 @@ def _as_shares(counts: Sequence[Counter[str]]) -> list[Weights]:
         for query in counts
         for total in [query.total()]
     ]
+
+
+class _Index(NamedTuple):
+    """What the kernels read of an index.
+
+    Attributes:
+        code: uint8: documents' vectors, see :mod:`.inverting`.
+        starts: (N + 1,) int64: where each document begins in ``code``.
+        longest: The most bytes that a document has.
+        eligible: (V,) bool: which terms feedback takes.
+        ranks: (V,) int32: the place of each term in alphabetical order.
+    """
+
+    code: Array
+    starts: Array
+    longest: int
+    eligible: Array
+    ranks: Array
+
+
+class _Lists(NamedTuple):
+    """Numbers of terms or documents with their weights, for each query from where on."""
+
+    starts: Array
+    numbers: Array
+    weights: Array
+
+
+class _Room(NamedTuple):
+    """Working space; ``model`` (V,) float32 and ``marked`` (V,) bool are left zeros."""
+
+    terms: Array
+    tfs: Array
+    model: Array
+    marked: Array
+    kept_terms: Array
+    kept_values: Array
+
+
+@kernel
+def _insert(
+    term: Any, value: Any, ranks: Array, kept_terms: Array, kept_values: Array, count: Any
+) -> Any:
+    """Keep the term if it is among the best; returns how many are kept."""
+    size = len(kept_terms)
+    if count == size:
+        worst = kept_values[count - 1]
+        if value < worst or (value == worst and ranks[term] > ranks[kept_terms[count - 1]]):
+            return count
+        count -= 1
+    place = count
+    while place > 0:
+        above = kept_values[place - 1]
+        if above > value or (above == value and ranks[kept_terms[place - 1]] < ranks[term]):
+            break
+        kept_values[place] = above
+        kept_terms[place] = kept_terms[place - 1]
+        place -= 1
+    kept_values[place] = value
+    kept_terms[place] = term
+    return count + 1
+
+
+@kernel
+def _relevance(index: _Index, docs: Array, scores: Array, room: _Room) -> Any:
+    """Write the relevance model to the kept terms and values; returns how many it has."""
+    eligible, ranks = index.eligible, index.ranks
+    room_terms, room_tfs, model, marked, kept_terms, kept_values = room
+    size = len(kept_terms)
+    touched = np.empty(size * len(docs), dtype=np.int64)
+    seen = 0
+    for n in range(len(docs)):
+        first, last = index.starts[docs[n]], index.starts[docs[n] + 1]
+        length = decode(index.code, first, last, room_terms, room_tfs)
+        count = 0
+        for i in range(length):
+            term = room_terms[i]
+            if 0 <= term < len(eligible) and eligible[term]:
+                value = np.float32(room_tfs[i])
+                count = _insert(term, value, ranks, kept_terms, kept_values, count)
+        norm = np.float32(kept_values[:count].astype(np.float64).sum())
+        if norm > _LEAST_NORM:
+            for i in range(count):
+                term = kept_terms[i]
+                if not marked[term]:
+                    marked[term] = True
+                    touched[seen] = term
+                    seen += 1
+                model[term] += kept_values[i] / norm * scores[n]
+    count = 0
+    for i in range(seen):
+        term = touched[i]
+        count = _insert(term, model[term], ranks, kept_terms, kept_values, count)
+        model[term], marked[term] = 0, False
+    norm = kept_values[:count].astype(np.float64).sum()
+    if norm == 0:
+        return 0
+    for i in range(count):
+        kept_values[i] = np.float32(np.float64(kept_values[i]) / norm)
+    return count
+
+
+@kernel
+def _expand(
+    first: int,
+    last: int,
+    index: _Index,
+    queries: _Lists,
+    found: _Lists,
+    fb_terms: int,
+    own: Any,
+    into: _Lists,
+    out_counts: Array,
+) -> None:
+    """Expand the queries ``first`` to ``last`` - 1 by the documents found, into weighted terms."""
+    terms, tfs = np.empty(index.longest, dtype=np.int32), np.empty(index.longest, dtype=np.int32)
+    model = np.zeros(len(index.ranks), dtype=np.float32)
+    marked = np.zeros(len(index.ranks), dtype=np.bool_)
+    kept_terms = np.empty(fb_terms, dtype=np.int64)
+    kept_values = np.empty(fb_terms, dtype=np.float32)
+    room = _Room(terms, tfs, model, marked, kept_terms, kept_values)
+    out_starts, out_terms, out_weights = into
+    rest = 1.0 - np.float64(own)
+    for query in range(first, last):
+        begin, end = found.starts[query], found.starts[query + 1]
+        count = _relevance(index, found.numbers[begin:end], found.weights[begin:end], room)
+        for i in range(count):
+            model[kept_terms[i]] = kept_values[i]
+            marked[kept_terms[i]] = True
+        place = out_starts[query]
+        for i in range(queries.starts[query], queries.starts[query + 1]):
+            term = queries.numbers[i]
+            mixed = np.float64(own * queries.weights[i]) + rest * np.float64(model[term])
+            out_terms[place], out_weights[place] = term, np.float32(mixed)
+            model[term], marked[term] = 0, False
+            place += 1
+        for i in range(count):
+            term = kept_terms[i]
+            if marked[term]:
+                out_terms[place] = term
+                out_weights[place] = np.float32(rest * np.float64(model[term]))
+                model[term], marked[term] = 0, False
+                place += 1
+        out_counts[query] = place - out_starts[query]

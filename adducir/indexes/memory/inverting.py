@@ -1,14 +1,52 @@
-"""From documents as term numbers to postings and back-references, block by block.
+"""Documents to postings, lengths and vectors: what :mod:`.build` calls for each block of them.
 
-While documents come in, each block is reduced to (document, term, frequency) and put on disk.
-When all are in, terms and documents get their final numbers, and one counting sort over the blocks
-fills the postings. Memory holds one block, and numbers for each document and term.
+A document's vector is a code of few bytes. Per document, its distinct terms by ascending number:
+the difference to the one before (to -1 at first) less one, times two, plus one where the frequency
+is above one; that frequency follows then. Each number is a varint: seven bits a byte, the lowest
+first, the eighth bit set on all but the last byte (LEB128). Terms of low number are the frequent
+ones, so most differences take one byte. Weighted documents have no such form: their frequencies are
+not whole.
+
+Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exact up to 40; above,
+four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
 """
+
+from typing import Any
 
 import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
+
+LONGEST_CODE = 10
+"""Bytes that a term and its frequency take in a vector, at most."""
+_EXACT = 24  # 255 less the code of the greatest int
+
+
+def _decoded(code: int) -> int:
+    rest = code - _EXACT
+    if rest < 0:
+        return code
+    bits, shift = rest & 7, (rest >> 3) - 1
+    return _EXACT + (bits if shift < 0 else (bits | 8) << shift)
+
+
+LENGTHS: Array = np.array([_decoded(code) for code in range(256)], dtype=np.int64)
+"""(256,) the length that each byte stands for, ascending."""
+
+
+def norms_of(lengths: Array) -> Array:
+    """The byte of each length: the greatest whose length is not above it.
+
+    Args:
+        lengths: Numbers of tokens, 0 or more; fractions are cut off.
+
+    Returns:
+        uint8, as long as ``lengths``.
+    """
+    whole = np.asarray(lengths).astype(np.int64)
+    codes: Array = (np.searchsorted(LENGTHS, whole, side="right") - 1).astype(np.uint8)
+    return codes
 
 
 @kernel
@@ -106,3 +144,74 @@ def scatter(
             cursors[term] = place + 1
             lengths[first_document + row] += tfs[i]
             collection[term] += tfs[i]
+
+
+@kernel
+def _put(value: Any, out: Array, place: int) -> int:
+    """Write one varint at ``place``; returns the place after it."""
+    while value >= 128:
+        out[place] = (value & 127) | 128
+        value >>= 7
+        place += 1
+    out[place] = value
+    return place + 1
+
+
+@kernel
+def encode(starts: Array, terms: Array, tfs: Array, out: Array, offsets: Array) -> None:
+    """Encode documents.
+
+    Args:
+        starts: (n + 1,) where each document's terms begin in ``terms``.
+        terms: Term numbers, ascending within a document.
+        out: (at least 10 bytes a term,) uint8, written from 0.
+        offsets: (n + 1,) int64, written: where each document begins in ``out``.
+    """
+    place = 0
+    offsets[0] = 0
+    for document in range(len(starts) - 1):
+        before = -1
+        for i in range(starts[document], starts[document + 1]):
+            step = np.int64(terms[i]) - before - 1
+            before = terms[i]
+            if tfs[i] == 1:
+                place = _put(step << 1, out, place)
+            else:
+                place = _put((step << 1) | 1, out, place)
+                place = _put(np.int64(tfs[i]), out, place)
+        offsets[document + 1] = place
+
+
+@kernel
+def decode(code: Array, start: int, end: int, terms: Array, tfs: Array) -> int:
+    """Decode ``code[start:end]`` into ``terms`` and ``tfs``; returns how many there are.
+
+    Nothing behind ``end`` is read, whatever the bytes are.
+    """
+    count = 0
+    number = -1
+    place = start
+    while place < end:
+        value: Any = np.int64(0)
+        shift = 0
+        while code[place] >= 128 and place + 1 < end:
+            value |= np.int64(code[place] & 127) << shift
+            shift += 7
+            place += 1
+        value |= np.int64(code[place]) << shift
+        place += 1
+        number += (value >> 1) + 1
+        tf: Any = np.int64(1)
+        if value & 1 and place < end:
+            tf = np.int64(0)
+            shift = 0
+            while code[place] >= 128 and place + 1 < end:
+                tf |= np.int64(code[place] & 127) << shift
+                shift += 7
+                place += 1
+            tf |= np.int64(code[place]) << shift
+            place += 1
+        terms[count] = number
+        tfs[count] = tf
+        count += 1
+    return count

@@ -15,7 +15,7 @@ in the document and dl the document's length, one posting gives
 
 All else is single precision in the order that is written here. The inverse document frequency is
 ``ln(1 + (N - n + .5) / (n + .5))``; N counts the documents that have a term. Other models are
-scored by :mod:`.formulas`.
+scored by :mod:`.exhaustive`.
 """
 
 from typing import NamedTuple
@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.files import Arrays, Places, Totals
-from adducir.indexes.memory.norms import LENGTHS
-from adducir.indexes.models import Dirichlet, Saturation
+from adducir.indexes.memory.inverting import LENGTHS
+from adducir.indexes.memory.segment import SavedSegment
+from adducir.indexes.models import BM25, QLD
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
 WINDOW = 1 << 14
@@ -41,7 +41,7 @@ class Postings(NamedTuple):
 
     Attributes:
         documents: N.
-        offsets: See :mod:`.files`, as for ``docs`` and ``tfs``.
+        offsets: See :mod:`.segment`, as for ``docs`` and ``tfs``.
         norms: (N + WINDOW,) uint8: the length bytes, then zeros.
         least_norm, most_norm, longest: The least and greatest norm, the greatest length.
         whole: Whether all frequencies are whole numbers.
@@ -93,59 +93,44 @@ class Queries(NamedTuple):
     weights: Array
     masses: Array
 
-    def in_part(self, places: Places) -> "Queries":
-        """The same with a part's numbers of the terms, without those that it does not hold."""
-        terms = places.of_terms(self.terms)
-        held = terms >= 0
-        starts = np.concatenate(([0], np.cumsum(held)))[self.starts]
-        return Queries(starts, terms[held], self.weights[held], self.masses[held])
 
-
-def postings_of(arrays: Arrays) -> Postings:
+def postings_of(segment: SavedSegment) -> Postings:
     """The index as plain arrays that nobody can write to."""
     return Postings(
-        documents=arrays.documents,
-        offsets=_frozen(arrays.offsets),
-        docs=_frozen(arrays.docs),
-        tfs=_frozen(arrays.tfs),
-        norms=_frozen(_padded(arrays.norms)),
-        least_norm=int(arrays.norms.min(initial=255)),
-        most_norm=int(arrays.norms.max(initial=0)),
-        longest=float(arrays.lengths.max(initial=0)),
-        whole=arrays.tfs.dtype.kind in "iu",
+        documents=len(segment),
+        offsets=_frozen(segment.offsets),
+        docs=_frozen(segment.docs),
+        tfs=_frozen(segment.tfs),
+        norms=_frozen(_padded(segment.norms)),
+        least_norm=int(segment.norms.min(initial=255)),
+        most_norm=int(segment.norms.max(initial=0)),
+        longest=float(segment.lengths.max(initial=0)),
+        whole=segment.tfs.dtype.kind in "iu",
     )
 
 
-def formula_of(
-    model: Saturation | Dirichlet, totals: Totals, lengths: Array, *, accurate: bool
-) -> Formula:
-    """The model's arithmetic over the index, or over a part of it.
-
-    Args:
-        totals: The whole index.
-        lengths: (N,) the lengths of the documents that are scored.
-        accurate: BM25 with exact lengths.
-    """
+def formula_of(model: BM25 | QLD, segment: SavedSegment, *, accurate: bool) -> Formula:
+    """The model's arithmetic over the index; ``accurate``: BM25 with exact lengths."""
     zero, one = np.float32(0), np.float32(1)
-    if isinstance(model, Dirichlet):
+    if isinstance(model, QLD):
         mu = np.float64(np.float32(model.mu))
         with np.errstate(divide="ignore", invalid="ignore"):  # mu may be 0
             logs = np.log(mu / (LENGTHS.astype(np.float32).astype(np.float64) + mu))
         return Formula(DIRICHLET, _frozen(logs), _NO_PARTS, zero, zero)
     k1, b = np.float32(model.k1), np.float32(model.b)
-    average = np.float32(totals.tokens / max(1, totals.documents))
+    average = np.float32(segment.tokens / max(1, len(segment)))
     if accurate:
         slope = k1 * b / max(np.float32(1e-10), average)
-        parts = slope * np.asarray(lengths).astype(np.float32)
+        parts = slope * np.asarray(segment.lengths).astype(np.float32)
         return Formula(BM25_EXACT, _NO_FACTORS, _frozen(_padded(parts)), slope, k1 * (one - b))
     by_byte = LENGTHS.astype(np.float32)
-    with np.errstate(divide="ignore", invalid="ignore"):  # k1 may be 0
+    with np.errstate(all="ignore"):  # k1 may be 0, or next to it
         saturation = one / (k1 * ((one - b) + b * by_byte / average))
     return Formula(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
 
 
 def weighted(
-    starts: Array, terms: Array, boosts: Array, model: Saturation | Dirichlet, totals: Totals
+    starts: Array, terms: Array, boosts: Array, model: BM25 | QLD, segment: SavedSegment
 ) -> Queries:
     """Queries for the kernels from terms and the weights that the query gives them.
 
@@ -155,19 +140,13 @@ def weighted(
         boosts: (t,) float32: the query's weights.
     """
     boosts = boosts.astype(np.float32)
-    if isinstance(model, Saturation):
-        weights = boosts * idf(terms, totals) if model.idf else boosts
-        return Queries(starts, terms, weights, np.ones(len(terms)))
-    share = (totals.collection[terms] + 1.0) / (totals.tokens + 1.0)
-    return Queries(starts, terms, boosts, np.float64(np.float32(model.mu)) * share)
-
-
-def idf(terms: Array, totals: Totals) -> Array:
-    """(t,) float32: Lucene's inverse document frequency of each term."""
-    frequency = (totals.offsets[terms + 1] - totals.offsets[terms]).astype(np.float64)
-    rest = totals.documents - frequency
-    inverse: Array = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
-    return inverse
+    if isinstance(model, QLD):
+        share = (segment.occurrences[terms] + 1.0) / (segment.tokens + 1.0)
+        return Queries(starts, terms, boosts, np.float64(np.float32(model.mu)) * share)
+    frequency = (segment.offsets[terms + 1] - segment.offsets[terms]).astype(np.float64)
+    rest = len(segment) - frequency
+    idf = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
+    return Queries(starts, terms, boosts * idf, np.ones(len(terms)))
 
 
 def _padded(array: Array) -> Array:

@@ -163,7 +163,7 @@ class SearchStep(RunStep):
         }
 
     def produce(self, context: Context) -> Made:
-        from adducir.indexes.lucene_builder import engine_versions
+        from adducir.indexes.building import engine_versions
 
         (index,), topics = self.inputs, self.topics
         found = index.search(self.recipe, topics, self.tag, self.study.recipe.most, context)

@@ -168,7 +168,7 @@ class TunedStep(RunStep):
 
     def produce(self, context: Context) -> Made:
         from adducir.experiments.tuning.report import facts
-        from adducir.indexes.lucene_builder import engine_versions
+        from adducir.indexes.building import engine_versions
 
         key = ("tuning", self.system)
         tuning = context.opened(key, lambda: self._tune(context), lambda _: None)

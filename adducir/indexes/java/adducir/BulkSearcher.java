@@ -3,7 +3,6 @@ package adducir;
 import io.anserini.analysis.AnalyzerUtils;
 import io.anserini.index.Constants;
 import io.anserini.rerank.RerankerContext;
-import io.anserini.rerank.lib.Rm3Reranker;
 import io.anserini.search.ScoredDocs;
 import io.anserini.search.SearchCollection;
 import io.anserini.search.query.BagOfWordsQueryGenerator;
@@ -34,7 +33,6 @@ import org.apache.lucene.search.Query;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.search.similarities.Similarity;
 import org.apache.lucene.store.FSDirectory;
-import org.apache.lucene.util.BytesRef;
 import org.apache.lucene.util.BytesRef;
 
 /**
@@ -88,22 +86,14 @@ public final class BulkSearcher implements AutoCloseable {
     return new long[] {reader.numDocs(), distinct, tokens};
   }
 
-  /**
-   * RM3 as Anserini has it.
-   *
-   * @param plain whether feedback terms must match {@code [a-z0-9]+}, Anserini's default
-   */
-  public Rm3Reranker<String> rm3(
-      int terms, int documents, float originalQueryWeight, boolean plain) {
-    return new Rm3Reranker<>(
-        analysis.analyzer(),
-        null,
-        Constants.CONTENTS,
-        terms,
-        documents,
-        originalQueryWeight,
-        false,
-        plain);
+  /** Anserini's RM3; see {@link Expander#rm3}. */
+  public Expander rm3(int terms, int documents, float originalQueryWeight, boolean plain) {
+    return Expander.rm3(analysis.analyzer(), terms, documents, originalQueryWeight, plain);
+  }
+
+  /** Anserini's BM25PRF; see {@link Expander#bm25prf}. */
+  public Expander bm25prf(int terms, int documents, float k1, float b, float newTermWeight) {
+    return Expander.bm25prf(analysis.analyzer(), terms, documents, k1, b, newTermWeight);
   }
 
   /** A query from text, as Anserini builds it. */
@@ -153,10 +143,10 @@ public final class BulkSearcher implements AutoCloseable {
   /**
    * Ranks the documents for each query.
    *
-   * @param texts the queries' texts: RM3 takes the original query from here
+   * @param texts the queries' texts: feedback takes the original query from here
    * @param queries what is searched, as long as {@code texts}
-   * @param rm3 null for no feedback
-   * @param feedbackDocuments how many documents {@code rm3} reads
+   * @param method null for no feedback
+   * @param feedbackDocuments how many documents the method reads
    * @return for q queries and n hits in all: q counts (int), n Lucene document numbers (int), n
    *     scores (float), little endian
    */
@@ -164,7 +154,7 @@ public final class BulkSearcher implements AutoCloseable {
       String[] texts,
       Query[] queries,
       Similarity similarity,
-      Rm3Reranker<String> rm3,
+      Expander method,
       int feedbackDocuments,
       int depth,
       int threads)
@@ -178,9 +168,9 @@ public final class BulkSearcher implements AutoCloseable {
       calls.add(
           () -> {
             Query last =
-                rm3 == null
+                method == null
                     ? query
-                    : weightedQuery(feedback(searcher, rm3, text, query, feedbackDocuments));
+                    : weightedQuery(feedback(searcher, method, text, query, feedbackDocuments));
             return top(searcher, last, depth);
           });
     }
@@ -194,7 +184,7 @@ public final class BulkSearcher implements AutoCloseable {
       String[] texts,
       Query[] queries,
       Similarity similarity,
-      Rm3Reranker<String> rm3,
+      Expander method,
       int feedbackDocuments,
       int threads)
       throws IOException, InterruptedException {
@@ -204,15 +194,15 @@ public final class BulkSearcher implements AutoCloseable {
     for (int i = 0; i < queries.length; i++) {
       final String text = texts[i];
       final Query query = queries[i];
-      calls.add(() -> lines(feedback(searcher, rm3, text, query, feedbackDocuments)));
+      calls.add(() -> lines(feedback(searcher, method, text, query, feedbackDocuments)));
     }
     return inParallel(calls, threads).toArray(String[]::new);
   }
 
   /** The expanded query from given feedback documents, best first, with their scores. */
-  public String expandFrom(String text, int[] docs, float[] scores, Rm3Reranker<String> rm3)
+  public String expandFrom(String text, int[] docs, float[] scores, Expander method)
       throws IOException {
-    return lines(estimate(new IndexSearcher(reader), rm3, text, textQuery(text), docs, scores));
+    return lines(estimate(new IndexSearcher(reader), method, text, textQuery(text), docs, scores));
   }
 
   /**
@@ -263,18 +253,18 @@ public final class BulkSearcher implements AutoCloseable {
   }
 
   private Map<String, Float> feedback(
-      IndexSearcher searcher, Rm3Reranker<String> rm3, String text, Query query, int documents)
+      IndexSearcher searcher, Expander method, String text, Query query, int documents)
       throws IOException {
     TopDocnos best = top(searcher, query, documents);
     int[] docs = new int[best.size()];
     float[] scores = new float[best.size()];
     best.drain(docs, scores, 0);
-    return estimate(searcher, rm3, text, query, docs, scores);
+    return estimate(searcher, method, text, query, docs, scores);
   }
 
   private Map<String, Float> estimate(
       IndexSearcher searcher,
-      Rm3Reranker<String> rm3,
+      Expander method,
       String text,
       Query query,
       int[] docs,
@@ -285,14 +275,13 @@ public final class BulkSearcher implements AutoCloseable {
     feedback.scores = scores;
     feedback.lucene_documents = new Document[docs.length];
     SearchCollection.Args args = new SearchCollection.Args();
-    // Anserini's RM3 also searches; only its query is wanted, so that search is kept least.
+    // Anserini's RM3 also searches; only its query is wanted, so that search is kept small.
     args.hits = 1;
     args.arbitraryScoreTieBreak = true;
     List<String> tokens = AnalyzerUtils.analyze(analysis.analyzer(), text);
     RerankerContext<String> context =
         new RerankerContext<>(searcher, "", query, null, text, tokens, null, args);
-    rm3.rerank(feedback, context);
-    return context.feedbackTerms;
+    return method.expand(feedback, context);
   }
 
   private static Query weightedQuery(Map<String, Float> weights) {

@@ -1,0 +1,121 @@
+"""What every lexical index is built from: its settings, and documents on their way into it."""
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adducir.core.errors import InputError
+from adducir.core.texts import refuse_text
+from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
+from adducir.corpora.token_weights import identity_of
+from adducir.indexes import jvm
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.documents import DocumentWriter
+
+_BLOCK_BYTES = 1 << 20
+_LENGTH = struct.Struct("<i")
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """What determines the content of an index.
+
+    Attributes:
+        fields: The fields that are indexed, joined; empty for the corpus's own default.
+        positions: Whether postings hold positions (phrase queries need them).
+        vectors: Whether documents' term vectors are stored (feedback needs them).
+        accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
+        weights: Tokens and weights that stand for the documents' texts, for the memory engine; see
+            :mod:`adducir.corpora.token_weights`.
+        separate_fields: Whether each field is indexed by itself too, so that a search can weight
+            them; for Lucene.
+    """
+
+    fields: tuple[str, ...] = ()
+    analysis: Analysis = field(default_factory=Analysis)
+    positions: bool = True
+    vectors: bool = True
+    accurate_length: bool = False
+    weights: Path | None = None
+    separate_fields: bool = False
+
+    def __post_init__(self) -> None:
+        refuse_text(self.fields, "fields")
+
+    def recipe(self) -> dict[str, Any]:
+        """Plain values, for fingerprints and manifests."""
+        plain = asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
+        weights = plain.pop("weights")
+        if not self.separate_fields:
+            del plain["separate_fields"]
+        return plain if weights is None else plain | {"weights": identity_of(weights)}
+
+    def of(self, corpus: Corpus) -> "IndexSettings":
+        """The settings, with the corpus's default fields where none are named."""
+        return self if self.fields else replace(self, fields=tuple(corpus.default_fields))
+
+
+def engine_versions() -> dict[str, str]:
+    """The versions of Anserini and Java, for manifests."""
+    return {"anserini": jvm.anserini_version(), "java": str(jvm.find_java().version)}
+
+
+def documents_with(corpus: Corpus, fields: Sequence[str]) -> Iterator[Document]:
+    """A corpus's documents; at the end an error where no document has one of the fields.
+
+    Raises:
+        InputError: A record is malformed, or a docno occurs twice.
+    """
+    unseen, found = set(fields), set[str]()
+    for document in refuse_duplicates(corpus, corpus):
+        if unseen:
+            unseen -= document.fields.keys()
+            found |= document.fields.keys()
+        yield document
+    if unseen and found:
+        raise InputError(
+            f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
+            path=corpus.source,
+            hint=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
+        )
+
+
+def stored(
+    documents: Iterable[Document],
+    fields: Sequence[str],
+    store: DocumentWriter,
+    separate: Sequence[str] = (),
+) -> Iterator[tuple[str, list[bytes]]]:
+    """Each document's docno and the UTF-8 text of its fields, and then of each separate field.
+
+    The document goes to the store.
+    """
+    for document in documents:
+        store.add(document)
+        parts = [document.fields.get(field, "").encode() for field in separate]
+        yield document.docno, [text_of(document, fields).encode(), *parts]
+
+
+def packed(
+    documents: Iterable[tuple[str, list[bytes]]], *, with_docnos: bool
+) -> Iterator[tuple[list[str], bytes]]:
+    """Docnos and texts of about a megabyte at a time, as Java reads them.
+
+    Each text, ``with_docnos`` each docno before the document's texts, comes after its length in
+    bytes (int, little endian).
+    """
+    docnos: list[str] = []
+    parts: list[bytes] = []
+    size = 0
+    for docno, texts in documents:
+        for text in (docno.encode(), *texts) if with_docnos else texts:
+            parts += (_LENGTH.pack(len(text)), text)
+            size += len(text)
+        docnos.append(docno)
+        if size >= _BLOCK_BYTES:
+            yield docnos, b"".join(parts)
+            docnos, parts, size = [], [], 0
+    if docnos:
+        yield docnos, b"".join(parts)

@@ -1,0 +1,200 @@
+"""Analysis: languages, in bulk as for whole texts, by both engines, and what is refused."""
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_corpus import ListCorpus
+
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import MachineError, UsageError
+from adducir.corpora.documents import text_of
+from adducir.corpora.sources import open_corpus
+from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.candidates import vocabularies
+from adducir.indexes.feedback import RM3
+from adducir.indexes.languages import LANGUAGES
+from adducir.indexes.models import BM25
+
+SIGNS = "aabeS09'’.,:;_-/@#! \t\n\r\v\f\x00\x85\u00a0\u00ad\u0301\u200b\u200d\u2028\u3000"
+LETTERS = "éßİſµ東京カタｶﾀ한국ไทยקע״׳अनि😀🏽👩🩇🇪⃣\U00020000\ufe0f"
+# fmt: off
+WORDS = [
+    "Häuser", "garçons", "l'avion", "книги", "домами", "كتاب", "الكتب", "किताबें", "বই", "কলম",
+    "ಮನೆ", "بيوت", "σπίτια", "մեր", "მთა", "東京都", "집에서", "หนังสือ", "İstanbul", "dış",
+    "çocuklar",
+]
+# fmt: on
+
+
+def agree(analysis: Analysis) -> Callable[[Sequence[str]], None]:
+    """Holds the analysis in bulk to that of whole texts, which later texts share pieces with."""
+    bulk = vocabularies(analysis)()
+
+    def hold(texts: Sequence[str]) -> None:
+        terms = analysis.terms(texts)
+        starts, values = bulk.of_texts(texts, grow=True)
+        assert values.tolist() == bulk.of_terms(terms, grow=False).values.tolist()
+        assert [last - first for first, last in pairwise(starts)] == list(map(len, terms))
+
+    return hold
+
+
+@pytest.fixture(scope="module")
+def english() -> Callable[[Sequence[str]], None]:
+    return agree(Analysis())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.text(st.sampled_from(SIGNS + LETTERS), max_size=60), min_size=1, max_size=20))
+def test_any_signs_in_bulk(english, texts: list[str]) -> None:
+    english(texts)
+
+
+LENGTHS = st.sampled_from([1, 47, 48, 49, 199, 200, 201, 254, 255, 256, 511, 1100])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(LENGTHS, st.sampled_from("xé東.-'"), st.sampled_from(" \n-")), max_size=9)
+)
+def test_long_pieces_in_bulk(english, pieces: list[tuple[int, str, str]]) -> None:
+    text = "".join(f"ab{sign * length}{blank}" for length, sign, blank in pieces)
+    english([text, "dogs " + text])
+
+
+def test_more_pieces_in_bulk_than_are_kept() -> None:
+    words = " ".join(f"w{n}" for n in range(140_000))
+    agree(Analysis("none", "none"))([words, words])
+
+
+@pytest.mark.parametrize("source", ["cacm/corpus.jsonl", "touche/argsme-subset.jsonl"])
+def test_collections_in_bulk(collections: Path, english, source: str) -> None:
+    corpus = open_corpus(str(collections / source))
+    english([text_of(document, tuple(document.fields)) for document in corpus])
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code not in ("en", "th")])
+def test_every_language_in_bulk(code: str) -> None:
+    hold = agree(Analysis(language=code))
+    assert "2026" in Analysis(language=code).terms(["2026 2027"])[0]
+    pieces = st.sampled_from([*WORDS, *SIGNS, *LETTERS, " ", " "])
+
+    @settings(max_examples=10, deadline=None)
+    @given(st.lists(st.lists(pieces, max_size=15).map("".join), min_size=1, max_size=8))
+    def held(texts: list[str]) -> None:
+        hold(texts)
+
+    held()
+
+
+@pytest.mark.parametrize(
+    ("analysis", "text", "terms"),
+    [
+        (Analysis(), "The dogs' quick/brown running at home-school", "dog quick brown run home"),
+        (Analysis("none"), "organizations running", "organizations running"),
+        (Analysis("porter"), "organizations running", "organ run"),
+        (Analysis("krovetz"), "organizations running", "organization running"),
+        (Analysis(stopwords="none"), "the dog", "the dog"),
+        (Analysis(language="de"), "die Häuser und das Haus", "haus haus"),
+        (Analysis("", "none", "de"), "Das Haus und der Hund", "das haus und der hund"),
+        (Analysis(language="fr"), "l'avion des garçons", "avion garcon"),
+        (Analysis(language="ru"), "домами и книги", "дом книг"),
+        (Analysis(language="zh"), "東京都", "東京 京都"),
+        (Analysis("", ("世界",), "ja"), "世界の本", "本"),
+        (Analysis(language="sw"), "Watu wa Afrika", "Watu wa Afrika"),
+    ],
+)
+def test_terms(analysis: Analysis, text: str, terms: str) -> None:
+    assert analysis.terms([text])[0][: len(terms.split())] == terms.split()
+
+
+@pytest.mark.parametrize("code", ["de", "fr", "da", "nl", "ru", "ar", "ja", "zh"])
+def test_terms_are_those_of_pyserini(code: str) -> None:
+    pytest.importorskip("pyserini")
+    from pyserini.analysis import Analyzer, get_lucene_analyzer
+
+    theirs, texts = Analyzer(get_lucene_analyzer(code)), [*WORDS, " ".join(WORDS)]
+    assert Analysis(language=code).terms(texts) == [theirs.analyze(text) for text in texts]
+
+
+def test_settings_and_stop_lists(tmp_path: Path) -> None:
+    (tmp_path / "stop.txt").write_text("Haus\n\nhund\n")
+    own = Analysis.of("", tmp_path / "stop.txt", "de")
+    assert own.terms(["das Haus und der Hund"]) == [["das", "und", "der"]]
+    assert Analysis.from_settings(own.settings()) == own
+    assert Analysis() == Analysis("porter", "lucene", "en")
+    assert Analysis().settings() == {"stemmer": "porter", "stopwords": "lucene"}
+    plain = {"stemmer": "none", "stopwords": ["a"]}
+    assert Analysis.from_settings(plain) == Analysis("none", ("a",))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("", "lucene", "dee"), "`de`"),
+        (("porter", "lucene", "de"), "`lucene`"),
+        (("snowball", "lucene", "en"), "`porter`"),
+        (("", ("i",), "pl"), "Polish"),
+    ],
+)
+def test_what_a_language_does_not_have(arguments: tuple[str, str, str], named: str) -> None:
+    with pytest.raises(UsageError, match=named):
+        Analysis(*arguments)
+    with pytest.raises(UsageError, match="nltk"):
+        Analysis.of("porter", "nltk")
+
+
+def test_thai_is_analysed_or_refused() -> None:
+    try:
+        found = Analysis(language="th").terms(["ภาษาไทย"])
+    except MachineError as error:
+        assert "Thai" in str(error)
+    else:
+        assert found == [["ภาษา", "ไทย"]]
+
+
+def test_both_engines_find_the_same_in_german(tmp_path: Path, make_index) -> None:
+    texts = {
+        "d1": "Die Häuser der Stadt sind alt und schön.",
+        "d2": "Ein Haus am See, und noch ein Haus.",
+        "d3": "Der Hund läuft; die Hunde bellen.",
+        "d4": "The houses of the town.",
+        "d5": "Straßenbahnen fahren in der Stadt, nicht am See.",
+    }
+    german = Analysis(language="de")
+    build_memory_index(ListCorpus(texts), tmp_path / "memory", IndexSettings(analysis=german))
+    lucene, memory = make_index(texts, analysis=german), MemoryIndex(tmp_path / "memory")
+    queries = ["Haus", "der Hund", "alte Städte", "Strassenbahn"]
+    one, other = (index.search(queries, BM25()) for index in (lucene, memory))
+    assert sorted(one.docnos.to_list()[: one.counts[0]]) == ["d1", "d2"]
+    assert one.counts.tolist() == [2, 1, 2, 1]
+    assert one.docnos.to_list() == other.docnos.to_list()
+    assert one.scores.tolist() == other.scores.tolist()
+    analysis = read_manifest(tmp_path / "memory").recipe["analysis"]
+    assert analysis == {"stemmer": "lucene", "stopwords": "lucene", "language": "de"}
+
+
+def test_feedback_takes_terms_of_any_characters(tmp_path: Path, make_index) -> None:
+    texts = {f"d{n}": f"слово{n} и другое{n} книга{n % 3}" for n in range(30)}
+    texts |= {"a": "дом книги море", "b": "дом море Москва"}
+    russian = Analysis(language="ru")
+    build_memory_index(ListCorpus(texts), tmp_path / "memory", IndexSettings(analysis=russian))
+    lucene: LuceneIndex = make_index(texts, analysis=russian)
+    one, other = (
+        index.expand(["дом"], BM25(), RM3(fb_terms=5, fb_docs=5))[0]
+        for index in (lucene, MemoryIndex(tmp_path / "memory"))
+    )
+    assert "мор" in one
+    assert one == pytest.approx(other, rel=1e-7)
+
+
+def test_the_documents_list_every_language() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "indexes.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)` \| ([\w ]+) \|", page, re.MULTILINE)
+    assert rows == [(code, LANGUAGES.kind(code).label) for code in LANGUAGES]

@@ -1,0 +1,252 @@
+"""Feedback equals Anserini's own classes: the same terms, weights and rankings."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from anserini import Anserini
+from memory_corpus import ListCorpus
+
+from adducir.core.errors import UsageError
+from adducir.corpora.sources import open_corpus
+from adducir.corpora.topics import load_topics
+from adducir.indexes import (
+    IndexSettings,
+    LexicalRetriever,
+    LuceneIndex,
+    MemoryIndex,
+    QueryExpansion,
+    build_index,
+    build_memory_index,
+)
+from adducir.indexes.feedback import BM25PRF, FEEDBACK, RM3, FeedbackMethod, Rocchio
+from adducir.indexes.models import ATIRE, BM25, DPH, QLD
+
+
+def single(query: dict[str, float]) -> dict[str, np.float32]:
+    return {term: np.float32(weight) for term, weight in query.items()}
+
+
+class Case(NamedTuple):
+    """A collection's indexes and its queries."""
+
+    lucene: LuceneIndex
+    memory: MemoryIndex
+    queries: list[str]
+
+
+@pytest.fixture(scope="module", params=["bundled", "cacm"])
+def case(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    source, topics = "bundled:arguments", "bundled:topics"
+    fields: tuple[str, ...] = ()
+    if request.param == "cacm":
+        folder: Path = request.getfixturevalue("collections") / "cacm"
+        source, topics = str(folder / "corpus.jsonl"), str(folder / "topics.cacm.trec.txt")
+        fields = ("html_text",)
+    made, corpus = tmp_path_factory.mktemp(request.param), open_corpus(source)
+    build_index(corpus, made / "lucene", IndexSettings(fields))
+    build_memory_index(corpus, made / "memory", IndexSettings(fields))
+    queries = [*load_topics(topics).queries[:25], "dog dog owners", "nothing xyzzyx", "the of"]
+    return Case(LuceneIndex(made / "lucene"), MemoryIndex(made / "memory"), queries)
+
+
+# The class, and its arguments: for Rocchio terms and documents of the top and of the bottom, alpha,
+# beta, gamma, debug, negative; for BM25PRF terms, documents, k1, b, weight, debug; for RM3 terms,
+# documents, weight, debug, filter.
+CASES: list[tuple[FeedbackMethod, str, tuple[Any, ...]]] = [
+    (Rocchio(), "RocchioReranker", (10, 10, 10, 10, 1.0, 0.75, 0.0, False, False)),
+    (
+        Rocchio(fb_terms=25, fb_docs=4, bottom_fb_terms=30, bottom_fb_docs=7, beta=2, gamma=0.6),
+        "RocchioReranker",
+        (25, 4, 30, 7, 1.0, 2.0, 0.6, False, True),
+    ),
+    (BM25PRF(), "BM25PrfReranker", (20, 10, 0.9, 0.4, 0.2, False)),
+    (
+        BM25PRF(fb_terms=7, fb_docs=20, prf_k1=2.0, prf_b=0.8, new_term_weight=0.5),
+        "BM25PrfReranker",
+        (7, 20, 2.0, 0.8, 0.5, False),
+    ),
+    (RM3(), "Rm3Reranker", (10, 10, 0.5, False, True)),
+]
+
+
+@pytest.mark.parametrize(("method", "reranker", "arguments"), CASES)
+def test_engines_equal_anserini(case: Case, method, reranker, arguments) -> None:
+    theirs = Anserini(case.lucene, reranker, *arguments)
+    expanded = list(map(single, case.lucene.expand(case.queries, BM25(), method)))
+    found = case.lucene.search(case.queries, BM25(), feedback=method)
+    if "memory" in method.engines:
+        assert expanded == list(map(single, case.memory.expand(case.queries, BM25(), method)))
+        ours = case.memory.search(case.queries, BM25(), feedback=method)
+        assert found.docnos.equals(ours.docnos)
+        np.testing.assert_array_equal(found.scores, ours.scores)
+    starts = np.concatenate(([0], np.cumsum(found.counts)))
+    for place, query in enumerate(case.queries):
+        weights, docnos, scores = theirs.search(query)
+        if weights:
+            assert weights == expanded[place]
+        span = slice(int(starts[place]), int(starts[place + 1]))
+        assert docnos == found.docnos[span].to_list()
+        np.testing.assert_allclose(found.scores[span], scores, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", [RM3(), Rocchio(gamma=0.2), BM25PRF()])
+def test_a_pipeline_is_a_search_with_feedback(case: Case, method: FeedbackMethod) -> None:
+    for index in (case.lucene, case.memory)[: len(method.engines)]:
+        (query,) = case.queries[:1]
+        first = index.search([query], BM25(), depth=method.depth)
+        documents = list(zip(first.docnos.to_list(), first.scores.tolist(), strict=True))
+        (direct,) = index.expand([query], BM25(), method)
+        assert index.expand_from(query, documents, method) == direct
+        bm25 = LexicalRetriever(index, depth=20)
+        pipeline = LexicalRetriever(index, depth=method.depth) >> QueryExpansion(index, method)
+        found = (pipeline >> bm25).search(query)
+        hits = index.search([query], BM25(), feedback=method, depth=20)
+        assert found["docno"].to_list() == hits.docnos.to_list()
+        assert found["score"].to_list() == pytest.approx(hits.scores.tolist(), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", [RM3(), Rocchio()])
+def test_any_model_can_find_the_feedback(case: Case, method: FeedbackMethod) -> None:
+    for model in (ATIRE(), DPH()):
+        expanded = case.memory.expand(case.queries[:3], model, method)
+        assert all(len(query) > 3 for query in expanded)
+        hits = case.memory.search(case.queries[:3], model, feedback=method, depth=5)
+        assert hits.counts.tolist() == [5, 5, 5]
+
+
+Pair = tuple[MemoryIndex, LuceneIndex]
+
+
+@pytest.fixture(scope="module")
+def pair(
+    tmp_path_factory: pytest.TempPathFactory, make_index: Callable[..., LuceneIndex]
+) -> Callable[[dict[str, str]], Pair]:
+    def make(texts: dict[str, str]) -> Pair:
+        path = tmp_path_factory.mktemp("memory") / "index"
+        build_memory_index(ListCorpus(texts), path)
+        return MemoryIndex(path), make_index(texts)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def topical(pair: Any) -> Pair:
+    """Texts with many terms of equal frequency, and of every kind that RM3 leaves out."""
+    draw, words = np.random.default_rng(8), [f"w{n:03d}" for n in range(400)]
+    odd = ["a1", "x", "3.14", "naïve", "l'été", "z" * 20, "z" * 21, "東京", "u.s.a", "99"]
+    texts = {}
+    for n in range(300):
+        picked = [*draw.choice(words, int(draw.integers(3, 60))), "everywhere"]
+        picked += ["leash", *draw.choice(odd, 3)] if n % 10 == 0 else []
+        texts[f"D{n:03d}"] = " ".join(picked)
+    return pair(texts)
+
+
+QUERIES = ["leash", "leash w001 w001 unknown", "w010 w200 3.14 naïve", "unknown", "", "everywhere"]
+
+
+@pytest.mark.parametrize(
+    "rm3",
+    [
+        RM3(),
+        RM3(fb_terms=1, fb_docs=1),
+        RM3(fb_terms=100, fb_docs=40, original_query_weight=0.2),
+        RM3(fb_terms=7, fb_docs=3, original_query_weight=0.0),
+        RM3(fb_terms=7, fb_docs=3, original_query_weight=1.0),
+        RM3(fb_terms=4, fb_docs=1000, original_query_weight=0.9),
+    ],
+)
+@pytest.mark.parametrize("model", [BM25(), QLD(mu=50)])
+def test_compiled_rm3_is_anserinis(topical: Pair, model: Any, rm3: RM3) -> None:
+    memory, lucene = topical
+    ours, theirs = memory.expand(QUERIES, model, rm3), lucene.expand(QUERIES, model, rm3)
+    assert list(map(single, ours)) == list(map(single, theirs))
+    for found in ours:
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+    found, wanted = (one.search(QUERIES, model, feedback=rm3, depth=None) for one in topical)
+    assert found.counts.tolist() == wanted.counts.tolist()
+    assert found.docnos.to_list() == wanted.docnos.to_list()
+    np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-6)
+
+
+def test_rm3_worked_by_hand(pair: Any) -> None:
+    noise = {f"N{n}": f"noise{n} filler{n}" for n in range(90)}
+    subject = "leash leash leash leash law law law park park walker"
+    for index in pair(noise | {f"P{n}": subject for n in range(8)}):
+        # Each feedback document keeps its 2 best terms (leash 4, law 3), so the relevance model
+        # is 4/7 and 3/7; the query, all "leash", gets half of the weight.
+        (weights,) = index.expand(["leash"], BM25(), RM3(fb_terms=2, fb_docs=5))
+        assert weights == pytest.approx({"leash": 0.5 + 0.5 * 4 / 7, "law": 0.5 * 3 / 7})
+        # A term of more than a tenth of the documents is no expansion.
+        assert index.search(["the", "leash"], BM25(), feedback=RM3()).counts.tolist() == [0, 8]
+    texts = {f"N{n}": f"common noise{n}" for n in range(18)}
+    for index in pair(texts | {"P1": "leash common", "P2": "leash common"}):
+        (weights,) = index.expand(["leash"], BM25(), RM3(fb_terms=5, fb_docs=2))
+        assert weights == pytest.approx({"leash": 1.0})
+
+
+def test_terms_that_rm3_leaves_out(topical: Pair, pair: Any) -> None:
+    (weights,) = topical[0].expand(["leash"], BM25(), RM3(fb_terms=500, fb_docs=100))
+    assert {"z" * 20, "a1", "99"} & set(weights)
+    assert not {"x", "3.14", "naïve", "z" * 21, "everywher", "東京"} & set(weights)
+    # Of equals the first in the alphabet stay.
+    noise = {f"N{n}": f"noise{n} filler{n}" for n in range(40)}
+    for index in pair(noise | {"P": "leash zebra apple mango apple"}):
+        for size, terms in ((2, {"leash", "appl"}), (3, {"leash", "appl", "mango"})):
+            (found,) = index.expand(["leash"], BM25(), RM3(fb_terms=size, fb_docs=1))
+            assert set(found) == terms
+
+
+def test_feedback_from_given_documents(topical: Pair) -> None:
+    memory, lucene = topical
+    feedback = [("D010", 3.5), ("D000", 2.0), ("D007", 0.0), ("D200", 9.0)]
+    for fb_terms, fb_docs in ((5, 3), (50, 10)):
+        rm3 = RM3(fb_terms=fb_terms, fb_docs=fb_docs, original_query_weight=0.4)
+        ours = memory.expand_from("leash unknown", feedback, rm3)
+        assert single(ours) == single(lucene.expand_from("leash unknown", feedback, rm3))
+    assert memory.expand_from("leash", [], RM3()) == {"leash": 0.5}
+    assert memory.expand_from("leash", [("D010", 0.0)], RM3()) == {"leash": 0.5}
+
+
+class Negative(FeedbackMethod):
+    """A method that gives a weight which cannot be searched."""
+
+    def expanded(self, query, documents, collection):
+        return {"dog": -1.0}
+
+
+def test_what_does_not_go_together(topical: Pair, make_index: Callable[..., LuceneIndex]) -> None:
+    memory = topical[0]
+    bare = make_index({"a": "dog"}, vectors=False)
+    for wrong in (
+        lambda: memory.expand_from("leash", [("D010", -1.0)], RM3()),
+        lambda: bare.expand(["dog"], BM25(), Rocchio()),
+        lambda: bare.search(["dog"], BM25(), feedback=RM3()),
+        *(
+            call
+            for index in topical
+            for call in (
+                lambda index=index: index.expand_from("leash", [("P99", 1.0)], RM3()),
+                lambda index=index: index.search([{"dog": 1.0}], BM25(), feedback=Rocchio()),
+                lambda index=index: index.search(["leash"], BM25(), feedback=Negative()),
+            )
+        ),
+    ):
+        with pytest.raises(UsageError):
+            wrong()
+
+
+@pytest.mark.parametrize("name", list(FEEDBACK))
+def test_every_method_says_what_it_is(name: str) -> None:
+    kind = FEEDBACK.kind(name)
+    assert kind.__doc__
+    assert all(field.description for field in kind.model_fields.values())
+    made = FEEDBACK.make(name, {"fb_docs": "7"})
+    settings = FEEDBACK.settings(made, "method")
+    assert settings.pop("method") == name
+    assert FEEDBACK.make(name, settings) == made
+    with pytest.raises(UsageError):
+        FEEDBACK.make(name, {"fb_docs": 0})

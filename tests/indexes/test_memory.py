@@ -1,0 +1,323 @@
+"""Memory indexes rank as Lucene does, to the bit; what they hold and refuse."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_corpus import TEXTS, ListCorpus
+
+from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.corpora.sources import open_corpus
+from adducir.corpora.topics import Topics, load_topics
+from adducir.indexes import (
+    IndexSettings,
+    LexicalRetriever,
+    LuceneIndex,
+    MemoryIndex,
+    QueryExpansion,
+    build_index,
+    build_memory_index,
+    open_index,
+)
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
+from adducir.indexes.index import Hits
+from adducir.indexes.memory.build import build_from_weights
+from adducir.indexes.models import BM25, QLD, BM25Plus, InL2, Model
+from adducir.indexes.search import search_topics
+
+WORDS = [f"word{n}" for n in range(60)]
+QUERIES = ["word1", "word1 word1 word30", "word7 word59 unknown", "unknown", "", " ".join(WORDS)]
+
+
+def built(folder: Path, texts: dict[str, str], **options: Any) -> MemoryIndex:
+    build_memory_index(ListCorpus(texts), folder, IndexSettings(**options))
+    return MemoryIndex(folder)
+
+
+def same(ours: Hits, lucenes: Hits) -> None:
+    assert ours.counts.tolist() == lucenes.counts.tolist()
+    assert ours.docnos.to_list() == lucenes.docnos.to_list()
+    np.testing.assert_allclose(ours.scores, lucenes.scores, rtol=1e-6)
+
+
+class Both(NamedTuple):
+    """Indexes of both engines, with lengths in a byte and exact ones."""
+
+    memory: MemoryIndex
+    lucene: LuceneIndex
+    exact_memory: MemoryIndex
+    exact_lucene: LuceneIndex
+
+
+def both_of(folder: Path, corpus: Any, fields: tuple[str, ...] = ()) -> Both:
+    made: list[Any] = []
+    for accurate in (False, True):
+        own = IndexSettings(fields, accurate_length=accurate)
+        build_memory_index(corpus, folder / f"memory{accurate}", own)
+        build_index(corpus, folder / f"lucene{accurate}", own)
+        made.append(MemoryIndex(folder / f"memory{accurate}"))
+        made.append(LuceneIndex(folder / f"lucene{accurate}"))
+    return Both(*made)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+    draw, shares = np.random.default_rng(6), 1 / np.arange(1, 61)
+    shares /= shares.sum()
+    sizes = (draw.lognormal(3, 1.2, 800) + 1).astype(int)
+    texts = {f"D{n}": " ".join(draw.choice(WORDS, k, p=shares)) for n, k in enumerate(sizes)}
+    return both_of(tmp_path_factory.mktemp("both"), ListCorpus(texts))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BM25(),
+        BM25(k1=0, b=0.5),
+        BM25(k1=12, b=1),
+        BM25(k1=3, b=0.9),
+        QLD(),
+        QLD(mu=0),
+        QLD(mu=3),
+        InL2(c=6.3),
+    ],
+)
+def test_rankings_are_lucenes(both: Both, model: Model) -> None:
+    weighted = [{"word3": 0.25, "word40": 3.0, "unknown": 1.0}, {"word2": 0.0, "word50": 1.0}, {}]
+    for depth in (1, 7, 100, None):
+        for queries in (QUERIES, weighted):
+            ours = both.memory.search(queries, model, depth=depth)
+            same(ours, both.lucene.search(queries, model, depth=depth))
+            if isinstance(model, BM25):
+                ours = both.exact_memory.search(queries, model, depth=depth)
+                same(ours, both.exact_lucene.search(queries, model, depth=depth))
+
+
+WEIGHTS = st.dictionaries(st.sampled_from(WORDS), st.floats(0, 100, width=32), max_size=12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(WEIGHTS, min_size=1, max_size=3), st.floats(0, 20), st.floats(0, 1), st.data())
+def test_any_weights_and_parameters(both: Both, queries: list, k1: float, b: float, data) -> None:
+    model = data.draw(st.sampled_from([BM25(k1=k1, b=b), QLD(mu=100 * k1)]))
+    depth = data.draw(st.sampled_from([1, 10, 1000]))
+    ours = both.memory.search(queries, model, depth=depth)
+    same(ours, both.lucene.search(queries, model, depth=depth))
+
+
+def test_mu_0_scores_every_document_0_as_lucene_does_and_says_so(both: Both) -> None:
+    topics = Topics(["1", "2", "3"], ["word1", "word7 word59", "unknown"], "some")
+    for index in (both.memory, both.lucene):
+        found = search_topics(index, topics, QLD(mu=0), tag="zero")
+        assert set(index.search(topics.queries, QLD(mu=0)).scores) == {0.0}
+        ranked = found.run.frame.filter(pl.col("qid") == "1")["docno"].to_list()
+        assert ranked == sorted(ranked)
+        assert found.tied == ("1", "2")
+        assert search_topics(index, topics, QLD(mu=1), tag="one").tied == ()
+
+
+def test_threads_and_kinds_of_queries_change_nothing(both: Both) -> None:
+    one = both.memory.search(QUERIES * 20, BM25(), threads=1, feedback=RM3())
+    four = both.memory.search(QUERIES * 20, BM25(), threads=4, feedback=RM3())
+    assert one.docnos.to_list() == four.docnos.to_list()
+    assert one.scores.tolist() == four.scores.tolist()
+    mixed = both.memory.search(["word1 word2", {"word1": 1.0, "word2": 1.0}], BM25())
+    half = len(mixed.scores) // 2
+    assert mixed.docnos[:half].to_list() == mixed.docnos[half:].to_list()
+    assert both.memory.search([], BM25()).frame([]).shape == (0, 3)
+    frame = both.memory.search(["word1", "unknown", "word2"], BM25(), depth=2).frame([*"abc"])
+    assert frame["qid"].to_list() == ["a", "a", "c", "c"]
+
+
+SOURCES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
+    "bundled": ("bundled:arguments", (), ["bundled:topics"]),
+    "cacm": ("cacm/corpus.jsonl", ("html_text",), ["cacm/topics.cacm.trec.txt"]),
+    "touche": (
+        "touche/argsme-subset.jsonl",
+        (),
+        [f"touche/topics/topics-task-1-{year}.xml" for year in ("2020", "2021-only-titles")],
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=list(SOURCES))
+def collection(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Both, list[str]]:
+    source, fields, topics = SOURCES[request.param]
+    if request.param != "bundled":
+        folder: Path = request.getfixturevalue("collections")
+        source, topics = str(folder / source), [str(folder / path) for path in topics]
+    queries = [query for path in topics for query in load_topics(path).queries]
+    assert len(queries) == {"bundled": 20, "cacm": 64, "touche": 99}[request.param]
+    return both_of(tmp_path_factory.mktemp(request.param), open_corpus(source), fields), queries
+
+
+def test_collections_are_ranked_as_by_lucene(collection: tuple[Both, list[str]]) -> None:
+    """All documents and scores of a thousand hits a topic, by models and feedback."""
+    indexes, queries = collection
+    methods: list[FeedbackMethod | None] = [None, RM3(), Rocchio(gamma=0.5, fb_terms=40)]
+    for model in (BM25(), BM25(k1=10, b=0.9), QLD(), InL2()):
+        for method in methods:
+            ours = indexes.memory.search(queries, model, feedback=method)
+            same(ours, indexes.lucene.search(queries, model, feedback=method))
+            if isinstance(model, BM25):
+                ours = indexes.exact_memory.search(queries, model, feedback=method)
+                same(ours, indexes.exact_lucene.search(queries, model, feedback=method))
+    same(*(one.search(queries, BM25(), depth=None) for one in indexes[:2]))
+
+
+def test_lengths_beyond_lucenes_byte(tmp_path: Path) -> None:
+    texts = {"a": "hit " + "x " * 1943, "b": "hit " + "x " * 1999, "c": "other"}
+    scores = built(tmp_path / "byte", texts).search(["hit"], BM25()).scores
+    assert scores[0] == scores[1]
+    scores = built(tmp_path / "exact", texts, accurate_length=True).search(["hit"], BM25()).scores
+    assert scores[0] > scores[1]
+
+
+def test_an_index_of_nothing(tmp_path: Path) -> None:
+    index = built(tmp_path / "index", {"a": "", "b": "the"})
+    assert len(index) == 0
+    for model in (BM25(), QLD(), BM25Plus()):
+        assert index.search(["dog"], model, feedback=RM3()).counts.tolist() == [0]
+    assert index.expand(["dog"], BM25(), RM3()) == [{"dog": 0.5}]
+
+
+TRICKY = {
+    "B": "The teacher's café naïve U.S. e-mail don't 3.14 1,000",
+    "A": "running runners RUN ran; " * 300,
+    "C": "",
+    "D": "the of and",
+    "E": "東京 Привет мир ಕನ್ನಡ 😀 ﬁne ǅ İstanbul straße",
+    "F": "x" * 300 + " " + "y" * 5000 + " tail" * 70_000,
+    "G": "O'Neill’s rock'n'roll and/or http://a.b/c?d=e me@x.org #tag a_b c-d",
+    "é": "docno beyond ASCII",
+}
+
+
+@pytest.mark.parametrize("stemmer", ["porter", "krovetz", "none"])
+@pytest.mark.parametrize("stopwords", ["lucene", ("run", "tail")])
+def test_an_index_holds_the_terms_of_lucenes_analysis(
+    tmp_path: Path, stemmer: str, stopwords: Any
+) -> None:
+    analysis = Analysis(stemmer, stopwords)
+    own = IndexSettings(analysis=analysis)
+    manifest = build_memory_index(ListCorpus(TRICKY), tmp_path / "index", own)
+    lucene = build_index(ListCorpus(TRICKY), tmp_path / "lucene", own)
+    for name in ("documents", "indexed", "empty", "terms", "tokens"):
+        assert manifest.counts[name] == lucene.counts[name], name
+    index = MemoryIndex(tmp_path / "index")
+    terms = analysis.terms(list(TRICKY.values()))
+    assert index.docnos.to_list() == sorted(d for d, t in zip(TRICKY, terms, strict=True) if t)
+    # RM3 of one document with all its terms shows the document.
+    everything = RM3(fb_terms=99, original_query_weight=0.0)
+    theirs = LuceneIndex(tmp_path / "lucene")
+    for docno, own_terms in zip(TRICKY, terms, strict=True):
+        if own_terms:
+            ours = index.expand_from("", [(docno, 1.0)], everything)
+            assert ours == pytest.approx(theirs.expand_from("", [(docno, 1.0)], everything))
+        for term, count in Counter(own_terms).items():
+            hits = index.search([{term: 1.0}], QLD(mu=1e-3), depth=None)
+            assert docno in hits.docnos.to_list(), (term, count)
+
+
+def test_any_number_of_threads_gives_the_same_files(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    texts = {f"D{n}": " ".join(f"w{w}" for w in draw.zipf(1.3, 400) % 9999) for n in range(1500)}
+    for threads in (1, 2, 3):
+        build_memory_index(ListCorpus(texts), tmp_path / str(threads), threads=threads)
+    files = sorted(path.name for path in (tmp_path / "1").iterdir() if path.suffix != ".json")
+    for name in files:
+        contents = {(tmp_path / str(threads) / name).read_bytes() for threads in (1, 2, 3)}
+        assert len(contents) == 1, name
+
+
+class TestWeights:
+    @pytest.fixture(params=[False, True])
+    def index(self, request: Any, tmp_path: Path) -> MemoryIndex:
+        documents = [("a", {"tax": 0.5, "law": 2.25}), ("b", {"tax": 1.5, "no": 0.0}), ("c", {})]
+        documents += [("d", {"x": 4.0})]
+        own = IndexSettings(analysis=Analysis("none"), accurate_length=request.param)
+        build_from_weights(documents, tmp_path / "index", own, identity={})
+        return MemoryIndex(tmp_path / "index")
+
+    def test_scores_by_the_formula(self, index: MemoryIndex) -> None:
+        average = (2.75 + 1.5 + 4) / 3
+        idf = np.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+        lengths = (2.75, 1.5) if index.accurate_length else (2, 1)
+        expected = [
+            idf * tf / (tf + 1.2 * (0.25 + 0.75 * length / average))
+            for tf, length in zip((1.5, 0.5), lengths[::-1], strict=True)
+        ]
+        hits = index.search(["tax"], BM25(k1=1.2, b=0.75))
+        assert hits.docnos.to_list() == ["b", "a"]
+        assert hits.scores.tolist() == pytest.approx(expected, rel=1e-6)
+        share = (2.25 + 1) / (2.75 + 1.5 + 4 + 1)
+        expected = np.log(1 + 2.25 / (2 * share)) + np.log(2 / (2 + 2))  # 2.75 counts as 2
+        assert index.search(["law no"], QLD(mu=2)).scores.tolist() == pytest.approx([expected])
+
+    def test_feedback_reads_frequencies(self, index: MemoryIndex) -> None:
+        assert not index.has_vectors
+        with pytest.raises(UsageError):
+            index.search(["tax"], BM25(), feedback=RM3())
+
+    def test_a_docno_twice(self, tmp_path: Path) -> None:
+        twice = [("a", {"x": 1}), ("a", {"y": 1})]
+        with pytest.raises(InputError):
+            build_from_weights(twice, tmp_path / "i", IndexSettings(), identity={})
+        assert not (tmp_path / "i").exists()
+
+
+class TestInterface:
+    def test_what_an_index_says_of_itself(self, tmp_path: Path) -> None:
+        index = built(tmp_path / "index", TEXTS)
+        assert len(index) == 5
+        assert index.docnos.to_list() == ["D1", "D2", "D3", "D5", "D6"]
+        assert index.fields == ("text",)
+        assert index.identity == {"name": "index", "fingerprint": index.manifest.fingerprint}
+        assert index.documents.get("D4").fields == {"text": ""}
+        assert index.has_vectors
+        index.close()
+
+    def test_either_engine_opens(self, tmp_path: Path, pets: LuceneIndex) -> None:
+        built(tmp_path / "index", TEXTS)
+        assert isinstance(open_index(tmp_path / "index"), MemoryIndex)
+        assert isinstance(open_index(pets.path), LuceneIndex)
+        assert isinstance(open_index(pets.path / "lucene"), LuceneIndex)
+        for wrong in (lambda: open_index(tmp_path / "nothing"), lambda: MemoryIndex(pets.path)):
+            with pytest.raises(ArtifactError):
+                wrong()
+
+    def test_retrievers_take_either_engine(self, tmp_path: Path, pets: LuceneIndex) -> None:
+        memory = built(tmp_path / "index", TEXTS)
+        frames = []
+        for index in (memory, tmp_path / "index", pets):
+            bm25 = LexicalRetriever(index, depth=3)
+            frames.append((bm25 >> QueryExpansion(index) >> bm25).search("dog owners"))
+        assert frames[0].equals(frames[1])
+        assert frames[0].drop(columns="score").equals(frames[2].drop(columns="score"))
+        everything = LexicalRetriever(memory, QLD(mu=5), depth=None).search("dog cats owners trade")
+        assert len(everything) == 5
+
+    def test_what_it_refuses(self, both: Both, make_index: Callable[..., LuceneIndex]) -> None:
+        index = both.memory
+        for wrong in (
+            lambda: index.search(["word1"], BM25(), depth=0),
+            lambda: index.search("word1", BM25()),
+            lambda: index.search([{"word1": -1.0}], BM25()),
+            lambda: index.search([{"word1": float("nan")}], BM25()),
+            lambda: index.search([{"word1": 1.0}], BM25(), feedback=RM3()),
+            lambda: index.search(["word1"], BM25(), feedback=BM25PRF()),
+            lambda: index.expand_from("word1", [], BM25PRF()),
+            lambda: index.search(["word1"], BM25(), fields={"text": 1}),
+            lambda: built(Path("no"), TEXTS, separate_fields=True),
+        ):
+            with pytest.raises(UsageError):
+                wrong()
+        with pytest.raises(AttributeError):
+            index.accurate_length = True
