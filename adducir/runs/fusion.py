@@ -50,7 +50,8 @@ def fuse(
     fusion = FUSION.make(method, hyperparameters)
     chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]
     if len(runs) < 2 or len(runs) != len(chosen):
-        raise UsageError(f"two or more runs with as many weights are fused, not {len(runs)}.")
+        given = f"there are {len(runs)} and {len(chosen)} weights"
+        raise UsageError(f"fusion needs two or more runs and as many weights; {given}.")
     if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
         raise UsageError("weights are numbers from 0 up, and not all of them 0.")
     if depth is not None and depth < 1:
