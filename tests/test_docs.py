@@ -27,7 +27,7 @@ from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
 from adducir.experiments.retrieval.recipe import Retrieval
 from adducir.experiments.retrieval.systems import SYSTEMS, System
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
-from adducir.indexes.dense.settings import DenseSettings
+from adducir.indexes.dense_build import DenseSettings
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 from adducir.runs.fusion import FUSION

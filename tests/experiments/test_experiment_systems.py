@@ -115,7 +115,7 @@ def test_vectors_rank_as_the_command_does(study: Study, monkeypatch) -> None:
     assert command.equals(read_run(study.path("MiniLM")).frame.select("qid", "docno"))
     table = json.loads((study.folder / "experiments/pets/table.json").read_text())
     vectors = table["provenance"]["indexes"]["vectors"]
-    assert (vectors["engine"], vectors["kind"]) == ("dense", "flat")
+    assert (vectors["engine"], vectors["kind"]) == ("dense", "Flat")
 
 
 def test_a_transformer_is_given_what_the_file_says(study: Study) -> None:
@@ -217,9 +217,8 @@ def test_the_code_of_a_package_installed_in_place_determines_its_runs(
         ("systems.MiniLM.model=bm25", "means nothing to a dense index"),
         ("systems.MiniLM.k1=1", "means nothing to a dense index"),
         ("systems.MiniLM.rm3={}", "means nothing to a dense index"),
-        ("indexes.vectors.kind=tree", "should be one of flat, hnsw, ivf-pq"),
-        ("indexes.vectors.links=4", "`links` means nothing to the kind flat"),
-        ("indexes.vectors.link=4", "did you mean `links`?"),
+        ("indexes.vectors.kind=tree", "'tree'"),
+        ("indexes.vectors.parameter=4", "did you mean `parameters`?"),
         ("indexes.vectors.stemmer=none", "is no hyperparameter of a dense index"),
         ("indexes.vectors.encoder=./no-such", "no-such"),
         ("indexes.pets.engine=luzene", "there is no index engine 'luzene'"),

@@ -20,8 +20,13 @@ from adducir.experiments.retrieval.corpora import OpenedCorpus
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
 from adducir.experiments.retrieval.study import RetrievalStudy, is_recipe
 from adducir.experiments.step import ModelStep
-from adducir.indexes.dense.builder import KIND, Running, build_dense_index, dense_identity
-from adducir.indexes.dense.settings import DenseSettings
+from adducir.indexes.dense import KIND
+from adducir.indexes.dense_build import (
+    DenseSettings,
+    Running,
+    build_dense_index,
+    dense_identity,
+)
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
@@ -34,14 +39,14 @@ class Dense(IndexRecipe):
     Attributes:
         engine: ``dense``.
         encoder: An encoder by name, its folder, or the recipe that trains it.
-        kind: FAISS's index: ``flat``, ``hnsw`` or ``ivf-pq``.
+        kind: FAISS's description of the index, such as ``Flat`` or ``HNSW32``.
         precision: What the network computes in.
     """
 
     model_config = ConfigDict(extra="allow")
     engine: Literal["dense"] = "dense"
     encoder: str
-    kind: Literal["flat", "hnsw", "ivf-pq"] = "flat"
+    kind: str = "Flat"
     precision: Precision = "float32"
 
     @model_validator(mode="after")
