@@ -78,7 +78,8 @@ def flat(folder: Path, count: int, part: int | None) -> Work:
     """Put so many vectors into a flat index."""
     del part
     from adducir.encoders.vectors import read_shard
-    from adducir.indexes.dense_build import DenseSettings, put_together
+    from adducir.indexes.building import DenseSettings
+    from adducir.indexes.dense_build import put_together
 
     apart(write_vectors, folder, count)
     files = sorted(folder.glob("*.safetensors"))

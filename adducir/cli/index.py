@@ -146,7 +146,8 @@ def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
 
 def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
     from adducir.encoders.sources import encoder_source
-    from adducir.indexes.dense_build import DenseSettings, Running, build_dense_index
+    from adducir.indexes.building import DenseSettings
+    from adducir.indexes.dense_build import Running, build_dense_index
 
     if settings.encoder is None:
         raise UsageError(

@@ -4,13 +4,11 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, Field
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
 from adducir.core.chunks import Made, build_in_chunks
@@ -18,64 +16,20 @@ from adducir.core.errors import InputError, UsageError, explaining_writes
 from adducir.core.executors import HERE, Execution
 from adducir.core.names import nameless_file
 from adducir.core.progress import progress
-from adducir.core.recipe import Kind
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import SHARD, EncodingWork
 from adducir.encoders.items import Items, items_of_corpus
 from adducir.encoders.sources import EncoderSource
 from adducir.encoders.vectors import Floats, read_shard, write_docnos
+from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.dense import DETAILS, INDEX, KIND, nearest, threads_of_faiss
 from adducir.indexes.documents import DocumentWriter
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, using_threads
 
 _BUILDER_VERSION = 2
-_EXACT = "Flat"
-_WIDTHS = (64, 96, 128, 192, 256, 312, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 _EQUAL = 1e-5
 _BLOCK = 1 << 16
-
-
-@cache
-def _is_known(kind: str) -> bool:
-    """Whether FAISS makes an index of a description, for vectors of one width at least."""
-    for width in () if kind == _EXACT else _WIDTHS:
-        try:
-            _new_index(kind, "", width)
-        except (RuntimeError, AssertionError):
-            continue
-        return True
-    return kind == _EXACT
-
-
-def _kind(kind: str) -> str:
-    if not _is_known(kind):
-        raise ValueError(f"FAISS cannot make an index {kind!r}")
-    return kind
-
-
-class DenseSettings(Kind):
-    """What determines a dense index, beside its vectors.
-
-    Attributes:
-        kind: FAISS's description of the index (``index_factory``): ``Flat`` compares all vectors,
-            exactly; ``HNSW32`` is a graph of neighbours (Malkov and Yashunin, 2020);
-            ``IVF1024,PQ48x8`` inverted lists of compressed vectors (Jégou et al., 2011), for what
-            does not fit in memory.
-        parameters: FAISS's parameters of building and searching: ``efConstruction=200,efSearch=64``
-            of HNSW, ``nprobe=16`` of IVF.
-        sample: Vectors that recall against ``Flat`` is measured with.
-        seed: Draws them.
-    """
-
-    kind: Annotated[str, AfterValidator(_kind)] = _EXACT
-    parameters: str = ""
-    sample: int = Field(default=200, ge=1)
-    seed: int = Field(default=0, ge=0, lt=1 << 63)
-
-    def recipe(self) -> dict[str, Any]:
-        """Those values that decide this kind, for fingerprints and manifests."""
-        return {"kind": _EXACT} if self.kind == _EXACT else self.model_dump(mode="json")
 
 
 @dataclass(frozen=True)
@@ -208,17 +162,6 @@ class _DenseWork(EncodingWork):
         return os.path.relpath(own.resolve(), self.index.resolve())
 
 
-def _new_index(kind: str, parameters: str, width: int) -> Any:
-    import faiss
-
-    index: Any = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
-    space: Any = faiss.ParameterSpace()
-    space.set_index_parameters(index, parameters)
-    if hasattr(index, "pq"):  # few vectors a centroid are the user's choice, not worth a warning
-        index.cp.min_points_per_centroid = index.pq.cp.min_points_per_centroid = 1
-    return index
-
-
 def put_together(
     shards: Iterator[Floats], shape: tuple[int, int], settings: DenseSettings, folder: Path
 ) -> dict[str, Any]:
@@ -230,8 +173,8 @@ def put_together(
     import faiss
 
     try:
-        index = _new_index(settings.kind, settings.parameters, shape[1])
-        if settings.kind == _EXACT:
+        index = new_dense_index(settings.kind, settings.parameters, shape[1])
+        if settings.kind == EXACT:
             index.codes.resize(shape[0] * index.code_size)  # the place for all; growing would copy
             for vectors in shards:
                 index.add(np.ascontiguousarray(vectors))

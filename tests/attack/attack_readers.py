@@ -91,7 +91,7 @@ def _choices(path: Path) -> Any:
 
 
 def _relic(path: Path) -> Any:
-    from adducir.corpora.relic_files import read_relic
+    from adducir.corpora.relic import read_relic
 
     return read_relic(path)
 
@@ -232,10 +232,10 @@ def _recipe(path: Path) -> Any:
     from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
-    from adducir.experiments.known_item.system import KnownItem
-    from adducir.experiments.retrieval.recipe import Retrieval
+    from adducir.experiments.known_item.study import KnownItem
+    from adducir.experiments.retrieval.study import Retrieval
     from adducir.rerankers.registry import recipe_of
-    from adducir.studies.complementary_evidence.experiment.systems import EvidenceSets
+    from adducir.studies.complementary_evidence.experiment.study import EvidenceSets
     from adducir.studies.complementary_evidence.selectors.recipe import (
         ComplementaryRecipe,
         DRNRecipe,

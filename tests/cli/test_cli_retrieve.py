@@ -14,8 +14,7 @@ from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.corpora.relic import RelicBook, RelicQuote
-from adducir.corpora.relic_files import read_relic, write_relic
+from adducir.corpora.relic import RelicBook, RelicQuote, read_relic, write_relic
 from adducir.corpora.spans import write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import book_tasks, collection_task, rank_task

@@ -22,9 +22,9 @@ from adducir.core.progress import Progress
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.indexes import DenseRetriever
+from adducir.indexes.building import DenseSettings
 from adducir.indexes.dense import DenseIndex, threads_of_faiss
 from adducir.indexes.dense_build import (
-    DenseSettings,
     Running,
     build_dense_index,
     put_together,
