@@ -180,7 +180,7 @@ def _fields(topics: Sequence[RawTopic], field: str | None, source: str | Path) -
     present = list(dict.fromkeys(name for topic in topics for name in topic.fields))
     if field is None:
         chosen = [name for name in _DEFAULTS if name in present] or present
-        names = chosen[:1] if chosen[0] in _DEFAULTS or len(chosen) == 1 else []
+        names = chosen if len(chosen) == 1 else [one for one in chosen if one in _DEFAULTS][:1]
         what = "it is not clear which field to search with."
     else:
         names = [name.strip() for name in field.split("+")]

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.files import is_standard_output, keep_rights, publishing, sync
+from adducir.core.files import is_standard_output, publishing, sync
 from adducir.core.processes import locked
 from adducir.corpora.columns import RUN, regular_lines
 from adducir.corpora.frames import Floats
@@ -97,7 +97,6 @@ def _publish(path: Path, content: bytes, facts: str) -> None:
             hidden.write_bytes(content)
             if beside.is_file():
                 sync(hidden)
-                keep_rights(beside, hidden_facts)
                 beside.unlink()
 
 

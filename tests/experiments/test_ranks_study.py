@@ -25,7 +25,7 @@ from adducir.encoders.ranking import best_of_task, collection_task
 from adducir.encoders.settings import LengthPart
 from adducir.encoders.sources import encoder_source
 from adducir.evaluation.rank_files import read_ranks
-from adducir.evaluation.rouge import RougeL
+from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.known_item.bm25 import LexicalPart, LexicalRanker
 from adducir.experiments.known_item.data import DataRecipe
@@ -297,9 +297,8 @@ rouge: true
     part = encoder.settings.context.model_copy(update={"right": 0})
     encoder.settings = encoder.settings.model_copy(update={"context": part})
     numbers, _ = best_of_task(encoder, task, 1)
-    rouge = RougeL()
     wanted = [
-        rouge.score(task.texts[gold], task.texts[first])
+        rouge_l(task.texts[gold], task.texts[first])
         for gold, (first,) in zip(task.gold, numbers, strict=True)
     ]
     found = {
