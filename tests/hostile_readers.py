@@ -28,10 +28,9 @@ from adducir.studies.exemplification.extraction import Tally, extract_examples
 from adducir.studies.exemplification.ratings_files import read_ratings
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.contexts import read_contexts
-from adducir.studies.grounded_generation.evaluation.files import read_generated, read_references
-from adducir.studies.grounded_generation.kilt import read_kilt
+from adducir.studies.grounded_generation.kilt import cut_page, read_kilt, read_pages, read_passages
 from adducir.studies.grounded_generation.nlgen import read_nlgen
-from adducir.studies.grounded_generation.pages import cut_page, read_pages, read_passages
+from adducir.studies.grounded_generation.texts import read_generated, read_references
 from adducir.studies.literary_evidence.ask import open_book
 from adducir.studies.literary_evidence.proxy.choices import read_choices
 from adducir.studies.literary_evidence.proxy.files import read_key

@@ -43,6 +43,10 @@ def check(settings: Check) -> int:
     Duplicate documents, scores that are not numbers, ties, missing, unknown and truncated topics
     and documents, qrels of another collection, too few documents for a measure, and more. The exit
     code is 1 where there are errors; warnings and remarks leave it at 0.
+
+    Examples:
+        adducir check runs/bm25.trec.gz --qrels bundled:qrels --topics bundled:topics
+        adducir check runs/bm25.trec.gz --index indexes/arguments --measures 'nDCG@10 R@100'
     """
     from adducir.cli.console import open_progress, show
     from adducir.corpora.qrels import load_qrels

@@ -324,7 +324,7 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
     from adducir.core.files import is_standard_output
-    from adducir.core.streams import reading_once
+    from adducir.core.streams import keeping_pipes
 
     fields = fields_of(type(settings))
     values = {key: getattr(settings, key) for key in fields}
@@ -339,9 +339,7 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
         for one in (values[key] if isinstance(values[key], list | tuple) else [values[key]])
         if key not in writes and (isinstance(one, Path) or (how.reads and one))
     ]
-    # What prints a table says what it was made from.
-    hashing = any(how.writes and how.writes.what == "table" for _, how in fields.values())
-    claims.enter_context(reading_once(hashing=hashing))
+    claims.enter_context(keeping_pipes())
     claims.enter_context(replacing_anything(force))
     written: dict[Path, str] = {}
     for key, own in writes.items():

@@ -23,7 +23,7 @@ from adducir.cli.outputs import (
     refuse_to_replace,
 )
 from adducir.cli.parameters import flattened, gathered, option, written
-from adducir.core.streams import reading_once
+from adducir.core.streams import keeping_pipes
 
 FORCE = Annotated[
     bool, option("Replace what stands there, whoever made it.", "--force", metavar="")
@@ -55,8 +55,7 @@ def held(function: Command) -> Command:
             if _is_given(invocation, key):
                 check_effects(shown[key], conditions, values)
         with ExitStack() as claims:
-            # What prints a table says what it was made from.
-            claims.enter_context(reading_once(hashing="printing" in groups))
+            claims.enter_context(keeping_pipes())
             _claim(claims, writes, roles, values, shown, force)
             return function(**gathered(_without_stdout(values, writes), groups))
 
@@ -81,7 +80,7 @@ def _claim(
     """Check all that is to be written."""
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
-    from adducir.core.files import is_standard_output, publishing_together
+    from adducir.core.files import is_standard_output
 
     claims.enter_context(replacing_anything(force))
     inputs = [key for key in values if key in roles or key not in writes]
@@ -97,14 +96,10 @@ def _claim(
     for key, path in named.items():
         for part in writes[key].paths(path, values):
             refuse_overwriting(shown[key], part, read)
-    several: list[Path] = []
     for key, path in named.items():
         if writes[key].is_file:
             for part in writes[key].paths(path, values):
                 refuse_to_replace(part, writes[key].what)
-                several.append(part)
-    if len(several) > 1:
-        claims.enter_context(publishing_together(several))
 
 
 def _without_stdout(values: dict[str, Any], writes: Mapping[str, Writes]) -> dict[str, Any]:

@@ -34,10 +34,8 @@ from adducir.core.errors import AdducirError, ArtifactError, InputError, explain
 from adducir.core.files import (
     file_digest,
     give_default_rights,
-    keep_rights,
     refuse_unwritable,
     sync,
-    writing_text,
 )
 from adducir.core.fingerprint import READERS, fingerprint, is_known, known_digests, plain
 from adducir.core.json_lines import json_document
@@ -54,7 +52,6 @@ MISSING = "it is missing"
 UNKNOWN = "whether it is up to date is unknown"
 OUT_OF_DATE = "out of date: different"
 DAMAGED = "it is damaged"
-_CHANGED = "its content has changed"
 _FREE = frozenset({"README.md"})  # a model's card is for its owner to edit; no figure depends on it
 
 Make = Callable[[Path], Mapping[str, Any]]
@@ -94,20 +91,11 @@ def artifact_fingerprint(
     )
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write ``manifest`` into ``folder``, whole or not at all."""
-    document = {"format": FORMAT, **asdict(manifest)}
-    with writing_text(folder / MANIFEST) as handle:
-        json.dump({**document, "digest": fingerprint(document)}, handle, indent=2, sort_keys=True)
-        handle.write("\n")
-
-
 def read_manifest(path: Path) -> Manifest:
     """Read the manifest of the artifact in the folder ``path``."""
     if not path.exists():
-        hint = "Build it first, or check the name."
-        if _siblings(path, "building"):
-            hint = "A build of it is under way, or was cut short: if none is, build it again."
+        under_way = _siblings(path, "building")
+        hint = "A build of it is under way, or was cut short." if under_way else "Build it first."
         raise ArtifactError("there is no such artifact.", path=path, hint=hint)
     if not (path / MANIFEST).is_file():
         raise ArtifactError(
@@ -120,17 +108,11 @@ def read_manifest(path: Path) -> Manifest:
     except InputError as error:
         raise _damaged(path, error.what) from error
     form = found.get("format") if isinstance(found, dict) else None
-    if not isinstance(form, str) or not form.startswith("adducir-artifact/"):
-        raise ArtifactError(
-            f"its {MANIFEST} was not written by Adducir, or is damaged.",
-            path=path,
-            hint="Build it again; if Adducir did not make this folder, move that file away.",
-        )
     if form != FORMAT:
         raise ArtifactError(
-            f"its manifest is in the format {form[:40]}; this version of Adducir knows {FORMAT}.",
+            f"its {MANIFEST} is not of the format {FORMAT}, but {str(form)[:40]}.",
             path=path,
-            hint="Use the Adducir that made it, or delete the folder and build it again.",
+            hint="Use the Adducir that made it; if none did, move that file away.",
         )
     try:
         if found.pop("digest", None) != fingerprint(found):
@@ -181,42 +163,26 @@ def refuse_damaged(folder: Path) -> None:
 def changes(path: Path, manifest: Manifest) -> dict[str, str]:
     """What has changed in the files of an artifact, by name."""
     files = {name: entry for name, entry in manifest.files.items() if name not in _FREE}
-    if found := _missized(path, files):
+    found: dict[str, str] = {}
+    for name, entry in files.items():
+        try:
+            size = (path / name).stat().st_size
+        except OSError:
+            found[name] = "missing"
+        else:
+            if size != entry.bytes:
+                found[name] = f"{size} bytes instead of {entry.bytes}"
+    if found:
         return found
     try:
         read = known_digests([path / name for name in files])
     except AdducirError as error:  # perhaps replaced just now
         return {str(error.path or MANIFEST): error.what.rstrip(".")}
     return {
-        name: _CHANGED
+        name: "its content has changed"
         for (name, entry), digest in zip(files.items(), read, strict=True)
         if digest not in (entry.sha256, None)
     }
-
-
-def _missized(folder: Path, files: Mapping[str, FileEntry]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, entry in files.items():
-        try:
-            size = (folder / name).stat().st_size
-        except OSError:
-            found[name] = "missing"
-        else:
-            if size != entry.bytes:
-                found[name] = f"{size} bytes instead of {entry.bytes}"
-    return found
-
-
-def verify(path: Path) -> list[str]:
-    """What is wrong with the files of the artifact at ``path``: each is read, and compared."""
-    expected = read_manifest(path).files
-    found = _missized(path, expected)
-    for name, entry in _entries(path).items():
-        if name not in expected:
-            found[name] = "not in the manifest"
-        elif name not in found and entry != expected[name]:
-            found[name] = _CHANGED
-    return [f"{name}: {what}" for name, what in found.items()]
 
 
 _anything: ContextVar[bool] = ContextVar("replacing anything", default=False)
@@ -269,26 +235,22 @@ def build(
         if why is not None and why.startswith(DAMAGED):
             progress().note(f"{target}: {why}; built again.")
         if why is not None or rebuild:
-            with _replacing(target) as hidden:
+            with _hidden(target) as hidden:
                 started, clock = datetime.now(UTC), time.monotonic()
                 counts = make(hidden)
-                seconds = round(time.monotonic() - clock, 3)
-                give_default_rights(hidden)
-                files = _entries(hidden)
-                _force_to_disk(hidden)
-                manifest = Manifest(
+                manifest = _finished(
+                    hidden,
                     kind=kind,
                     fingerprint=wanted,
                     builder_version=builder_version,
                     recipe=plain(recipe),
                     inputs=plain(inputs),
                     counts=plain(counts),
-                    files=files,
                     versions={**_versions(), **(versions or {})},
                     started=started.isoformat(timespec="seconds"),
-                    seconds=seconds,
+                    seconds=round(time.monotonic() - clock, 3),
                 )
-                write_manifest(hidden, manifest)
+                _replace(target, hidden)
         else:
             manifest = read_manifest(target)
         # Under the lock: nobody else has parts here that are still of use.
@@ -345,33 +307,43 @@ def is_absent(path: Path) -> bool:
 def publishing_results(path: Path) -> Iterator[Path]:
     """Give a folder all its results (tables, the files of a tuning) at once, or leave it as it is.
 
-    The block writes into the empty folder it is given. When it ends, that takes the place of
-    ``path``; when it fails, nothing of it is left. What else lies in the folder (notes, other
-    results below) stays; files of the older results that the new ones lack go.
+    The block writes into the empty folder it is given; when it fails, nothing of it is left. What
+    else lies in the folder (notes, other results below) stays; files of older results go.
     """
     refuse_other_results(path)
     target = Path(os.path.realpath(path))
     with explaining_writes(target), locked(target):
         _clear_up(target)
-        with _replacing(target) as hidden:
+        with _hidden(target) as hidden:
             yield hidden
-            files = _entries(hidden)
-            _take_over(target, hidden)
-            _force_to_disk(hidden)
-            contents = {name: entry.sha256 for name, entry in files.items()}
-            manifest = Manifest(
+            _finished(
+                hidden,
                 kind=RESULTS,
-                fingerprint=artifact_fingerprint(RESULTS, {}, contents, 1),
+                fingerprint="",
                 builder_version=1,
                 recipe={},
-                inputs=contents,
-                counts={"files": len(files)},
-                files=files,
+                inputs={},
+                counts={},
                 versions=_versions(),
                 started="",  # the same results have the same manifest
                 seconds=0.0,
             )
-            write_manifest(hidden, manifest)
+            _take_over(target, hidden)
+            _replace(target, hidden)
+
+
+def _take_over(target: Path, hidden: Path) -> None:
+    """Bring along what lies in a folder of results and is no file of its older results."""
+    own = {MANIFEST, *read_manifest(target).files} if (target / MANIFEST).is_file() else {MANIFEST}
+    for path in sorted(target.rglob("*")):
+        place = hidden / path.relative_to(target)
+        if path.is_dir() and not path.is_symlink():
+            place.mkdir(exist_ok=True)
+        elif path.relative_to(target).as_posix() not in own and not os.path.lexists(place):
+            try:
+                os.link(path, place, follow_symlinks=False)
+            except OSError:  # another file system, or one without hard links
+                shutil.copy2(path, place, follow_symlinks=False)
 
 
 def refuse_other_results(path: Path) -> None:
@@ -380,25 +352,20 @@ def refuse_other_results(path: Path) -> None:
     if os.path.lexists(target) and not target.is_dir():
         raise InputError("a file stands where a folder is needed.", path=path)
     if Path.cwd().is_relative_to(target):
-        raise InputError(
-            "results take the place of a whole folder, which cannot be the one you are in.",
-            path=path,
-            hint="Name a folder of their own.",
-        )
+        hint = "Name a folder of their own."
+        raise InputError("results cannot be the folder that you are in.", path=path, hint=hint)
     refuse_unwritable(target)
-    if not (target / MANIFEST).is_file():
-        for one in filter(Path.is_file, target.rglob("*")):
-            # What a killed process left, and artifacts such as a tuning's, are ours.
-            above = [folder for folder in one.relative_to(target).parents if folder.parts]
-            is_hidden = any(part.startswith(".") for part in one.relative_to(target).parts)
-            if not is_hidden and not any((target / up / MANIFEST).is_file() for up in above):
-                refuse_other(path, "this folder holds files that Adducir did not create")
-    elif (kind := read_manifest(target).kind) != RESULTS:
-        raise ArtifactError(
-            f"this is an artifact of the kind {kind!r}: it is not replaced.",
-            path=path,
-            hint="Choose another place.",
-        )
+    if (target / MANIFEST).is_file():
+        if (kind := read_manifest(target).kind) != RESULTS:
+            what = f"this is an artifact of the kind {kind!r}: it is not replaced."
+            raise ArtifactError(what, path=path, hint="Choose another place.")
+        return
+    for one in filter(Path.is_file, target.rglob("*")):
+        # What a killed process left, and artifacts such as a tuning's, are ours.
+        below = one.relative_to(target)
+        is_hidden = any(part.startswith(".") for part in below.parts)
+        if not is_hidden and not any((target / up / MANIFEST).is_file() for up in below.parents):
+            refuse_other(path, "this folder holds files that Adducir did not create")
 
 
 def parts_path(artifact: Path, fingerprint: str) -> Path:
@@ -437,28 +404,29 @@ def clear_up_if_free(path: Path) -> None:
 
 
 @contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """A new hidden folder that takes the place of ``target`` when the block ends well."""
-    mark = f"{os.getpid()}-{secrets.token_hex(4)}"
-    hidden = target.with_name(f".{target.name}.building-{mark}")
-    old = target.with_name(f".{target.name}.old-{mark}")
+def _hidden(target: Path) -> Iterator[Path]:
+    """A new hidden sibling of ``target``, which is gone after the block unless it was moved."""
+    hidden = target.with_name(f".{target.name}.building-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         hidden.mkdir()
         yield hidden
-        if target.is_dir():
-            keep_rights(target, hidden)
-            target.rename(old)
-        try:
-            hidden.rename(target)
-        except BaseException:
-            if old.is_dir():
-                old.rename(target)
-            raise
-        sync(target.parent)
-        shutil.rmtree(old, ignore_errors=True)
-    except BaseException:
+    finally:
         shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _replace(target: Path, hidden: Path) -> None:
+    old = target.with_name(hidden.name.replace(".building-", ".old-"))
+    if target.is_dir():
+        shutil.copymode(target, hidden)
+        target.rename(old)
+    try:
+        hidden.rename(target)
+    except BaseException:
+        if old.is_dir():
+            old.rename(target)
         raise
+    sync(target.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _clear_up(target: Path) -> None:
@@ -481,39 +449,25 @@ def _siblings(target: Path, what: str) -> list[Path]:
     return sorted(path for path in target.parent.iterdir() if path.name.startswith(start))
 
 
-def _take_over(target: Path, hidden: Path) -> None:
-    """Bring along what lies in a folder of results and is no file of its older results."""
-    if not target.is_dir():
-        return
-    own = {MANIFEST, *read_manifest(target).files} if (target / MANIFEST).is_file() else {MANIFEST}
-    for path in sorted(target.rglob("*")):
-        place = hidden / path.relative_to(target)
-        if path.is_dir() and not path.is_symlink():
-            if not place.is_dir():
-                place.mkdir()
-                shutil.copystat(path, place)
-        elif path.relative_to(target).as_posix() not in own and not os.path.lexists(place):
-            try:
-                os.link(path, place, follow_symlinks=False)
-            except OSError:  # another file system, or one without hard links
-                shutil.copy2(path, place, follow_symlinks=False)
-
-
-def _entries(folder: Path) -> dict[str, FileEntry]:
-    """Size and digest of every file below ``folder``, by relative path; without the manifest."""
-    paths = [one for one in sorted(folder.rglob("*")) if one.is_file() and one != folder / MANIFEST]
+def _finished(folder: Path, **facts: Any) -> Manifest:
+    """Write the manifest of what was made in a folder, and force all of it to the disk."""
+    give_default_rights(folder)
+    paths = [one for one in sorted(folder.rglob("*")) if one.is_file()]
     with ThreadPoolExecutor(READERS) as readers:
-        return {
+        files = {
             path.relative_to(folder).as_posix(): FileEntry(path.stat().st_size, digest)
             for path, digest in zip(paths, readers.map(file_digest, paths), strict=True)
         }
-
-
-def _force_to_disk(folder: Path) -> None:
+    manifest = Manifest(files=files, **facts)
+    document = {"format": FORMAT, **asdict(manifest)}
+    with (folder / MANIFEST).open("w", encoding="utf-8") as handle:
+        json.dump({**document, "digest": fingerprint(document)}, handle, indent=2, sort_keys=True)
+        handle.write("\n")
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_file() or path.is_dir():
             sync(path)
     sync(folder)
+    return manifest
 
 
 def _versions() -> dict[str, str]:

@@ -13,7 +13,6 @@ import os
 import pickle
 import secrets
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager, nullcontext, suppress
@@ -268,6 +267,10 @@ def scratch_for(output: Path, execution: Execution) -> Iterator[Path]:
                 near.rmdir()
 
 
+class _ChunkError(Exception):
+    """What went wrong with a chunk, in words."""
+
+
 class _CannotBeginError(Exception):
     """What the work needs cannot be loaded: ``args[0]`` says why."""
 
@@ -404,11 +407,14 @@ def _make(
             hidden.write_text(json.dumps(asdict(chunk)), encoding="ascii")
             sync(hidden)
             hidden.replace(folder / f"{number:06d}.json")
-    except Exception as error:
-        if not isinstance(error, AdducirError):
-            _builders.clear()  # a GPU's context may fail for every other chunk, too
-            error.add_note("".join(traceback.format_exception(error)))
+    except (AdducirError, OSError, MemoryError):
         raise
+    except Exception as error:
+        _builders.clear()  # a GPU's context may fail for every other chunk, too
+        if is_disk_full(error) or machine_error(error):
+            raise
+        # Not every error can be read back from its pickle.
+        raise _ChunkError(f"{type(error).__name__}: {error}") from error
     finally:
         hidden.unlink(missing_ok=True)
     return chunk
@@ -448,4 +454,5 @@ def _incomplete(failed: Mapping[int, BaseException], made: Made, folder: Path) -
 def _reason(error: BaseException) -> str:
     if isinstance(error, BrokenExecutor):
         return "its worker died; the memory may not be enough for so many workers"
-    return str(error) if isinstance(error, AdducirError) else f"{type(error).__name__}: {error}"
+    is_told = isinstance(error, AdducirError | _ChunkError)
+    return str(error) if is_told else f"{type(error).__name__}: {error}"

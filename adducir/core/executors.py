@@ -2,27 +2,28 @@
 
 import logging
 import os
-import pickle
 import shutil
 import socket
 import tempfile
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.files import cache_folder
 from adducir.core.processes import cores, share_cores, sharing, start_within
-
-_SECONDS = 10.0
-"""How long a cluster may take to answer."""
-_POLL = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,23 +43,6 @@ class Place:
 _place = Place()
 
 
-class Executor(ABC):
-    """Makes chunks somewhere; all that it started ends with its ``with`` block."""
-
-    capacity = 0
-    """How many calls are worth submitting before one is done."""
-
-    @abstractmethod
-    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        """Call a function there; BrokenExecutor stands for a worker that died."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:  # noqa: B027
-        pass
-
-
 @dataclass(frozen=True)
 class Execution:
     """Who makes chunks: nothing of it determines a byte of them."""
@@ -70,22 +54,20 @@ class Execution:
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise UsageError(f"--workers is {self.workers}; it must be 1 or more.")
-        if self.ray is not None and self.slurm is not None:
-            raise UsageError("--ray and --slurm exclude each other.")
-        if self.ray is not None and self.workers != 1:
-            raise UsageError("--workers has no effect with --ray: the cluster has its own.")
+        if self.ray is not None and (self.slurm is not None or self.workers != 1):
+            raise UsageError("ray goes with neither slurm nor --workers: the cluster has its own.")
 
     @property
     def is_here(self) -> bool:
         """Whether this process itself makes them, with what it has loaded."""
-        return self.workers == 1 and self.ray is None and self.slurm is None
+        return self.workers == 1 and self.is_local
 
     @property
     def is_local(self) -> bool:
         """Whether all of it happens on this machine."""
         return self.ray is None and self.slurm is None
 
-    def executor(self) -> Executor:
+    def executor(self) -> "Here | Processes | Cluster":
         """What makes chunks; a MachineError where a package or the cluster is missing."""
         if self.ray is not None:
             return RayTasks(self.ray)
@@ -99,9 +81,12 @@ HERE = Execution()
 
 
 class Here(Executor):
-    """Calls in this process, one after the other."""
+    """Calls in this process, one at a time."""
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
+    capacity = 0
+    """How many calls are worth submitting before one is done."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
         future: Future[Any] = Future()
         try:
             future.set_result(function(*args))
@@ -123,40 +108,24 @@ class Processes(Executor):
 
     def _started(self) -> ProcessPoolExecutor:
         spawn = get_context("spawn")
+        own = (spawn.Value("i", 0), self._count, sharing(), str(Path.cwd()))
         return ProcessPoolExecutor(
-            self._count,
-            mp_context=spawn,
-            initializer=_start_process,
-            initargs=(spawn.Value("i", 0), self._count, sharing(), str(Path.cwd())),
+            self._count, mp_context=spawn, initializer=_start_process, initargs=own
         )
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
+    def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
         try:
-            return self._pool.submit(_in_process, function, *args)
+            return self._pool.submit(function, *args)
         except BrokenExecutor:  # it lost a process, and is replaced
             self._pool.shutdown(wait=False)
             self._pool = self._started()
-            return self._pool.submit(_in_process, function, *args)
+            return self._pool.submit(function, *args)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         running = list((self._pool._processes or {}).values()) if kind is not None else []
         self._pool.shutdown(wait=kind is None, cancel_futures=True)
         for process in running:
             process.terminate()
-
-
-def _in_process(function: Callable[..., Any], *args: Any) -> Any:
-    # What cannot be read back from its pickle would be taken for a process that died.
-    try:
-        found = function(*args)
-        pickle.loads(pickle.dumps(found))  # noqa: S301 (ours)
-    except Exception as error:
-        try:
-            pickle.loads(pickle.dumps(error))  # noqa: S301 (ours)
-        except Exception:  # noqa: BLE001
-            raise RuntimeError(f"{type(error).__name__}: {error}") from None
-        raise
-    return found
 
 
 def _start_process(started: Any, count: int, others: int, folder: str) -> None:
@@ -169,6 +138,14 @@ def _start_process(started: Any, count: int, others: int, folder: str) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
+def _end_with_parent() -> None:
+    """A killed parent cannot end its processes; what they were making is left as if killed."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _settle(place: Place, folder: str) -> None:
     global _place
     if _place != place:
@@ -178,21 +155,30 @@ def _settle(place: Place, folder: str) -> None:
         os.chdir(folder)
 
 
-def _end_with_parent() -> None:
-    """A killed parent cannot end its processes; what they were making is left as if killed."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _on_node(is_ray: bool, folder: str, function: Callable[..., Any], *args: Any) -> Any:
-    # Ray gives a task one core of its node; Slurm limits the cores that a job sees.
-    _settle(Place(count=cores() if is_ray else 1, is_alone=True), folder)
+def _on_node(sharing: int, folder: str, function: Callable[..., Any], *args: Any) -> Any:
+    _settle(Place(count=sharing, is_alone=True), folder)
     return function(*args)
 
 
-class RayTasks(Executor):
+class Cluster(Executor):
+    """Calls on other machines, each waited for by a thread of this process."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._threads = ThreadPoolExecutor(capacity)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
+        return self._threads.submit(self.call, str(Path.cwd()), function, *args)
+
+    @abstractmethod
+    def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function there; BrokenExecutor stands for a worker that died."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._threads.shutdown(wait=kind is None, cancel_futures=True)
+
+
+class RayTasks(Cluster):
     """Tasks of a Ray cluster (``auto``, ``HOST:PORT``) whose nodes share this file system."""
 
     def __init__(self, address: str) -> None:
@@ -201,38 +187,29 @@ class RayTasks(Executor):
         gpus = 1 if resources.get("GPU", 0) >= 1 else 0
         # Ray's own retries are off: the caller counts attempts.
         self._call = self._ray.remote(max_retries=0, num_cpus=1, num_gpus=gpus)(_on_node)
-        self.capacity = 2 * max(1, int(resources.get("GPU" if gpus else "CPU", 1)))
+        super().__init__(2 * max(1, int(resources.get("GPU" if gpus else "CPU", 1))))
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        done: Future[Any] = Future()
-        called: Future[Any] = self._call.remote(True, str(Path.cwd()), function, *args).future()
-        called.add_done_callback(lambda found: self._forward(found, done))
-        return done
-
-    def _forward(self, called: "Future[Any]", done: "Future[Any]") -> None:
-        error: Any = called.exception()
-        if error is None:
-            done.set_result(called.result())
-        elif isinstance(error, self._ray.exceptions.RayTaskError):
-            done.set_exception(error.cause if isinstance(error.cause, Exception) else error)
-        elif isinstance(error, self._ray.exceptions.RayError):
-            done.set_exception(BrokenExecutor(str(error)))  # its node or process is gone
-        else:
-            done.set_exception(error)
+    def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
+        try:
+            # A task gets one core of its node.
+            return self._ray.get(self._call.remote(cores(), folder, function, *args))
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause if isinstance(error.cause, Exception) else error from error
+        except self._ray.exceptions.RayError as error:
+            raise BrokenExecutor(str(error)) from error  # its node or process is gone
 
 
 def _connected(address: str) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise MachineError(
-            "Ray is not installed.", hint="Install it: pip install ray", absent=True
-        ) from error
+        hint = "Install it: pip install ray"
+        raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
     if not ray.is_initialized():
         host, colon, port = address.removeprefix("ray://").rpartition(":")
         try:
             if colon and port.isdigit():  # Ray itself tries for minutes
-                socket.create_connection((host, int(port)), _SECONDS).close()
+                socket.create_connection((host, int(port)), timeout=10).close()
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
             what = " ".join(str(error).split())
@@ -243,30 +220,29 @@ def _connected(address: str) -> Any:
     return ray
 
 
-class SlurmJobs(Executor):
+class SlurmJobs(Cluster):
     """Slurm jobs, submitted by submitit; each makes one chunk, so many are queued at a time.
 
     ``settings`` are ``KEY=VALUE,…`` as submitit's ``update_parameters`` takes them;
-    ``cluster=local`` runs jobs on this machine, ``folder=PATH`` says where calls and results lie:
-    they are pickles, which can run code, and so the folder is one that only this user can write
-    to, by default in the user's cache, which the nodes must see.
+    ``cluster=local`` runs jobs on this machine, ``folder=PATH`` says where calls and results lie,
+    which the nodes must see: by default in the user's cache.
     """
 
     def __init__(self, settings: str, at_once: int) -> None:
         try:
             import submitit
         except ImportError as error:
-            raise MachineError(
-                "submitit is not installed.", hint="Install it: pip install submitit", absent=True
-            ) from error
+            hint = "Install it: pip install submitit"
+            raise MachineError("submitit is not installed.", hint=hint, absent=True) from error
         given: dict[str, Any] = {}
         for one in filter(None, settings.split(",")):
-            key, is_set, value = one.partition("=")
+            key, is_set, value = (part.strip() for part in one.partition("="))
             if not is_set:
-                raise UsageError(f"--slurm: {one!r} is not KEY=VALUE.")
-            given[key.strip()] = int(value) if value.strip().isdigit() else value.strip()
-        cluster = given.pop("cluster", None)
-        self._folder = _private_folder(given.pop("folder", None))
+                raise UsageError(f"slurm: {one!r} is not KEY=VALUE.")
+            given[key] = int(value) if value.isdigit() else value
+        cluster, above = given.pop("cluster", None), given.pop("folder", None) or cache_folder()
+        # They are pickles, which can run code: nobody else may write there.
+        self._folder = Path(tempfile.mkdtemp(prefix="slurm-", dir=above))
         try:
             self._executor = submitit.AutoExecutor(self._folder, cluster=cluster)
             self._executor.update_parameters(**given)
@@ -275,45 +251,22 @@ class SlurmJobs(Executor):
                 f"Slurm jobs cannot be submitted: {error}.",
                 hint="Run this where sbatch is, or give settings that submitit knows.",
             ) from error
-        self.capacity = at_once if at_once > 1 else 64  # 1 is the default of --workers
-        self._jobs: dict[Any, Future[Any]] = {}
-        self._ended = threading.Event()
-        threading.Thread(target=self._watch, daemon=True).start()
+        self._jobs: list[Any] = []
+        super().__init__(at_once if at_once > 1 else 64)  # 1 is the default of --workers
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> "Future[Any]":
-        job = self._executor.submit(_on_node, False, str(Path.cwd()), function, *args)
-        future = self._jobs[job] = Future()
-        return future
+    def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
+        # Slurm limits the cores that a job sees.
+        job = self._executor.submit(_on_node, 1, folder, function, *args)
+        self._jobs.append(job)
+        try:
+            return job.result()
+        except AdducirError:
+            raise
+        except Exception as error:  # a lost job, or its own error as text
+            raise BrokenExecutor(str(error)) from error
 
-    def _watch(self) -> None:
-        while not self._ended.wait(_POLL):
-            for job in [one for one in list(self._jobs) if one.done()]:
-                future = self._jobs.pop(job)
-                try:
-                    future.set_result(job.result())
-                except AdducirError as error:
-                    future.set_exception(error)
-                except Exception as error:  # noqa: BLE001  (a lost job, or its own error as text)
-                    future.set_exception(BrokenExecutor(str(error)))
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        for job in self._jobs:
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        for job in self._jobs if kind is not None else ():
             job.cancel()
+        super().__exit__(kind, *rest)
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _private_folder(named: str | None) -> Path:
-    """A new folder that nobody else can write to, below one that is this user's own."""
-    above = cache_folder() if named is None else Path(named)
-    hint = "Name a folder of your own that the nodes see: --slurm folder=PATH,..."
-    if above is None:
-        raise MachineError("there is no folder for the calls of Slurm jobs.", hint=hint)
-    try:
-        above.mkdir(parents=True, exist_ok=True)
-        state = above.stat()
-        if state.st_uid != os.getuid() or state.st_mode & 0o022:
-            raise MachineError("others can write to this folder.", path=above, hint=hint)
-        return Path(tempfile.mkdtemp(prefix="slurm-", dir=above))
-    except OSError as error:
-        raise MachineError(f"{error.strerror}.", path=above, hint=hint) from error

@@ -7,7 +7,6 @@ bytes when it is read; gzip is written where the name ends in ``.gz``.
 """
 
 import codecs
-import errno
 import gzip
 import hashlib
 import io
@@ -17,16 +16,15 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from adducir.core.errors import InputError, MachineError, explaining_writes, reading_error
 from adducir.core.processes import here, is_alive
-from adducir.core.streams import BrokenStream, blocks, inputs, open_input
+from adducir.core.streams import BrokenStream, blocks, open_input
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
@@ -127,7 +125,7 @@ def publishing(path: Path) -> Iterator[Path]:
     The block writes the hidden sibling that it is given, which then takes the place of ``path``, or
     is removed where the block fails. Missing folders above ``path`` are made. A link is followed,
     what is not an ordinary file (a pipe) is written in place, and ``-`` is standard output. A file
-    that is replaced leaves its mode and, where that is permitted, its owner to the new one.
+    that is replaced leaves its mode to the new one.
     """
     if is_standard_output(path):
         with to_standard_output() as hidden:
@@ -136,11 +134,8 @@ def publishing(path: Path) -> Iterator[Path]:
     if path.is_dir():
         raise InputError("this is a folder, where a file is to be written.", path=path)
     if path.suffix == ".bz2":
-        raise InputError(
-            "bzip2 is read but not written.",
-            path=path,
-            hint="Let the name end in .gz, or in neither.",
-        )
+        hint = "Let the name end in .gz, or in neither."
+        raise InputError("bzip2 is read but not written.", path=path, hint=hint)
     if path.exists() and not path.is_file():
         with explaining_writes(path):
             yield path
@@ -152,66 +147,23 @@ def publishing(path: Path) -> Iterator[Path]:
         _remove_left_behind(target)
         mark = f"{here()}-{os.getpid()}-{secrets.token_hex(4)}"
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
-        existed, waits = target.exists(), False
         try:
             yield hidden
-            if target.exists() or not existed:  # else the block has removed it, and set them
-                keep_rights(target, hidden)
+            if target.exists():
+                shutil.copymode(target, hidden)
             sync(hidden)
-            if target in (together := _together.get({})):
-                waits, older = True, together[target]
-                if older is not None:
-                    older.unlink(missing_ok=True)
-                together[target] = hidden
-            else:
-                hidden.replace(target)
-                sync(target.parent)
+            hidden.replace(target)
+            sync(target.parent)
         finally:
-            if not waits:
-                hidden.unlink(missing_ok=True)
-
-
-_together: ContextVar[dict[Path, Path | None]] = ContextVar("files to publish together")
-
-
-@contextmanager
-def publishing_together(paths: Iterable[Path]) -> Iterator[None]:
-    """Publish those of these files that are written inside the block when it ends, all or none.
-
-    Files in a folder of the user's, such as the parts of a split, have no common name that one
-    rename could give them. So all are written first; then the older ones are removed, and the new
-    ones take their places. A kill in between leaves files missing, which is noticed, and never a
-    part of one split beside a part of another.
-    """
-    waiting: dict[Path, Path | None] = {Path(os.path.realpath(path)): None for path in paths}
-    token = _together.set(waiting)
-    try:
-        yield
-        written = {target: hidden for target, hidden in waiting.items() if hidden is not None}
-        for target in written if len(written) > 1 else ():
-            with explaining_writes(target):
-                target.unlink(missing_ok=True)
-        for target, hidden in written.items():
-            with explaining_writes(target):
-                hidden.replace(target)
-        for folder in {target.parent for target in written}:
-            with explaining_writes(folder):
-                sync(folder)
-    finally:
-        _together.reset(token)
-        for left in waiting.values():
-            if left is not None:
-                left.unlink(missing_ok=True)
+            hidden.unlink(missing_ok=True)
 
 
 def _remove_left_behind(target: Path) -> None:
-    """Remove the hidden siblings of processes that were killed while writing."""
-    for sibling in target.parent.iterdir():
-        _, mark, rest = sibling.name.rpartition(f".{here()}-")
-        if mark and sibling.name.startswith(".") and rest.endswith(".tmp"):
-            pid = rest.split("-")[0]
-            if pid.isdigit() and not is_alive(int(pid)):
-                sibling.unlink(missing_ok=True)
+    """Remove the hidden siblings of processes of this machine that were killed while writing."""
+    for sibling in target.parent.glob(f".*.{here()}-*.tmp"):
+        pid = sibling.name.rpartition(f".{here()}-")[2].split("-")[0]
+        if pid.isdigit() and not is_alive(int(pid)):
+            sibling.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -263,10 +215,7 @@ def file_digest(path: Path) -> str:
         raise reading_error(error, path) from error
 
 
-def digest_as_read(path: Path) -> str:
-    """The SHA-256 of the bytes that this command read; where it read none, as they are now."""
-    taken = inputs.get()
-    return (taken.digests.get(path) if taken else None) or file_digest(path)
+digest_as_read = file_digest
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -342,76 +291,31 @@ def refuse_unwritable(path: Path) -> None:
     """Refuse a place that cannot be written, or that is kept from being written.
 
     A file or folder without any right to write is read-only for everyone, for root as well, and
-    though the folder around it would let it be replaced. A file of several names (hard links) is
-    refused too: one rename would part the names, and writing in place could leave it half-written.
+    though the folder around it would let it be replaced.
     """
     target = Path(os.path.realpath(path))
     try:
-        status = target.stat()
+        there = next(one for one in (target, *target.parents) if one.exists())
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise InputError("symbolic links lead in a circle here.", path=path) from error
-        above = next(folder for folder in target.parents if folder.exists())
-        if above.is_dir():
-            _refuse_read_only(above)
-        return
-    if not (target.is_file() or target.is_dir()):
-        return
-    _refuse_read_only(target)
-    _refuse_read_only(target.parent)
-    if target.is_file() and status.st_nlink > 1:
-        raise InputError(
-            f"this file has {status.st_nlink} names (hard links), which writing it would part.",
-            path=target,
-            hint="Remove this name first, or write to another place.",
-        )
-
-
-def _refuse_read_only(path: Path) -> None:
-    if not path.stat().st_mode & _WRITABLE or not os.access(path, os.W_OK):
-        what = "folder" if path.is_dir() else "file"
-        raise MachineError(
-            f"permission denied: this {what} is read-only, and is not replaced.",
-            path=path,
-            hint="Change its permissions (chmod u+w), or write to another place.",
-        )
-
-
-def keep_rights(old: Path, new: Path) -> None:
-    """Give ``new``, which is to take the place of ``old``, its mode and, if permitted, its owner.
-
-    Where there is no ``old``, ``new`` gets the mode of any new file.
-    """
-    try:
-        status = old.stat()
-    except OSError:
-        _set_mode(new, 0o666 & ~_umask())
-        return
-    mine = new.stat()
-    if (status.st_uid, status.st_gid) != (mine.st_uid, mine.st_gid) and hasattr(os, "chown"):
-        with suppress(OSError):
-            os.chown(new, status.st_uid, status.st_gid)
-    _set_mode(new, stat.S_IMODE(status.st_mode))
+        raise reading_error(error, path) from error
+    for one in (there, there.parent) if there == target else (there,):
+        is_own = one.is_file() or one.is_dir()
+        if is_own and not (one.stat().st_mode & _WRITABLE and os.access(one, os.W_OK)):
+            what = "folder" if one.is_dir() else "file"
+            raise MachineError(
+                f"permission denied: this {what} is read-only, and is not replaced.",
+                path=one,
+                hint="Change its permissions (chmod u+w), or write to another place.",
+            )
 
 
 def give_default_rights(folder: Path) -> None:
     """Give every file in a new folder the mode of any new file: safetensors writes 0600."""
-    mode = 0o666 & ~_umask()
+    mask = os.umask(0)  # it can only be read by setting it
+    os.umask(mask)
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
-            _set_mode(path, mode)
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _set_mode(path: Path, mode: int) -> None:
-    if stat.S_IMODE(path.stat().st_mode) != mode:
-        path.chmod(mode)
+            path.chmod(0o666 & ~mask)
 
 
 def sync(path: Path) -> None:

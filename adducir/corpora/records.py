@@ -22,6 +22,7 @@ class Named(Protocol):
 
 
 R = TypeVar("R", bound=Named)
+T = TypeVar("T")
 
 
 def read_records(
@@ -87,11 +88,11 @@ def are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def parsed_as(kind: type[R]) -> Callable[[Any], R]:
+def parsed_as(kind: type[T]) -> Callable[[Any], T]:
     """Makes records of a pydantic dataclass from JSON values; UsageError where a value is wrong."""
     validate = TypeAdapter(kind).validate_python
 
-    def parse(value: Any) -> R:
+    def parse(value: Any) -> T:
         if not isinstance(value, dict):
             raise UsageError(f"this should be a JSON object, not a {type(value).__name__}.")
         try:

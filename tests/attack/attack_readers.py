@@ -123,13 +123,13 @@ def _contexts(path: Path) -> Any:
 
 
 def _pages(path: Path) -> Any:
-    from adducir.studies.grounded_generation.pages import cut_page, read_pages
+    from adducir.studies.grounded_generation.kilt import cut_page, read_pages
 
     return [passage for page in read_pages(path) for passage in cut_page(page, 2)]
 
 
 def _passages(path: Path) -> Any:
-    from adducir.studies.grounded_generation.pages import read_passages
+    from adducir.studies.grounded_generation.kilt import read_passages
 
     return list(read_passages(path))
 
@@ -147,13 +147,13 @@ def _nlgen(path: Path) -> Any:
 
 
 def _generated(path: Path) -> Any:
-    from adducir.studies.grounded_generation.evaluation.files import read_generated
+    from adducir.studies.grounded_generation.texts import read_generated
 
     return read_generated(path)
 
 
 def _references(path: Path) -> Any:
-    from adducir.studies.grounded_generation.evaluation.files import read_references
+    from adducir.studies.grounded_generation.texts import read_references
 
     return read_references(path)
 
@@ -232,10 +232,10 @@ def _recipe(path: Path) -> Any:
     from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
     from adducir.encoders.recipe import EncoderRecipe
-    from adducir.experiments.known_item.system import KnownItem
-    from adducir.experiments.retrieval.recipe import Retrieval
+    from adducir.experiments.known_item.study import KnownItem
+    from adducir.experiments.retrieval.study import Retrieval
     from adducir.rerankers.registry import recipe_of
-    from adducir.studies.complementary_evidence.experiment.systems import EvidenceSets
+    from adducir.studies.complementary_evidence.experiment.study import EvidenceSets
     from adducir.studies.complementary_evidence.selectors.recipe import (
         ComplementaryRecipe,
         DRNRecipe,

@@ -85,7 +85,7 @@ def test_the_docno_field_and_the_format(corpus, capsys):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('{"docno": "d1", "title": "again"}', "pets.jsonl:4: the docno 'd1' was there before"),
+        ('{"docno": "d1", "title": "again"}', "pets.jsonl:4: the docno 'd1'"),
         ('{"docno": "d4", "title": ', "pets.jsonl:4: "),
         ('{"docno": "d 4", "title": "x"}', "white space"),
     ],

@@ -44,7 +44,7 @@ def test_the_starter_is_the_demo_of_this_repository():
 
 def test_the_starter_is_a_valid_experiment():
     from adducir.core.config import load, validate
-    from adducir.experiments.retrieval.recipe import Retrieval
+    from adducir.experiments.retrieval.study import Retrieval
 
     recipe = validate(load(study.STARTER / "demo.yaml"), Retrieval)
     assert all(corpus.source.startswith("bundled:") for corpus in recipe.corpora.values())

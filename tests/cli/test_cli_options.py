@@ -7,7 +7,7 @@ from adducir.cli.evaluate_options import DETAIL_ALIASES, DETAILS
 from adducir.cli.group import load_command
 from adducir.evaluation.judgements import NegativeGrades
 from adducir.evaluation.measures import parse_measures
-from adducir.experiments.retrieval.recipe import DEFAULT_MEASURES
+from adducir.experiments.retrieval.study import DEFAULT_MEASURES
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25, QLD
 from adducir.statistics.choices import DEFAULT_PERMUTATIONS, DEFAULT_SEED, FAMILIES

@@ -166,10 +166,9 @@ def test_bzip2_is_not_written(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("pack", PACKED.values())
-def test_rubbish_after_a_stream(tmp_path: Path, pack) -> None:
+def test_rubbish_after_a_stream(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    path.write_bytes(pack(b"a\n") + b"rubbish")
+    path.write_bytes(gzip.compress(b"a\n") + b"rubbish")
     seen, error = lines_until_fault(path)
     assert seen == ["a"]
     assert error.line == 1
@@ -363,9 +362,3 @@ def test_digest(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     assert file_digest(path).startswith("ba7816bf8f01cfea")
-
-
-def test_a_device_without_an_end_is_refused() -> None:
-    with pytest.raises(InputError):
-        next(blocks(Path("/dev/zero")))
-    assert list(blocks(Path(os.devnull))) == []

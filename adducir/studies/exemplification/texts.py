@@ -101,7 +101,7 @@ def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
             raise InputError("there is no .txt or .jsonl file in this folder.", path=path)
         if len(found) < len(every):
             others = [each for each in every if not each.name.endswith(_READ)]
-            progress().note(skipped_note(path, {"neither .txt nor .jsonl": others}))
+            progress().note(skipped_note(path, others, "neither .txt nor .jsonl"))
         yield from ((path, each) for each in found)
 
 
