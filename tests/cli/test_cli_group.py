@@ -1,6 +1,9 @@
 """The static list of commands agrees with the commands."""
 
 import inspect
+import os
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -10,6 +13,8 @@ from every_command import GROUPS, load_command
 
 from adducir.cli.app import main
 from adducir.cli.group import COMMANDS
+
+READ = {"capture_output": True, "text": True, "check": True}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -80,3 +85,25 @@ def test_only_the_command_line_prints():
         if path.parts[-2] != "cli" and "\n    print(" in path.read_text(encoding="utf-8")
     ]
     assert printing == []
+
+
+def test_another_package_has_commands_of_its_own(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/__init__.py").write_text('"""Greets."""\n')
+    (tmp_path / "mine/commands.py").write_text(
+        "from adducir.cli.command import option\n"
+        "from adducir.core.recipe import Recipe\n\n\n"
+        "class Greet(Recipe):\n    name: str = option('Whom.', argument=True)\n\n\n"
+        "def greet(settings: Greet) -> None:\n"
+        '    """Greet somebody."""\n    print("hello", settings.name)\n\n\n'
+        "COMMANDS = (greet,)\n"
+    )
+    info = tmp_path / "mine-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[adducir.commands]\nmine = mine.commands\n")
+    program = [sys.executable, "-m", "adducir"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    shown = subprocess.run([*program, "mine", "greet", "Ann"], env=environment, **READ)
+    assert shown.stdout == "hello Ann\n"
+    assert "Greets." in subprocess.run([*program, "-h"], env=environment, **READ).stdout
