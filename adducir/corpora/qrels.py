@@ -46,12 +46,10 @@ class Qrels:
         data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]",
         source: str = "qrels",
     ) -> "Qrels":
-        """Make judgements of what a program holds already.
+        """Make judgements of what a program holds already; ``source`` is their name in messages.
 
-        Args:
-            data: A frame of pandas or polars with the columns qid, docno and grade (or query_id,
-                doc_id; label, relevance or rel), or a dict ``{qid: {docno: grade}}``.
-            source: What they are called in messages.
+        That is a frame of pandas or polars with the columns qid, docno and grade (or query_id,
+        doc_id; label, relevance or rel), or a dict ``{qid: {docno: grade}}``.
         """
         rows = rows_of(data, GRADE, "qrels")
         grades = rows["grade"].cast(pl.Float64, strict=False)
@@ -81,25 +79,9 @@ class Qrels:
         """A digest of the judgements, for fingerprints; the source's name is not in it."""
         return {"qrels": digest_of([self.frame.write_csv(separator=" ", quote_style="never")])}
 
-    def to_ir_measures(self) -> "pd.DataFrame":
-        """A pandas frame with the columns query_id, doc_id, relevance."""
-        import pandas as pd
-
-        names = {"query_id": "qid", "doc_id": "docno", "relevance": "grade"}
-        return pd.DataFrame({new: self.frame[old].to_list() for new, old in names.items()})
-
 
 def load_qrels(source: str | Path | Sequence[str | Path]) -> Qrels:
-    """Read judgements; several sources are taken together.
-
-    Args:
-        source: See the module's text.
-
-    Raises:
-        InputError: A source is malformed or empty, is a run, or a pair of qid and docno is
-            judged twice, be it in two files; with file and line.
-        MachineError: ir_datasets cannot download the judgements.
-    """
+    """Read judgements, of several sources together, in which no document is judged twice."""
     sources = [source] if isinstance(source, str | Path) else list(source)
     if not sources:
         raise InputError("no qrels are named.")

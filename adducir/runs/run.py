@@ -40,10 +40,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if dict(self.frame.schema) != SCHEMA:
-            raise UsageError(
-                f"a run's columns are qid and docno (String) and score (Float64), not "
-                f"{dict(self.frame.schema)}."
-            )
+            raise UsageError(f"a run's columns are {SCHEMA}, not {dict(self.frame.schema)}.")
         if any(column.null_count() for column in self.frame.iter_columns()):
             raise UsageError("a run's qids, docnos and scores cannot be missing.")
         if not np.isfinite(self.frame["score"].to_numpy()).all():
@@ -53,14 +50,7 @@ class Run:
     def ranked(
         cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
     ) -> "Run":
-        """Make a run of rows (qid, docno, score) in any order; other columns are dropped.
-
-        ``ties`` is the order of docnos that share a score. A UsageError where a column is missing,
-        a score is not finite, or a topic ranks a document twice.
-        """
-        missing = [name for name in SCHEMA if name not in rows.columns]
-        if missing:
-            raise UsageError(f"a run needs the columns qid, docno and score; {missing} is missing.")
+        """Make a run of rows (qid, docno, score) in any order; ``ties`` orders equal scores."""
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:
@@ -77,10 +67,8 @@ class Run:
     ) -> "Run":
         """Make a run of what a program holds already.
 
-        Args:
-            data: A frame of pandas or polars with the columns qid, docno and score (or query_id
-                and doc_id), such as PyTerrier's, whose rank column is not read; or a dict
-                ``{qid: {docno: score}}``.
+        That is a frame of pandas or polars with the columns qid, docno and score (or query_id and
+        doc_id), such as PyTerrier's, whose rank is ignored; or a dict ``{qid: {docno: score}}``.
         """
         return cls.ranked(rows_of(data, SCORE, "a run"), tag)
 

@@ -168,19 +168,19 @@ def _texts(form: str | None) -> Call:
 
 
 def _book(path: Path) -> Any:
-    from adducir.studies.literary_evidence.sources import read_book
+    from adducir.studies.literary_evidence.sources import read_source
 
-    return read_book(path)
+    return read_source(path)
 
 
 def _work(path: Path) -> Any:
-    from adducir.studies.literary_evidence.sources import read_work
+    from adducir.studies.literary_evidence.sources import read_source
 
-    return read_work(path)
+    return read_source(path, is_work=True)
 
 
 def _requested(path: Path) -> Any:
-    from adducir.studies.literary_evidence.book import open_book
+    from adducir.studies.literary_evidence.ask import open_book
 
     return open_book(path)
 
