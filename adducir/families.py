@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _COMPLEMENTARY = "adducir.studies.complementary_evidence"
 _GROUNDED = "adducir.studies.grounded_generation"
 FAMILIES = {
-    "tasks": "adducir.experiments.tasks:TASKS",
-    "systems": "adducir.experiments.retrieval.systems:SYSTEMS",
+    "tasks": "adducir.experiments.study:TASKS",
+    "systems": "adducir.experiments.retrieval.runs:SYSTEMS",
     "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
     "evidence_systems": f"{_COMPLEMENTARY}.experiment.systems:EVIDENCE_SYSTEMS",
     "grounded_systems": f"{_GROUNDED}.experiment.systems:GROUNDED_SYSTEMS",

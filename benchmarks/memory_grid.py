@@ -39,12 +39,11 @@ def tune_ours(index: Path, texts: list[str], documents: int, threads: int) -> fl
     """Seconds for the whole grid."""
     from adducir.corpora.qrels import Qrels
     from adducir.corpora.topics import Topics
+    from adducir.experiments.retrieval.search import Search
     from adducir.experiments.tuning.folds import JudgedTopics, Pool, k_fold
-    from adducir.experiments.tuning.systems import LexicalSearch
+    from adducir.experiments.tuning.grid import Grid
     from adducir.experiments.tuning.tune import tune
     from adducir.indexes import open_index
-    from adducir.indexes.feedback import RM3
-    from adducir.indexes.models import BM25
 
     qids = [str(number) for number in range(len(texts))]
     rng = np.random.default_rng(5)
@@ -54,8 +53,10 @@ def tune_ours(index: Path, texts: list[str], documents: int, threads: int) -> fl
     qrels = Qrels(frame, "made up")
     pool = Pool.of([JudgedTopics("topics", Topics(qids, texts, source="made up"), qrels)])
     started = time.perf_counter()
-    system = LexicalSearch(open_index(index), BM25, feedback=RM3, threads=threads)
-    tuning = tune(system, GRID, pool, k_fold(pool, 2), "nDCG@5")
+    system = Search.model_validate({"index": "index", "rm3": {}})
+    grid = Grid.of(GRID, system.hyperparameters)
+    tunable = system.tunable(open_index(index), 1000, threads)
+    tuning = tune(tunable, grid, pool, k_fold(pool, 2), "nDCG@5")
     seconds = time.perf_counter() - started
     if len(tuning.grid) != SETTINGS:
         raise SystemExit(f"{len(tuning.grid)} settings, not {SETTINGS}")

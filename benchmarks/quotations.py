@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.core.files import read_text
-from adducir.corpora.gutenberg import body
+from adducir.corpora.books import body
 from adducir.studies.literary_evidence.builder import Built, find_quotations
 from adducir.studies.literary_evidence.rules import rules_of
 from adducir.studies.literary_evidence.sources import Source, read_book, read_work, text_files

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 
-from adducir.corpora.gutenberg import body_bounds
+from adducir.corpora.books import body_bounds
 from adducir.corpora.sentences import sentence_bounds
 
 Cutter = Callable[[str], Iterable[int]]

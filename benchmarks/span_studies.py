@@ -197,8 +197,7 @@ def passages(folder: Path, count: int, part: int | None) -> Work:
 
 def write_some_books(path: Path, count: int) -> None:
     """A file of RELiC's form."""
-    from adducir.corpora.relic import RelicBook, RelicQuote
-    from adducir.corpora.relic_files import write_relic
+    from adducir.corpora.relic import RelicBook, RelicQuote, write_relic
 
     books: dict[str, RelicBook] = {}
     lines = sentences(count)

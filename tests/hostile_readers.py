@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 from adducir.core.config import load
 from adducir.corpora.formats import CACM, TSV, read_jsonl
-from adducir.corpora.pools import read_pools
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.readers import CorpusFormat
-from adducir.corpora.relic_files import read_relic
+from adducir.corpora.relic import read_pools, read_relic
 from adducir.corpora.spans import read_spans
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
@@ -29,10 +28,9 @@ from adducir.studies.exemplification.examples import extract_examples
 from adducir.studies.exemplification.ratings_files import read_ratings
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.contexts import read_contexts
-from adducir.studies.grounded_generation.evaluation.files import read_generated, read_references
-from adducir.studies.grounded_generation.kilt import read_kilt
+from adducir.studies.grounded_generation.kilt import cut_page, read_kilt, read_pages, read_passages
 from adducir.studies.grounded_generation.nlgen import read_nlgen
-from adducir.studies.grounded_generation.pages import cut_page, read_pages, read_passages
+from adducir.studies.grounded_generation.texts import read_generated, read_references
 from adducir.studies.literary_evidence.book import open_book
 from adducir.studies.literary_evidence.proxy.choices import read_choices
 from adducir.studies.literary_evidence.proxy.files import read_key

@@ -24,8 +24,8 @@ from adducir.core.registry import Family
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
-from adducir.experiments.retrieval.recipe import Retrieval
-from adducir.experiments.retrieval.systems import SYSTEMS, System
+from adducir.experiments.retrieval.runs import SYSTEMS, System
+from adducir.experiments.retrieval.study import Retrieval
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
 from adducir.indexes.dense.settings import DenseSettings
 from adducir.indexes.feedback import FEEDBACK
@@ -33,7 +33,7 @@ from adducir.indexes.models import MODELS
 from adducir.runs.fusion import FUSION
 from adducir.runs.rules import RULES
 from adducir.studies.complementary_evidence.selectors.recipe import ComplementaryRecipe
-from adducir.studies.grounded_generation.experiment.recipe import GroundedGeneration
+from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
 from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
 from adducir.training.recipe import TrainingRecipe

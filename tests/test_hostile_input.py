@@ -140,7 +140,7 @@ def test_repetitions_take_time_in_proportion_to_their_length(reader, tmp_path):
             "RELiC",
             '{"A": {"quotes": {}, "sentences": [], "candidates": {"²": []}}}',
             None,
-            "key '²'",
+            "candidates '²'",
         ),
     ],
 )

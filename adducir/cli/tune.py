@@ -18,8 +18,7 @@ from adducir.indexes.models import MODELS
 
 if TYPE_CHECKING:
     from adducir.experiments.tuning.folds import JudgedTopics
-    from adducir.experiments.tuning.systems import Tunable
-    from adducir.experiments.tuning.tune import Tuning
+    from adducir.experiments.tuning.tune import Tunable, Tuning
 
 SYSTEM = "What is tuned"
 
@@ -138,8 +137,8 @@ def tune(
     from adducir.core.chunks import Chunking
     from adducir.evaluation.measures import parse_measure
     from adducir.experiments.tuning.folds import Pool
+    from adducir.experiments.tuning.grid import Grid
     from adducir.experiments.tuning.report import write_report
-    from adducir.experiments.tuning.systems import RerankDepth
     from adducir.experiments.tuning.tune import TuneRecipe, tune
 
     wanted: TuneRecipe = system.tune
@@ -153,7 +152,7 @@ def tune(
         if index is not None:
             from adducir.indexes.engines import open_index
 
-            tunable = system.over(open_index(index), depth, threads)
+            tunable = system.tunable(open_index(index), depth, threads)
         else:
             from adducir.runs.read import read_run
 
@@ -163,10 +162,15 @@ def tune(
                     hint="Tune each topic set by itself.",
                 )
             runs = {name: read_run(path) for path, name in names.items()}
-            tunable = system.over(runs, depth) if fuse else RerankDepth(*runs.values())
+            if fuse:
+                tunable = system.tunable(list(runs.values()), depth)
+            else:
+                from adducir.experiments.retrieval.rerank import depth_of
+
+                tunable = depth_of(*runs.values())
         tuning = tune(
             tunable,
-            wanted.values,
+            Grid.of(wanted.values, system.hyperparameters),
             pool,
             wanted.make_folds(pool, str),
             objective,
@@ -208,14 +212,19 @@ def _planned(data: dict[str, Any], changes: Sequence[str]) -> tuple[Plan, Any]:
     """The plan, and its system as its class in an experiment file."""
     from adducir.core.config import OverrideError, apply
     from adducir.core.recipe import ErrorDetail, validated
-    from adducir.experiments.retrieval.systems.fusion import Fusion
-    from adducir.experiments.retrieval.systems.search import Search
+    from adducir.experiments.retrieval.fusion import Fusion
+    from adducir.experiments.retrieval.search import Search
+    from adducir.experiments.tuning.grid import Hyperparameter
     from adducir.experiments.tuning.tune import TuneRecipe
 
     class _Pair(Recipe):
         """A run and the same reranked: all there is to say is what is tried."""
 
         tune: TuneRecipe
+
+        @property
+        def hyperparameters(self) -> dict[str, Hyperparameter]:
+            return {"rerank_depth": Hyperparameter(whole=True, low=1)}
 
     own = next((key for key in ("index", "fuse") if key in data["system"]), "rerank")
     for text in changes:

@@ -1,4 +1,4 @@
-"""Files of records with ids, one record of JSON a line; what the files of each shape share."""
+"""Files of records with unique ids, one JSON object per line."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +22,7 @@ class Named(Protocol):
 
 
 R = TypeVar("R", bound=Named)
+T = TypeVar("T")
 
 
 def read_records(
@@ -35,11 +36,8 @@ def read_records(
     Args:
         path: The file, for errors.
         values: Its JSON values with their 1-based lines.
-        record_of: Makes a record of a value; raises UsageError where it is none.
+        record_of: Makes a record of a value; raises UsageError where it is wrong.
         hint: What to do about a line that is wrong.
-
-    Raises:
-        InputError: A value is no record, or an id comes twice; with file and line.
     """
     ids, lines = Numbered(), array("q")
     for line, value in values:
@@ -49,33 +47,23 @@ def read_records(
             raise InputError(error.what, path=path, line=line, hint=hint) from None
         number = ids.number(hash(record.id))
         if number < len(lines):
-            raise InputError(
-                f"the id {record.id!r} stands in line {lines[number]} already.",
-                path=path,
-                line=line,
-                hint=hint,
-            )
+            what = f"the id {record.id!r} is used in line {lines[number]} already."
+            raise InputError(what, path=path, line=line, hint=hint)
         lines.append(line)
         yield record
 
 
 def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]) -> int:
-    """Write records as JSONL, whole or not at all; gzipped where the name ends in ``.gz``.
+    """Write records as JSONL, whole or not at all, gzipped where the name ends in ``.gz``.
 
-    Returns:
-        How many there were.
-
-    Raises:
-        InputError: A record is wrong, its id comes twice, a text cannot be UTF-8, or ``path`` is a
-            folder.
-        MachineError: The disk is full, or the place cannot be written.
+    Returns how many there were.
     """
     seen, count = Seen(), 0
     with writing_text(path) as handle:
         for record in records:
             count += 1
             if seen.add(record.id):
-                raise InputError(f"the id {record.id!r} comes twice.", path=path)
+                raise InputError(f"the id {record.id!r} is used twice.", path=path)
             try:
                 handle.write(orjson.dumps(value_of(record)).decode() + "\n")
             except (UsageError, orjson.JSONEncodeError) as error:  # or half of a surrogate pair
@@ -84,11 +72,7 @@ def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]
 
 
 def check_keys(record: Any, what: str, required: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a JSON value that is no object with these keys.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """Refuse a JSON value that is not an object with these keys."""
     if not isinstance(record, dict):
         raise UsageError(f"a {what} must be a JSON object, not a {type(record).__name__}.")
     lacking = [key for key in required if key not in record]
@@ -104,11 +88,11 @@ def are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def parsed_as(kind: type[R]) -> Callable[[Any], R]:
+def parsed_as(kind: type[T]) -> Callable[[Any], T]:
     """Makes records of a pydantic dataclass from JSON values; UsageError where a value is wrong."""
     validate = TypeAdapter(kind).validate_python
 
-    def parse(value: Any) -> R:
+    def parse(value: Any) -> T:
         if not isinstance(value, dict):
             raise UsageError(f"this should be a JSON object, not a {type(value).__name__}.")
         try:

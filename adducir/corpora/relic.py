@@ -1,64 +1,103 @@
-"""RELiC's data in memory: books, quotations, candidates; their files are in :mod:`.relic_files`."""
+"""RELiC's data: quotations of books, whose candidates are all passages of the same length.
+
+An official file (train.json, val.json, test.json) is one JSON object with a book at each title::
+
+    {"emma": {"quotes": {"070789": [["left", ...], 17, 2, ["right", ...]], ...},
+              "sentences": ["...", ...],
+              "candidates": {"1_sentence": [0, 1, ...], ..., "5_sentence": [0, ...]}}}
+
+A quotation has the critic's sentences before it (at most four), its first sentence in
+``sentences``, its length in sentences, and the critic's sentences after it. The hidden test set has
+null in place of the first sentence. ``candidates`` lists the sentences that a passage of n
+sentences may begin at, which in the published files are all that leave n sentences, so that a
+candidate's place in the list is its first sentence; scorers depend on this, and it is checked.
+Source: DATA.md and scripts of github.com/martiansideofthemoon/relic-retrieval.
+
+BIRCO (Wang et al., 2024, github.com/BIRCO-benchmark) took 100 queries of RELiC with pools of about
+50 passages of the same book each: a folder with ``queries.jsonl`` (qid, text, with ``[masked
+sentence(s)]`` in place of the quotation), ``corpus.jsonl`` (docid, text) and ``qrels.txt``, in
+which each judged passage of a topic, relevant or not, belongs to its pool.
+"""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import InitVar
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
-from adducir.core.errors import UsageError
-from adducir.corpora.spans import MaskedSpan
+import orjson
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from adducir.core.errors import InputError
+from adducir.core.files import read_text, writing_bytes
+from adducir.core.json_lines import json_value
+from adducir.core.recipe import told
+from adducir.core.texts import repeated, whole_number
+from adducir.corpora.formats import read_jsonl
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sentences import literary_sentences
+from adducir.corpora.spans import MaskedSpan, Name
 
 LENGTHS = (1, 2, 3, 4, 5)
 """Lengths in sentences that quotations and candidates have."""
 HIDDEN = "[hidden]"
-"""Stands for the quotation in spans made from the hidden test set."""
+"""Stands for a sentence of a quotation of the hidden test set."""
+MASK = "[masked sentence(s)]"
 
 
-@dataclass(frozen=True, slots=True)
-class RelicQuote:
-    """A quotation's place in its book and the critic's sentences around it.
+class RelicQuote(NamedTuple):
+    """A quotation's place in its book, and the critic's sentences around it.
 
-    Attributes:
-        left: Sentences before it, the nearest last.
-        start: Its first sentence in the book; None where it is hidden.
-        length: Its sentences, 1 to 5.
-        right: Sentences behind it.
+    ``left`` ends with the nearest sentence, ``right`` begins with it; ``start`` is None where it is
+    hidden.
     """
 
     left: list[str]
-    start: int | None
-    length: int
+    start: Annotated[int, Field(strict=True, ge=0)] | None
+    length: Annotated[int, Field(strict=True, ge=1, le=5)]
     right: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class RelicBook:
-    """A book's sentences and the quotations of it, by their ids."""
-
-    quotes: dict[str, RelicQuote]
-    sentences: list[str]
-
-    def passage(self, start: int, length: int) -> list[str]:
-        """The ``length`` sentences from sentence ``start`` on.
-
-        Raises:
-            UsageError: The book has no such sentences.
-        """
-        if start not in candidate_starts(len(self.sentences), length):
-            raise UsageError(f"there are no {length} sentences from sentence {start} on.")
-        return self.sentences[start : start + length]
 
 
 def candidate_starts(sentences: int, length: int) -> range:
     """The first sentences of all passages of ``length`` sentences in a book of ``sentences``.
 
     These are the candidates of a quotation of that length: a candidate's place is its number.
-
-    Raises:
-        UsageError: ``length`` is below 1.
     """
-    if length < 1:
-        raise UsageError(f"a passage has 1 sentence or more, not {length}.")
     return range(max(0, sentences - length + 1))
+
+
+@dataclass(frozen=True)
+class RelicBook:
+    """A book's sentences, and the quotations of it by their ids."""
+
+    quotes: dict[Name, RelicQuote]
+    sentences: list[str]
+    candidates: InitVar[dict[str, list[int]] | None] = None
+
+    def __post_init__(self, candidates: dict[str, list[int]] | None) -> None:
+        """Refuse quotations that the book does not hold, and candidates that are not all passages.
+
+        The latter would give other ranks.
+        """
+        for name, (_, start, length, _) in self.quotes.items():
+            if start is not None and start not in candidate_starts(len(self.sentences), length):
+                raise ValueError(
+                    f"quotation {name!r} begins at {start} and has {length} sentences, which the "
+                    f"book's {len(self.sentences):,} do not hold"
+                )
+        for key, starts in (candidates or {}).items():
+            number = whole_number(key.removesuffix("_sentence"))
+            if not number or starts != list(candidate_starts(len(self.sentences), number)):
+                raise ValueError(f"the candidates {key!r} are not all passages in their order")
+
+
+_BOOKS = TypeAdapter(dict[str, RelicBook])
+
+
+def docno_of(title: str, start: int, length: int) -> str:
+    """The docno of a passage: ``emma/17+2``."""
+    return f"{'_'.join(title.split())}/{start}+{length}"
 
 
 def spans_of_relic(
@@ -66,28 +105,105 @@ def spans_of_relic(
 ) -> Iterator[MaskedSpan]:
     """Each quotation as a masked span whose group is its book.
 
-    The candidate is ``BOOK/START+LENGTH``, white space in the title made ``_``. Of a hidden
-    quotation there is no candidate, and the text is :data:`HIDDEN`, so many times as it has
-    sentences.
-
-    Args:
-        extra: More to note of quotations, by their ids.
+    A hidden quotation has no candidate, and :data:`HIDDEN` for each of its sentences. ``extra`` has
+    more to note of quotations, by their ids.
     """
     for title, book in books.items():
-        for name, quote in book.quotes.items():
-            known = {"start": quote.start, "length": quote.length, **(extra or {}).get(name, {})}
-            hidden = quote.start is None
-            span = (
-                [HIDDEN] * quote.length
-                if quote.start is None
-                else book.passage(quote.start, quote.length)
-            )
-            place = None if hidden else docno_of(title, quote.start or 0, quote.length)
+        for name, (left, start, length, right) in book.quotes.items():
             yield MaskedSpan(
-                name, title, tuple(quote.left), tuple(span), tuple(quote.right), place, known
+                name,
+                title,
+                tuple(left),
+                (HIDDEN,) * length if start is None else tuple(book.sentences[start:][:length]),
+                tuple(right),
+                None if start is None else docno_of(title, start, length),
+                extra={"start": start, "length": length, **(extra or {}).get(name, {})},
             )
 
 
-def docno_of(title: str, start: int, length: int) -> str:
-    """The docno of a passage: ``emma/17+2``."""
-    return f"{'_'.join(title.split())}/{start}+{length}"
+def read_relic(path: Path) -> dict[str, RelicBook]:
+    """Read an official file, plain or gzip.
+
+    All of it is one line: an InputError names the book and the quotation.
+    """
+    try:
+        books = _BOOKS.validate_python(json_value(read_text(path), path))
+    except ValidationError as error:
+        hint = "A quotation is [left sentences, first sentence or null, length, right sentences]."
+        raise InputError(f"{told(error)}.", path=path, hint=hint) from None
+    twice = repeated(chain.from_iterable(book.quotes for book in books.values()))
+    if twice:
+        raise InputError(f"the id {twice[0]!r} is used in two books.", path=path)
+    return books
+
+
+def write_relic(books: Mapping[str, RelicBook], path: Path) -> int:
+    """Write an official file, whole or not at all, gzipped where the name ends in ``.gz``.
+
+    Returns how many quotations it has.
+    """
+    data = {
+        title: {
+            "quotes": {name: list(quote) for name, quote in book.quotes.items()},
+            "sentences": book.sentences,
+            "candidates": {
+                f"{n}_sentence": list(candidate_starts(len(book.sentences), n)) for n in LENGTHS
+            },
+        }
+        for title, book in books.items()
+    }
+    with writing_bytes(path) as handle:
+        handle.write(orjson.dumps(data) + b"\n")
+    return sum(len(book.quotes) for book in books.values())
+
+
+@dataclass(frozen=True)
+class Pools:
+    """BIRCO's queries: masked spans that have candidates of their own.
+
+    ``spans`` has one per query, each a group of its own, since the book is not given;
+    ``candidates`` the docnos of each span's pool in the order of the qrels.
+    """
+
+    spans: list[MaskedSpan]
+    candidates: dict[str, list[str]]
+    texts: dict[str, str]
+
+
+def read_pools(folder: Path) -> Pools:
+    """Read a folder of queries with pools."""
+    texts = {docno: text for _, docno, text in _texts_in(folder / "corpus.jsonl")}
+    qrels = folder / "qrels.txt"
+    pools: dict[str, list[str]] = {}
+    gold_items: dict[str, list[str]] = {}
+    for qid, docno, grade in load_qrels(qrels).frame.iter_rows():
+        if docno not in texts:
+            what = f"the passage {docno!r} of topic {qid!r} is not in corpus.jsonl."
+            raise InputError(what, path=qrels)
+        pools.setdefault(qid, []).append(docno)
+        if grade > 0:
+            gold_items.setdefault(qid, []).append(docno)
+    spans: list[MaskedSpan] = []
+    queries = folder / "queries.jsonl"
+    for line, qid, text in _texts_in(queries, "qid"):
+        sides, gold = text.split(MASK), gold_items.get(qid, [])
+        if len(sides) != 2 or len(gold) != 1:
+            raise InputError(
+                f"query {qid!r} has {len(sides) - 1} masks {MASK} and {len(gold)} relevant "
+                "passages, and needs one of each.",
+                path=queries,
+                line=line,
+            )
+        left, span, right = (
+            literary_sentences([one]) for one in (sides[0], texts[gold[0]], sides[1])
+        )
+        spans.append(MaskedSpan(qid, qid, tuple(left), tuple(span), tuple(right), gold[0]))
+    return Pools(spans, {span.id: pools[span.id] for span in spans}, texts)
+
+
+def _texts_in(path: Path, name: str | None = None) -> Iterator[tuple[int, str, str]]:
+    for line, record in read_jsonl(path, name):
+        text = record.fields.get("text", "")
+        if not text.strip():
+            raise InputError("this has no text in 'text'.", path=path, line=line)
+        yield line, record.docno, text

@@ -1,13 +1,15 @@
 """Where sentences begin and end, as character offsets.
 
 The cuts are those of syntok (Leitner, https://github.com/fnl/syntok), rules in plain Python that
-need no download, with a few made and unmade again: novels join clauses by semicolons and dashes,
-their learned abbreviations are more than syntok knows, and answers on forums make lists and
-forget capitals. docs/spans.md has the figures of syntok and its rivals, with and without this.
+need no download, with a few added and undone: novels join clauses by semicolons and dashes, their
+learned abbreviations are more than syntok knows, and answers on forums make lists and forget
+capitals. docs/studies/exemplification.md has the figures of syntok and its rivals, with and without
+this.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
 _NO_ENDS = """
@@ -34,23 +36,12 @@ _LONGEST_LABEL = 8
 _LONGEST_WORD = 40
 
 
-def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, white space inside each narrowed to one blank."""
-    return [" ".join(text[start:end].split()) for start, end in sentence_bounds(text)]
-
-
 def sentence_bounds(text: str) -> list[tuple[int, int]]:
     r"""The first and past-the-last character of each sentence, in order.
 
-    Between and around the sentences stands white space alone: nothing is lost. A blank line
-    always ends a sentence, a line break alone never does, but before an item of a list. Time
-    grows linearly with the text, about a second for a megabyte.
-
-    Args:
-        text: Plain text with ``\n`` as line break, wrapped or not.
-
-    Returns:
-        Half-open ranges that do not overlap; none where there is white space alone.
+    Between and around the sentences there is only white space: nothing is lost. A blank line always
+    ends a sentence, a line break only before an item of a list. Time grows linearly with the text,
+    about a second for a megabyte.
     """
     bounds: list[tuple[int, int]] = []
     for start, end in paragraph_bounds(text):
@@ -62,7 +53,7 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
 
 
 def paragraph_bounds(text: str) -> Iterator[tuple[int, int]]:
-    """The ranges of text that blank lines part, trimmed of white space; empty ones left out."""
+    """The ranges of text between blank lines, trimmed of white space; empty ones left out."""
     start = 0
     ends = [(match.start(), match.end()) for match in _PARAGRAPHS.finditer(text)]
     for end, following in [*ends, (len(text), len(text))]:
@@ -86,18 +77,13 @@ def _cuts(paragraph: str) -> list[int]:
     }
     for pattern in (_NO_CAPITAL, _AFTER_BRACKET):
         found |= {match.end() for match in pattern.finditer(paragraph)}
+    # A closing mark that stands by itself belongs to the sentence before it.
+    found = {mark.end() if (mark := _CLOSING.match(paragraph, cut)) else cut for cut in found}
     kept: list[int] = []
-    for cut in sorted(items | {_behind_closing(paragraph, cut) for cut in found}):
-        start = kept[-1] if kept else 0
-        if cut in items or _ends_a_sentence(paragraph, start, cut):
+    for cut in sorted(items | found):
+        if cut in items or _ends_a_sentence(paragraph, kept[-1] if kept else 0, cut):
             kept.append(cut)
     return kept
-
-
-def _behind_closing(paragraph: str, cut: int) -> int:
-    """The cut, moved behind a closing mark that stands by itself and so began a sentence."""
-    closing = _CLOSING.match(paragraph, cut)
-    return cut if closing is None else closing.end()
 
 
 def _ends_a_sentence(paragraph: str, start: int, cut: int) -> bool:
@@ -113,3 +99,51 @@ def _ends_a_sentence(paragraph: str, start: int, cut: int) -> bool:
         return True
     numbered = word[0] in _BEFORE_NUMBERS and paragraph[cut : cut + 1].isdigit()
     return not numbered and word[0] not in _ABBREVIATIONS
+
+
+_CLOSING_MARKS = "\"'”’)]"
+_CLOSING_RUN = rf"[{re.escape(_CLOSING_MARKS)}]*"
+_ELLIPSIS = rf"(?:\.(?:\s?\.){{2,}}|…+|\*(?:\s?\*){{2,}}){_CLOSING_RUN}"
+_EXTRA = re.compile(rf"{_ELLIPSIS}\s*|[:;]{_CLOSING_RUN}(?:\s+|(?:--|—|–)\s*)")
+_ENDS_IN_DOTS = re.compile(r"(?:\.\s?\.\s?\.|…|\*\s?\*\s?\*)\Z")
+_LONGEST_DOTS = 5
+_STARTS_WITH_ELLIPSIS = re.compile(rf"[\"'“‘(\[]*{_ELLIPSIS}")
+_LETTER = re.compile(r"[^\W_]")
+
+
+def literary_sentences(paragraphs: Iterable[str]) -> list[str]:
+    """The sentences of paragraphs as literary scholars quote them.
+
+    They end at ellipses, colons and semicolons as well: "literary scholars often only quote part of
+    what would typically be defined as a sentence" (Thai et al., ACL 2022, note 5).
+    """
+    found: list[str] = []
+    for paragraph in paragraphs:
+        for start, end in sentence_bounds(paragraph):
+            found += [" ".join(piece.split()) for piece in cut_sentence(paragraph[start:end])]
+    return found
+
+
+def cut_sentence(sentence: str) -> list[str]:
+    """Cut a sentence after each ellipsis, colon and semicolon.
+
+    A colon or semicolon cuts where a blank or a dash follows, so that "3:16" stays whole. Marks
+    without a letter or digit go to the piece before them, or else to the one after.
+    """
+    cuts = [match.end() for match in _EXTRA.finditer(sentence)]
+    ends: list[int] = []
+    for start, end in zip([0, *cuts], [*cuts, len(sentence)], strict=True):
+        if _LETTER.search(sentence, start, end):
+            ends.append(end)
+        elif ends:
+            ends[-1] = end
+    ends = ends or [len(sentence)]
+    pieces = (sentence[start:end].strip() for start, end in pairwise([0, *ends]))
+    return [piece for piece in pieces if piece]
+
+
+def are_elided(before: str, after: str) -> bool:
+    """Whether an ellipsis stands between two neighbouring sentences."""
+    # Looked at from its end: a pattern over the whole sentence would try every point of a long row.
+    dots = before.removesuffix("]").rstrip().rstrip(_CLOSING_MARKS)[-_LONGEST_DOTS:]
+    return bool(_ENDS_IN_DOTS.search(dots) or _STARTS_WITH_ELLIPSIS.match(after))

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from adducir.core.errors import UsageError
 from adducir.core.names import Made, TextFile
 from adducir.core.progress import progress
-from adducir.corpora.pools import Pools
-from adducir.corpora.relic import RelicBook, candidate_starts, docno_of, spans_of_relic
+from adducir.corpora.relic import Pools, RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, two_texts
 from adducir.encoders.maxsim import MultiVectors, Packed, maxsim_packed
 from adducir.encoders.model import DualEncoder

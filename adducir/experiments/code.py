@@ -11,22 +11,17 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.texts import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_CONSENTS = "allowed-code.json"
 
 
 @dataclass(frozen=True)
@@ -52,17 +47,15 @@ class Code:
         """
         known = {"function": self.name}
         if self.module is not None and not self.is_of_study:
-            for package in packages_distributions().get(self.module.partition(".")[0], ()):
+            for package in packages_distributions().get(self.module.partition(".")[0], ())[:1]:
                 with suppress(PackageNotFoundError):
                     found = distribution(package)
                     known |= {"package": package, "version": found.version}
                     site = Path(os.path.realpath(str(found.locate_file(""))))
                     if self.root.resolve().is_relative_to(site):
                         return known
-                    break
-        start = self.root.parent
         contents = {
-            Path(os.path.relpath(path, start)).as_posix(): file_digest(path)
+            Path(os.path.relpath(path, self.root.parent)).as_posix(): file_digest(path)
             for path in self._files()
         }
         return {**known, "sha256": fingerprint(contents)}
@@ -79,19 +72,28 @@ class Code:
                     unread += new
         return sorted(found)
 
-    def load(self) -> Callable[..., Any]:
-        """Import it: this runs the code."""
+    def call(self, arguments: Mapping[str, Any]) -> Any:
+        """Import it, which runs the code, and what the function returns; a class's object."""
+        sys.path.insert(0, str(self.folder))
         try:
-            with _importing_from(self.folder):
-                found = getattr(self._imported(), self.function)
+            function = getattr(self._imported(), self.function)
         except Exception as error:
-            raise InputError(
-                f"{self.name} cannot be imported: {error!r}.", path=self.path
-            ) from error
-        if not callable(found):
-            raise InputError(f"{self.function} is no function or class.", path=self.path)
-        function: Callable[..., Any] = found
-        return function
+            what = f"{self.name} cannot be imported: {error!r}."
+            raise InputError(what, path=self.path) from error
+        finally:
+            with suppress(ValueError):
+                sys.path.remove(str(self.folder))
+        if not callable(function):
+            raise InputError(f"{self.function} is not a function or class.", path=self.path)
+        try:
+            with suppress(ValueError):  # a function of C has no signature
+                inspect.signature(function).bind(**arguments)
+        except TypeError as error:
+            raise InputError(f"{self.name} does not take these arguments: {error}.") from error
+        try:
+            return function(**arguments)
+        except Exception as error:
+            raise InputError(f"{self.name} raised {error!r}.", path=self.path) from error
 
     def _imported(self) -> Any:
         if self.module is not None:
@@ -99,7 +101,7 @@ class Code:
         name = f"_adducir_study_{fingerprint(str(self.path))[:12]}"
         spec = importlib.util.spec_from_file_location(name, self.path)
         if spec is None or spec.loader is None:
-            raise ImportError(f"{self.path} is no Python file")
+            raise ImportError(f"{self.path} is not a Python file")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         spec.loader.exec_module(module)
@@ -110,7 +112,7 @@ def find_code(name: str, folder: Path) -> Code:
     """Find code without importing it."""
     place, colon, function = name.rpartition(":")
     if not (colon and place and function.isidentifier()):
-        raise InputError(f"{name!r} is no `module:function`, nor `file.py:function`.")
+        raise InputError(f"{name!r} is neither `module:function` nor `file.py:function`.")
     if place.endswith(".py"):
         path = folder / place
         if not path.resolve().is_relative_to(folder.resolve()):
@@ -121,7 +123,15 @@ def find_code(name: str, folder: Path) -> Code:
     else:
         path, root = _module_file(place, folder)
         code = Code(name, function, place, path, folder, root)
-    _refuse_unknown_name(code)
+    try:
+        nodes = [*ast.walk(ast.parse(path.read_bytes(), filename=str(path)))]
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(f"this is not Python: {error}.", path=path, line=line) from error
+    names = {getattr(node, key, None) for node in nodes for key in ("name", "asname", "id")}
+    if function not in names and not names & {"*", "__getattr__"}:
+        guess = nearest(function, [*filter(None, names)]) or "."
+        raise InputError(f"it has no function {function}{guess}", path=path)
     return code
 
 
@@ -147,7 +157,7 @@ def _imports(path: Path) -> set[str]:
 def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
     """The file of a module, and its package's folder or file; nothing of it is imported."""
     if not all(part.isidentifier() for part in module.split(".")):
-        raise InputError(f"{module!r} is no name of a module.")
+        raise InputError(f"{module!r} is not the name of a module.")
     parts = module.split(".")
     for base in [folder, *(Path(entry or ".") for entry in sys.path)]:
         here = base.joinpath(*parts)
@@ -160,59 +170,22 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
     )
 
 
-def _refuse_unknown_name(code: Code) -> None:
-    """Refuse code whose source does not parse, or plainly lacks the function."""
-    try:
-        tree = ast.parse(code.path.read_bytes(), filename=str(code.path))
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None)
-        raise InputError(f"this is no Python: {error}.", path=code.path, line=line) from error
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.ImportFrom | ast.Import):
-            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-        elif not isinstance(node, ast.Expr):
-            names |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-            names |= {
-                one.name
-                for one in ast.walk(node)
-                if isinstance(one, ast.FunctionDef | ast.ClassDef)
-            }
-    if code.function not in names and "*" not in names and "__getattr__" not in names:
-        guess = nearest(code.function, names) or "."
-        raise InputError(f"it has no function {code.function}{guess}", path=code.path)
-
-
-def called(code: Code, arguments: Mapping[str, Any]) -> Any:
-    """What the function returns; a class's object."""
-    function = code.load()
-    try:
-        inspect.signature(function).bind(**arguments)
-    except TypeError as error:
-        raise InputError(f"{code.name} does not take these arguments: {error}.") from error
-    except ValueError:  # a function of C without a signature
-        pass
-    try:
-        return function(**arguments)
-    except Exception as error:
-        raise InputError(f"{code.name} raised {error!r}.", path=code.path) from error
-
-
 def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> None:
     """Refuse to run code of a study that the user has not allowed to run, as it is, now or before.
 
     What was allowed is remembered in the user's own folder, not in the study's.
+
+    Args:
+        code: The names of functions by their digests.
     """
     cache, study = cache_folder(), os.path.realpath(folder)
     wanted = {fingerprint([study, digest]): name for digest, name in code.items()}
-    path = None if cache is None else cache / _CONSENTS
+    path = None if cache is None else cache / "allowed-code.json"
     known: set[str] = set()
     if path is not None:
         with suppress(OSError, ValueError, TypeError):
             known = set(json.loads(path.read_text(encoding="utf-8")))
-    asked = {name: None for key, name in wanted.items() if key not in known}
+    asked = dict.fromkeys(name for key, name in wanted.items() if key not in known)
     if not asked:
         return
     if not allowed:
@@ -224,14 +197,3 @@ def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> Non
     if path is not None:
         with suppress(OSError), writing_text(path) as handle:
             handle.write(json.dumps(sorted(known | wanted.keys()), indent=1) + "\n")
-
-
-@contextmanager
-def _importing_from(folder: Path) -> "Iterator[None]":
-    """Look for modules in a folder first, inside the block."""
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        with suppress(ValueError):
-            sys.path.remove(str(folder))

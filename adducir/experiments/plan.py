@@ -1,32 +1,25 @@
 """A planned experiment: the steps to its tables, which of them are to be made, and making them.
 
-Side by side, each process plans the experiment for itself and is then given the paths of steps to
-make, so that nothing else goes from one process to another. What a step makes does not depend
-on the process that makes it.
+Side by side, each process plans the experiment for itself and is then told which steps to make, so
+that nothing else goes from one process to another. What a step makes does not depend on the process
+that makes it.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from adducir.core.absent import NotRead, Unread, leaving_unread
 from adducir.core.artifacts import MISSING, UNKNOWN, clear_up_if_free
-from adducir.core.errors import (
-    AdducirError,
-    ArtifactError,
-    InputError,
-    MachineError,
-    UsageError,
-)
+from adducir.core.errors import AdducirError, ArtifactError, InputError, MachineError, UsageError
 from adducir.core.executors import Processes
 from adducir.core.fingerprint import fingerprint, is_known, unread_file
 from adducir.core.progress import Progress, progress
-from adducir.core.recipe import Recipe
 from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context
-from adducir.experiments.planner import Needs, note
+from adducir.experiments.planner import Planner, note
 from adducir.experiments.step import Step
 from adducir.experiments.study import Study
 
@@ -37,15 +30,20 @@ REBUILD = "everything is built again"
 class Plan:
     """An experiment, checked and opened, and the steps to its tables."""
 
-    path: Path
-    folder: Path  # the study's
-    recipe: Recipe  # what the file says, overrides applied
-    overrides: tuple[str, ...]
     study: Study
-    needs: Needs
-    goals: tuple[Step, ...]  # the steps whose artifacts are evaluated
+    planner: Planner
     rebuild: bool = False
     unread: Unread | None = None  # None for a plan that can be run
+
+    @property
+    def output(self) -> Path:
+        """The folder that takes the tables in all their formats."""
+        return self.planner.output
+
+    @cached_property
+    def goals(self) -> tuple[Step, ...]:
+        """The steps whose artifacts are evaluated."""
+        return tuple(self.study.goals())
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -62,22 +60,12 @@ class Plan:
             add(step)
         return tuple(found)
 
-    @cached_property
-    def state(self) -> Mapping[Step, str | None]:
-        """Why each step has to be made, as things were when this was first asked; None if not."""
-        return self.current()
-
-    @property
-    def output(self) -> Path:
-        """The folder that takes the tables in all their formats."""
-        return self.folder / "experiments" / self.path.stem
-
     def shown(self, path: Path) -> str:
         """A path as the study's own, where it lies in it."""
-        return str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+        return Context(folder=self.planner.folder).shown(path)
 
-    def current(self) -> dict[Step, str | None]:
-        """:attr:`state` as things are now: another process may have made something."""
+    def state(self) -> dict[Step, str | None]:
+        """Why each step has to be made, as things are now; None if not."""
         with leaving_unread(self.unread):
             return {step: self._why(step) for step in self.steps}
 
@@ -98,19 +86,16 @@ class Plan:
 
     def prepare(self, *, allow_code: bool = False) -> list[Step]:
         """The steps to be made, as things are now; what they read is fetched."""
-        needed = self.needed(self.current())
-        steps = [step for step in self.goals if step.kept == "keep"]
-        kept = sum(step not in needed for step in steps)
+        needed = self.needed(self.state())
+        made = [step for step in self.goals if step.kept == "keep"]
+        kept = sum(step not in needed for step in made)
         if kept:
-            share = f"all {kept}" if kept == len(steps) else f"{kept} of {len(steps)}"
+            share = f"all {kept}" if kept == len(made) else f"{kept} of {len(made)}"
             progress().note(f"{share} {self.study.makes} are there and kept")
-        at_work = {place for step in needed for place in (step.path, *step.chunk_places)}
-        done = {place for step in self.steps for place in (step.path, *step.chunk_places)}
-        for place in done - at_work:
-            clear_up_if_free(place)
+        clear_up(set(self.steps) - set(needed), needed)
         code = dict(step.runs_code for step in needed if step.runs_code is not None)
-        require_consent(code, self.folder, allow_code)
-        self.needs.fetch({place for step in needed for place in step.reads})
+        require_consent(code, self.planner.folder, allow_code)
+        self.planner.fetch({place[:2] for step in needed for place in step.reads})
         return needed
 
     def lines(self) -> list[str]:
@@ -120,80 +105,79 @@ class Plan:
 
     def notes(self) -> list[str]:
         """What a dry run lacks or has left unread, a line each."""
-        lines = self.needs.lines()
+        lines = self.planner.notes()
         unread = self.unread.files if self.unread is not None else ()
-        notes = [note(NotRead.of(path)).rstrip(".") for path in unread]
+        notes = [note(NotRead.of(path)) for path in unread]
         return [*lines, *(one for one in notes if not any(one in line for line in lines))]
 
     def _lines(self) -> Iterator[tuple[str, str]]:
-        needed = set(self.needed(self.state))
+        state = self.state()
+        needed = set(self.needed(state))
         known = all(is_known(step.fingerprint) for step in self.steps)
         for step in sorted(self.steps, key=lambda one: one.stage):
-            why = self.state[step]
-            verb, reason = (step.kept, None) if why is None else (step.verb, why)
-            if why is not None and known and step not in needed:
-                verb, reason = "skip", f"every {self.study.makes[:-1]} that needs it is there"
-            yield from step.lines(verb, reason, self.shown)
+            why, title = state[step], step.title(self.shown)
+            if why is None:
+                yield step.kept, title
+            elif known and step not in needed:
+                yield "skip", f"{title}: every {self.study.makes[:-1]} that needs it is there"
+            else:
+                yield step.verb, title + ("" if why == MISSING else f": {why}")
         yield from self.study.warnings()
         yield "write", f"{self.shown(self.output)}/"
 
+    @property
+    def identity(self) -> str:
+        """Of the file's content with the overrides."""
+        return fingerprint(self.study.recipe.model_dump(mode="json"))
 
-PlanAgain = Callable[..., Plan]
-"""``plan_experiment``, as another process calls it."""
+
+def clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:
+    """Remove what killed or finished work left beside steps that are not at work."""
+
+    def places(steps: Iterable[Step]) -> set[Path]:
+        return {place for step in steps for place in (step.path, *step.chunk_places)}
+
+    for place in places(steps) - places(but):
+        clear_up_if_free(place)
 
 
 def make_steps(
-    plan: Plan, needed: Sequence[Step], context: Context, jobs: int, plan_again: PlanAgain
+    plan: Plan, needed: Sequence[Step], context: Context, jobs: int, again: Callable[[], Plan]
 ) -> None:
     """Make steps of a plan, each after those that it is made from.
 
     When a step fails, those that are being made are made to their end, and no others are begun.
+
+    Args:
+        again: Makes the same plan in another process.
     """
     if jobs < 1:
         raise UsageError(f"--jobs is {jobs}; it must be 1 or more.")
-    groups = _groups(needed)
-    if min(jobs, len(groups)) < 2:
+    groups: dict[Hashable, list[Step]] = {}
+    for step in needed:
+        key = step if step.shared_work is None else step.shared_work
+        groups.setdefault(key, []).append(step)
+    jobs = min(jobs, len(groups))
+    if jobs < 2:
         for step in needed:
             _make_one(step, context)
         return
-    bare = Context(context.threads, context.device, context.batch_tokens, context.execution)
-    request = _Request(
-        plan.path.absolute(),
-        plan.overrides,
-        plan.folder,
-        replace(bare, rebuild=plan.rebuild),
-        _identity(plan),
-    )
+    bare = replace(context)  # what this process has opened is not sent
     undone, running = set(needed), dict[Future[list[str]], list[Step]]()
-    with (
-        progress().doing("making", len(needed), "steps"),
-        Processes(min(jobs, len(groups))) as processes,
-    ):
+    with progress().doing("making", len(needed), "steps"), Processes(jobs) as processes:
         while groups or running:
-            for group in [one for one in groups if _is_ready(one, undone)]:
-                groups.remove(group)
-                paths = [str(step.path) for step in group]
-                running[processes.submit(_make, request, plan_again, paths)] = group
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
+            for key, group in list(groups.items()):
+                if not undone & {one for step in group for one in step.inputs} - set(group):
+                    del groups[key]
+                    paths = [str(step.path) for step in group]
+                    made = processes.submit(_make, again, bare, plan.identity, paths)
+                    running[made] = group
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
                 group = running.pop(future)
-                for note in _result(future, running):
-                    progress().note(note)
+                for line in _result(future, running):
+                    progress().note(line)
                 progress().advance(len(group))
                 undone.difference_update(group)
-
-
-def _groups(steps: Iterable[Step]) -> list[list[Step]]:
-    """Steps that are made in one process, since they share long work."""
-    found: dict[Hashable, list[Step]] = {}
-    for step in steps:
-        found.setdefault(step if step.shared_work is None else step.shared_work, []).append(step)
-    return list(found.values())
-
-
-def _is_ready(group: Sequence[Step], undone: set[Step]) -> bool:
-    before = {one for step in group for one in step.inputs} - set(group)
-    return not before & undone
 
 
 def _result(future: "Future[list[str]]", others: Iterable["Future[list[str]]"]) -> list[str]:
@@ -210,62 +194,43 @@ def _result(future: "Future[list[str]]", others: Iterable["Future[list[str]]"]) 
         ) from error
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What a process needs to know to make steps of a plan."""
-
-    path: Path
-    overrides: tuple[str, ...]
-    folder: Path
-    context: Context
-    identity: str
-
-
-def _identity(plan: Plan) -> str:
-    return fingerprint(plan.recipe.model_dump(mode="json"))
-
-
-@dataclass
 class _Notes(Progress):
     """Keeps what is to be reported."""
 
-    lines: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.lines: list[str] = []
 
     def note(self, message: str) -> None:
         """Keep it."""
         self.lines.append(message)
 
 
-_planned: tuple[dict[str, Step], Context, _Notes] | None = None
-"""In a process that makes steps: those of its plan."""
+_planned: tuple[Plan, Context] | None = None
+"""In a process that makes steps: its plan."""
 
 
-def _make(request: _Request, plan_again: PlanAgain, paths: Sequence[str]) -> list[str]:
+def _make(
+    again: Callable[[], Plan], context: Context, identity: str, paths: Sequence[str]
+) -> list[str]:
     """In another process: make the steps of these paths; returns what is to be reported."""
     global _planned
     if _planned is None:
-        given = request.context
-        plan = plan_again(
-            request.path, request.overrides, rebuild=given.rebuild, folder=request.folder
-        )
-        if _identity(plan) != request.identity:
-            raise InputError("the experiment file was changed meanwhile.", path=request.path)
-        notes = _Notes()
-        context = replace(given, shown=plan.shown, steps=plan.steps)
-        _planned = {str(step.path): step for step in plan.steps}, context, notes
-    steps, context, notes = _planned
-    notes.lines.clear()
-    with notes:
+        plan = again()
+        if plan.identity != identity:
+            raise InputError("the experiment file was changed meanwhile.", path=plan.planner.path)
+        _planned = plan, context
+    plan, context = _planned
+    steps = {str(step.path): step for step in plan.steps}
+    with _Notes() as notes:
         for path in paths:
             _make_one(steps[path], context)
-    return list(notes.lines)
+    return notes.lines
 
 
 def _make_one(step: Step, context: Context) -> None:
     """Make a step, from the inputs whose fingerprints its own covers."""
     for one in step.inputs:
-        why = one.why()
-        if why is not None:
+        if why := one.why():
             raise ArtifactError(
                 f"this is not what was planned ({why}): its data have changed since, or another "
                 "experiment has made its own here.",

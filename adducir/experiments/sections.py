@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -17,7 +17,10 @@ from pydantic import (
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
-from adducir.core.texts import nearest, repeated
+from adducir.core.texts import repeated
+from adducir.corpora.references import file_path
+from adducir.experiments.planner import Planner
+from adducir.models.sources import RECIPES
 from adducir.statistics.choices import (
     DEFAULT_PERMUTATIONS,
     DEFAULT_SAMPLES,
@@ -31,20 +34,19 @@ from adducir.statistics.choices import (
     TestName,
 )
 from adducir.statistics.comparison.runs import FOR_RUNS, refused_for_runs
-from adducir.statistics.corrections import joint_error
+from adducir.statistics.corrections import for_equivalence, joint_error
 from adducir.statistics.presets import preset_of
 from adducir.tables.material import Snippets
 from adducir.tables.style import CriticalDifference, Detail, Fit
 
-# Two names, endings and a mark of the process make a file name, of at most 255 bytes.
-_LONGEST_NAME = 80
-_NAME = re.compile(r"[\w][\w .+&()=-]*", re.UNICODE)
+_LONGEST_NAME = 80  # two names, endings and a mark of the process make a file name of 255 bytes
+_MOST_SEEDS = 1000
 
 
 def _as_name(text: str) -> str:
     # Names become parts of file names; a name that could leave its folder is refused here.
-    if not _NAME.fullmatch(text) or text != text.strip():
-        raise ValueError("a name is made of letters, digits, blanks and any of . _ + & ( ) = -")
+    if not re.fullmatch(r"\w[\w .+&()=-]*", text) or text != text.strip():
+        raise ValueError("a name consists of letters, digits, blanks and any of . _ + & ( ) = -")
     if len(text.encode()) > _LONGEST_NAME:
         raise ValueError(f"a name has at most {_LONGEST_NAME} bytes")
     return text
@@ -53,8 +55,6 @@ def _as_name(text: str) -> str:
 Name = Annotated[str, AfterValidator(_as_name)]
 Probability = Annotated[float, Field(gt=0, lt=1)]
 Natural = Annotated[int, Field(ge=1)]
-
-_MOST_SEEDS = 1000
 
 
 def _as_seeds(value: Any) -> Any:
@@ -71,9 +71,8 @@ def _as_seeds(value: Any) -> Any:
 def _once(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if not seeds:
         raise ValueError("at least one is needed")
-    twice = repeated([str(seed) for seed in seeds])
-    if twice:
-        raise ValueError(f"{', '.join(twice)} comes more than once")
+    if twice := repeated([str(seed) for seed in seeds]):
+        raise ValueError(f"{', '.join(twice)} is repeated")
     return seeds
 
 
@@ -85,26 +84,27 @@ Seeds = Annotated[
 """Seeds of trainings: ``[0, 7, 9]``, or ``3`` for the first three, 0, 1 and 2."""
 
 
-class Names:
-    """The names that a file defines, by section; its entries may have errors of their own."""
+def file_name(name: str) -> str:
+    """A system's or topic set's name as part of a file name and as a TREC tag: no blanks."""
+    return name.replace(" ", "_")
 
-    _ENTRY: ClassVar = {
-        "corpora": "corpus",
-        "indexes": "index",
-        "topics": "topic set",
-        "systems": "system",
-    }
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        sections = {key: data.get(key) or {} for key in self._ENTRY}
-        self.of = {key: [*one] for key, one in sections.items() if isinstance(one, Mapping)}
+def on_disk(name: str) -> str:
+    """A name's file where upper and lower case, and ways to write an accent, are the same."""
+    return unicodedata.normalize("NFC", file_name(name)).casefold()
 
-    def check(self, path: KeyPath, section: str, name: str) -> Iterator[ErrorDetail]:
-        """An error if the section has no entry of that name."""
-        known = self.of.get(section, [])
-        if name not in known:
-            what = f"there is no {self._ENTRY[section]} `{name}` in this file"
-            yield ErrorDetail(path, what + nearest(name, known))
+
+def is_recipe(reference: str, folder: Path) -> bool:
+    """Whether a model is named by the file of its recipe."""
+    return file_path(reference, folder).suffix in RECIPES
+
+
+class Link(NamedTuple):
+    """Where below an entry another one is named, and that one's section and name."""
+
+    place: KeyPath
+    section: str
+    name: str
 
 
 class Linked(Recipe):
@@ -112,23 +112,14 @@ class Linked(Recipe):
 
     references: ClassVar[Mapping[str, str]] = {}
 
-    def named(self) -> Iterator[tuple[str, str]]:
-        """Section and name of each entry that it names."""
-        for key, section in self.references.items():
-            value = getattr(self, key)
-            for name in (value,) if isinstance(value, str) else value or ():
-                yield section, name
-
-    def renamed(self, new: Callable[[str, str], str]) -> Self:
-        """The same with other names; ``new`` takes a section and a name in it."""
-        changes: dict[str, Any] = {}
+    def links(self) -> Iterator[Link]:
+        """The entries that it names."""
         for key, section in self.references.items():
             value = getattr(self, key)
             if isinstance(value, str):
-                changes[key] = new(section, value)
-            elif value:
-                changes[key] = tuple(new(section, name) for name in value)
-        return self.model_copy(update=changes)
+                yield Link((key,), section, value)
+            else:
+                yield from (Link((key, n), section, name) for n, name in enumerate(value or ()))
 
     def is_trained(self, folder: Path) -> bool:
         """Whether it names the recipe of a model that is trained for it; raises InputError."""
@@ -153,11 +144,7 @@ class SystemEntry(Linked):
     @property
     def members(self) -> tuple[str, ...]:
         """The systems whose runs it is made from."""
-        return ()
-
-    def place_of(self, member: int) -> KeyPath:
-        """Where a member is named, below the system."""
-        raise NotImplementedError
+        return tuple(one.name for one in self.links() if one.section == "systems")
 
 
 class ComparisonRecipe(Recipe):
@@ -187,8 +174,7 @@ class ComparisonRecipe(Recipe):
             test, correction = self.test_and_correction
         except UsageError as error:
             raise ValueError(f"{error.what} {error.hint}".rstrip(".")) from error
-        why = joint_error(correction, test, self.family)
-        if why:
+        if why := joint_error(correction, test, self.family):
             raise ValueError(why)
         return self
 
@@ -214,56 +200,62 @@ class ComparisonRecipe(Recipe):
         """Whether differences are tested."""
         return bool(self.baselines) or self.family == "pairs"
 
+    @property
+    def testing(self) -> dict[str, Any]:
+        """The arguments of :func:`adducir.statistics.comparison.comparison.compare`."""
+        return self.model_dump(exclude_none=True)
 
-def untestable(comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
-    """What of a comparison there is not for systems with several runs, and why."""
-    if comparison is None:
-        return
-    test, correction = comparison.test_and_correction
-    refused = refused_for_runs(
-        test=test,
-        correction=correction,
-        interval=comparison.interval,
-        best=comparison.best,
-        topics_for=comparison.topics_for,
-    )
-    for key, what in refused.items():
-        by_preset = comparison.preset and key in ("test", "correction")
-        place = "preset" if by_preset else key
-        yield ErrorDetail(("comparison", place), f"there is no {what} (`seeds`). {FOR_RUNS[:-1]}")
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """What is tested, for the plan's lines."""
+        over = "over each table" if self.family == "table" else "over each measure"
+        test, correction = self.test_and_correction
+        if self.differences:
+            pairs = self.family == "pairs"
+            whom = "all pairs" if pairs else f"against {', '.join(self.baselines)}"
+            how = f"{test}, {correction} {over}, alpha {self.alpha:g}"
+            yield "test", f"differences, {whom}: {how}"
+        if self.equivalence is not None:
+            whom = "the best (exploratory)" if self.against == "best" else self.against
+            claim = "not worse than" if self.non_inferiority else "equivalence with"
+            by = "by" if self.non_inferiority else "within"
+            how = f"{for_equivalence(correction)} {over}"
+            yield "test", f"{claim} {whom} {by} {self.equivalence:g}: {how}"
+        if self.best == "set":
+            level = f"level {100 * (1 - self.alpha):g}%"
+            yield "test", f"systems that may be the best: model confidence set, {level}"
 
+    def check(self, planner: Planner) -> None:
+        """Refuse what no task can test."""
+        place = ("comparison",)
+        if planner.names.get("systems"):
+            for number, name in enumerate(self.baselines):
+                one = () if isinstance(self.baseline, str) else (number,)
+                planner.refer((*place, "baseline", *one), "systems", name)
+            if self.against != "best":
+                planner.refer((*place, "against"), "systems", self.against)
+        if self.equivalence is not None:
+            return
+        for option in ("against", "equivalence_test", "non_inferiority"):
+            if option in self.model_fields_set:
+                planner.add((*place, option), "has no effect without `equivalence`")
+        if not self.differences and self.best != "set" and self.topics_for is None:
+            ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
+            planner.add(place, f"nothing is compared: {ways}")
 
-def comparison_errors(
-    comparison: ComparisonRecipe | None, table: "TableRecipe", names: Names
-) -> Iterator[ErrorDetail]:
-    """What of a comparison, and of its details in the table, cannot be made of any task's file."""
-    if comparison is not None:
-        key: KeyPath = ("comparison", "baseline")
-        is_one = isinstance(comparison.baseline, str)
-        named = {key if is_one else (*key, n): one for n, one in enumerate(comparison.baselines)}
-        if comparison.against != "best":
-            named["comparison", "against"] = comparison.against
-        for place, name in named.items() if names.of.get("systems") else ():
-            yield from names.check(place, "systems", name)
-        if comparison.equivalence is None:
-            for option in ("against", "equivalence_test", "non_inferiority"):
-                if option in comparison.model_fields_set:
-                    yield ErrorDetail(("comparison", option), "has no effect without `equivalence`")
-            is_plain = comparison.best != "set" and comparison.topics_for is None
-            if not comparison.differences and is_plain:
-                ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
-                yield ErrorDetail(("comparison",), f"nothing is compared: {ways}")
-    for name in table.system_names if names.of.get("systems") else ():
-        yield from names.check(("table", "system_names", name), "systems", name)
-    for number, detail in enumerate(table.show):
-        is_there = comparison is not None and comparison.differences
-        needed = "`baseline` or `family: pairs`"
-        if detail == "equivalence_p":
-            is_there = comparison is not None and comparison.equivalence is not None
-            needed = "`equivalence`"
-        if not is_there:
-            what = f"`{detail}` needs {needed} in `comparison`"
-            yield ErrorDetail(("table", "show", number), what)
+    def untestable(self) -> Iterator[ErrorDetail]:
+        """What cannot be tested for systems with several runs, and why."""
+        test, correction = self.test_and_correction
+        refused = refused_for_runs(
+            test=test,
+            correction=correction,
+            interval=self.interval,
+            best=self.best,
+            topics_for=self.topics_for,
+        )
+        for key, what in refused.items():
+            by_preset = self.preset and key in ("test", "correction")
+            place = ("comparison", "preset" if by_preset else key)
+            yield ErrorDetail(place, f"there is no {what} (`seeds`). {FOR_RUNS[:-1]}")
 
 
 class TableRecipe(Recipe):
@@ -280,6 +272,21 @@ class TableRecipe(Recipe):
     footer: bool = True
     critical_difference: CriticalDifference = "none"
 
+    def check(self, planner: Planner, comparison: ComparisonRecipe | None) -> None:
+        """Refuse names of other systems, and details that no test gives."""
+        for name in self.system_names if planner.names.get("systems") else ():
+            planner.refer(("table", "system_names", name), "systems", name)
+        for number, detail in enumerate(self.show):
+            if detail == "equivalence_p":
+                is_there = comparison is not None and comparison.equivalence is not None
+                needed = "`equivalence`"
+            else:
+                is_there = comparison is not None and comparison.differences
+                needed = "`baseline` or `family: pairs`"
+            if not is_there:
+                what = f"`{detail}` needs {needed} in `comparison`"
+                planner.add(("table", "show", number), what)
+
 
 class RunTableRecipe(TableRecipe):
     """How a table of runs looks.
@@ -289,13 +296,3 @@ class RunTableRecipe(TableRecipe):
     """
 
     snippets: Snippets = "none"
-
-
-def file_name(name: str) -> str:
-    """A system's or topic set's name as part of a file name and as a TREC tag: no blanks."""
-    return name.replace(" ", "_")
-
-
-def on_disk(name: str) -> str:
-    """A name's file where upper and lower case, and ways to write an accent, are one."""
-    return unicodedata.normalize("NFC", file_name(name)).casefold()

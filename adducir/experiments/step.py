@@ -4,8 +4,9 @@ A step's fingerprint is over its settings and the fingerprints of what it is mad
 tree), so it is known before anything exists; whether the step has to be done is one comparison.
 """
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,85 +25,85 @@ Shown = Callable[[Path], str]
 """Gives a path as the study's own."""
 
 
-class Step:
-    """One artifact to make. The class itself is for what a dry run cannot plan without its data.
+class Step(ABC):
+    """One artifact to make.
 
     Attributes:
         path: Where it is published.
+        fingerprint: Of all that determines its content.
         inputs: The steps whose artifacts are read while it is made.
-        place: Its entry in the experiment file.
         reads: The entries of the file that name what is read while it is made: what has to be
             fetched for them is fetched before anything is made.
         verb: What is done, for the plan's lines: "build", "search".
         kept: What is done where it is there.
         stage: Where its line stands in the plan.
+        runs_code: The digest and name of the study's own code that runs while it is made.
+        shared_work: Steps for which this is the same are made in one process: they share long work.
+        chunk_places: Other places than its own beside which chunks of it are kept.
     """
 
     path: Path
     inputs: Sequence["Step"] = ()
-    place: KeyPath = ()
     reads: Sequence[KeyPath] = ()
-    verb: str
+    verb: str = "make"
     kept: str = "keep"
     stage: int = 0
-    what: str = ""
-
-    @classmethod
-    def without_data(cls, path: Path, verb: str, stage: int, what: str = "") -> Any:
-        """Stands in a dry run for any step whose data are not available; ``what`` is for its line.
-
-        Only its line and fingerprint are asked for: such a plan is for reading.
-        """
-        step = Step()
-        step.path, step.verb, step.stage, step.what = path, verb, stage, what
-        return step
+    runs_code: tuple[str, str] | None = None
+    shared_work: Hashable | None = None
+    chunk_places: Sequence[Path] = ()
 
     @property
+    @abstractmethod
     def fingerprint(self) -> str:
-        """Of all that determines its content; unread where a dry run does not know it."""
-        return UNREAD
+        """Of all that determines its content."""
 
-    @property
-    def runs_code(self) -> tuple[str, str] | None:
-        """The code of the experiment's author that runs while it is made: its digest and name."""
-        return None
-
-    @property
-    def shared_work(self) -> Hashable | None:
-        """Steps for which this is the same are made in one process: they share long work."""
-        return None
-
-    @property
-    def chunk_places(self) -> Sequence[Path]:
-        """Other places than its own beside which chunks of it are kept."""
-        return ()
-
-    def title(self, shown: Shown) -> str:
-        """What it is, for the plan's lines."""
-        return f"{self.what} {shown(self.path)}".lstrip()
-
+    @abstractmethod
     def why(self) -> str | None:
         """Why it has to be made, as things are now; None if it is there as it would be made.
 
         Raises:
             ArtifactError: Something else stands there, which is not replaced.
         """
+
+    @abstractmethod
+    def make(self, context: "Context") -> None:
+        """Make it; what it is made from is there."""
+
+    def title(self, shown: Shown) -> str:
+        """What it is, for the plan's lines."""
+        return shown(self.path)
+
+
+@dataclass(eq=False)
+class Absent(Step):
+    """Stands in a dry run for a step that cannot be planned without data that are not available."""
+
+    path: Path
+    verb: str
+    stage: int = 2
+    what: str = ""
+    fingerprint: str = UNREAD
+
+    def title(self, shown: Shown) -> str:
+        return f"{self.what} {shown(self.path)}".lstrip()
+
+    def why(self) -> str | None:
         return UNKNOWN if self.path.exists() else MISSING
 
     def make(self, context: "Context") -> None:
-        """Make it; what it is made from is there.
-
-        Raises:
-            AdducirError: A record is malformed, the disk is full, and the like.
-        """
-        raise NotImplementedError
-
-    def lines(self, verb: str, why: str | None, shown: Shown) -> Iterable[tuple[str, str]]:
-        """The plan's lines: a verb and what it is done to, with the reason."""
-        yield verb, self.title(shown) + ("" if why in (None, MISSING) else f": {why}")
+        raise NotImplementedError  # the plan of a dry run is not run
 
 
-class FolderStep(Step, ABC):
+def training_log(folder: Path) -> Mapping[str, Any]:
+    """What a training recorded of itself; nothing where it records nothing."""
+    try:
+        found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class FolderStep(Step):
     """A step that makes a folder with a manifest."""
 
     @property
@@ -122,7 +123,7 @@ class ArtifactStep(FolderStep):
     """A folder that is built at once from a recipe and inputs with fingerprints."""
 
     kind: ClassVar[str] = ""
-    version: ClassVar[int]
+    version: ClassVar[int] = 1
 
     @abstractmethod
     def identities(self) -> Mapping[str, str]:
@@ -160,7 +161,6 @@ class PreparationStep(FolderStep):
     path: Path
     preparation: "Preparation"
     reads: Sequence[KeyPath] = ()
-    verb = "make"
 
     @property
     def kind(self) -> str:
@@ -189,8 +189,7 @@ class ModelStep(FolderStep):
     Attributes:
         open: Opens the recipe, which may name a model that is trained before.
         before: The trainings whose models it goes on from.
-        prepared: What it shares with other models. The weights do not depend on whether it is
-            there.
+        prepared: What it shares with other models. The weights do not depend on it.
     """
 
     path: Path
@@ -220,9 +219,6 @@ class ModelStep(FolderStep):
     def recipe(self) -> Mapping[str, Any]:
         return self.plan.canonical
 
-    def title(self, shown: Shown) -> str:
-        return shown(self.path)
-
     def make(self, context: "Context") -> None:
         from adducir.training.artifacts import train_model
 
@@ -236,25 +232,41 @@ class ModelStep(FolderStep):
         )
 
 
-class Sharing:
-    """What the trainings of a study have in common of their examples, once more than one has it."""
+class Models:
+    """The models that a study trains, by the folders where they go; each is trained once."""
 
     def __init__(self) -> None:
+        self._steps: dict[Path, ModelStep] = {}
         self._same: dict[str, list[ModelStep]] = {}
 
-    def add(self, step: ModelStep) -> None:
-        """Take a training, which lets those of the same examples share what these are made of.
+    def add(
+        self,
+        path: Path,
+        open: "Callable[[], TrainingPlan[Any]]",  # noqa: A002 - as ModelStep calls it
+        place: KeyPath,
+        before: Sequence[ModelStep] = (),
+    ) -> ModelStep:
+        """The step that trains a model, however many entries of the file (``place``) name it.
 
-        One whose base is still to be trained makes its own: how it reads is not known yet.
+        Trainings of the same examples share what these are made of.
         """
-        preparation = None if step.before or step.plan.before else step.plan.preparation
-        if preparation is None:
-            return
-        same = self._same.setdefault(preparation.fingerprint, [])
-        same.append(step)
-        if len(same) > 1:
-            first = same[0]
-            shared = first.prepared or PreparationStep(
-                first.path.with_name(f"{first.path.name}.prepared"), preparation, first.reads
-            )
-            first.prepared = step.prepared = shared
+        if path in self._steps:
+            step = self._steps[path]
+            step.reads = [*step.reads, place]
+            return step
+        step = self._steps[path] = ModelStep(path, open, before, [place])
+        if before:  # how it reads is known once its base is trained
+            return step
+        base = step.plan.before
+        if base is not None:
+            plan, folder = base
+            step.before = [self.add(folder, lambda: plan, place)]
+        elif (preparation := step.plan.preparation) is not None:
+            same = self._same.setdefault(preparation.fingerprint, [])
+            same.append(step)
+            if len(same) > 1:
+                name = f"{same[0].path.name}.prepared"
+                step.prepared = same[0].prepared = same[0].prepared or PreparationStep(
+                    same[0].path.with_name(name), preparation, same[0].reads
+                )
+        return step

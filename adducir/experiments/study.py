@@ -1,35 +1,122 @@
-"""A study: a task whose data are opened, what it makes, and the tables that show it.
+"""The seam between the engine of experiments and their tasks.
 
-Systems may have several runs: with ``DeepCT: {index: weighted, seeds: [0, 1]}`` two systems are
-planned, ``DeepCT.seed0`` and ``DeepCT.seed1``. Each has entries of its own for what is trained and
-for all that stands on that: the corpus with the model ``deepct/X.seed0``, the index
-``weighted.seed0``. What stands on no training is shared. In the table they are one row
-(:mod:`adducir.evaluation.seeds`).
+A task is an experiment file (:class:`Task`) and the study that it makes (:class:`Study`). The study
+opens the file's data in its ``__init__``, with ``planner.opening``, which keeps errors for one
+message. It names its :meth:`~Study.trials`: systems × data × seed, and whatever else the task tells
+apart. It gives the :meth:`~Study.step` of each trial, nearly always by asking the trial's system,
+and makes tables of what the steps have made (:meth:`~Study.findings`). Plans, reuse, notes of what
+is missing, seeds, the refusal of comparisons that cannot be tested, provenance and layout are the
+same for all tasks. A step (:mod:`adducir.experiments.step`) says what it is made from and makes it:
+
+    class Lengths(Task):
+        task: Literal["lengths"]
+        systems: dict[Name, LengthSystem]
+
+        def study(self, planner):
+            return LengthStudy(self, planner)
+
+    class LengthStudy(Study):
+        makes = "counts"
+
+        def trials(self):
+            return [Trial(name) for name in self.recipe.systems]
+
+        def step(self, trial):
+            return CountStep(self, trial)  # an ArtifactStep
+
+        def findings(self, context):
+            scores = [step.scores() for step in self.steps.values()]
+            compared = compare(scores, **self.testing)
+            return [Finding(build_table(compared, scores, layout=self.layout({})))]
 """
 
+import os
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from pathlib import Path
+from platform import python_version
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from adducir.core.errors import AdducirError
-from adducir.core.files import name_in_study
-from adducir.core.recipe import ErrorDetail
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
 from adducir.evaluation.seeds import run_name
 from adducir.experiments.planner import Planner
-from adducir.experiments.sections import ComparisonRecipe, Linked, untestable
-from adducir.experiments.step import Step
-from adducir.statistics.corrections import CORRECTIONS, for_equivalence
+from adducir.experiments.sections import ComparisonRecipe, Linked, TableRecipe, on_disk
+from adducir.experiments.step import Absent, Models, Step
 from adducir.version import __version__
 
 if TYPE_CHECKING:
-    from adducir.core.registry import Family
     from adducir.evaluation.measures import Measure
     from adducir.experiments.context import Context
     from adducir.tables.builder import Layout
     from adducir.tables.material import Material
     from adducir.tables.table import ResultTable
+
+
+class Task(Recipe):
+    """An experiment file: the base of every task's.
+
+    Attributes:
+        description: For readers.
+        systems: What is compared: a row of the tables each.
+        comparison: Which differences are tested, and how.
+        table: How the table looks.
+    """
+
+    description: str = ""
+    systems: Mapping[str, Any]
+    comparison: ComparisonRecipe | None = None
+    table: TableRecipe = TableRecipe()
+
+    @abstractmethod
+    def study(self, planner: Planner) -> "Study":
+        """Open all that the file names; what is wrong is left with the planner."""
+
+
+_HERE = "adducir.experiments"
+_COMPLEMENTARY = "adducir.studies.complementary_evidence.experiment"
+_GROUNDED = "adducir.studies.grounded_generation.experiment"
+_EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
+
+TASKS = Family(
+    "tasks",
+    Task,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "retrieval": f"{_HERE}.retrieval.study:Retrieval",
+        "known-item": f"{_HERE}.known_item.study:KnownItem",
+        "evidence-sets": f"{_COMPLEMENTARY}.study:EvidenceSets",
+        "grounded-generation": f"{_GROUNDED}.study:GroundedGeneration",
+    },
+    what="task",
+)
+
+
+class Trial(NamedTuple):
+    """What is done once: a system on a data set.
+
+    Attributes:
+        system: Its name in the file.
+        data: The data set's, or the topic set's, where a file has several.
+        seed: Of the system's trainings; None where nothing of it is trained for a seed.
+        part: What else the task tells apart: a context, a round, a number of passages.
+    """
+
+    system: str
+    data: str = ""
+    seed: int | None = None
+    part: Any = None
+
+    @property
+    def run(self) -> str:
+        """The name of this run of the system: with the seed, if there is one."""
+        return self.system if self.seed is None else run_name(self.system, self.seed)
 
 
 @dataclass(frozen=True)
@@ -53,42 +140,102 @@ class Finding:
     is_printed: bool = True
 
 
-class Origin(NamedTuple):
-    """The entry of the file that an entry of a seed is made of, and the seed."""
-
-    name: str
-    seed: int
-
-
 class Study(ABC):
     """A task whose data are opened: what it makes, and the tables that show it.
 
     Attributes:
+        makes: What its trials make, for notes: "runs".
+        verb: What is done in a trial, for the line of one whose data are not available.
         tables: How many tables are printed.
-        makes: What its last steps make, for notes: "runs".
-        written: What the file says.
-        recipe: The same with the entries of each seed in place of the systems that have seeds.
-        planner: Where it lies, and what takes errors.
-        rows: The systems that each system of the file is planned as: one for each seed.
-        origins: What entries of a seed are made of, by section and name.
+        models: What it trains.
+        planned: The steps of trials that were planned so far.
     """
 
-    tables: int = 1
     makes: ClassVar[str]
+    verb: ClassVar[str] = "make"
+    tables: int = 1
 
     def __init__(self, recipe: Any, planner: Planner) -> None:
-        self.written: Any = recipe
-        self.recipe: Any = recipe
-        self.planner = planner
+        self.recipe, self.planner = recipe, planner
         self.folder, self.name = planner.folder, planner.name
-        self.rows: Mapping[str, tuple[str, ...]] = {
-            name: (name,) for name in getattr(recipe, "systems", {})
-        }
-        self.origins: Mapping[tuple[str, str], Origin] = {}
+        self.models, self.planned = Models(), dict[Trial, Step]()
+        self._is_trained: dict[tuple[str, str], bool] = {}
+        comparison: ComparisonRecipe | None = recipe.comparison
+        if comparison and any(len(self.seeds(name)) > 1 for name in recipe.systems):
+            planner.extend(comparison.untestable())
+        seeds: set[int] = set()
+        for name, system in recipe.systems.items():
+            if own := getattr(system, "seeds", ()):
+                seeds |= {*own}
+                if not self.is_trained("systems", name):
+                    what = "nothing that it is made with is trained here, so all runs are equal"
+                    planner.add(("systems", name, "seeds"), f"{what}: leave `seeds` out")
+        for section in ("corpora", "indexes", "systems"):
+            entries = getattr(recipe, section, {})
+            known = {on_disk(name): name for name in entries}
+            for name, seed in product(entries, sorted(seeds)):
+                other = known.get(on_disk(run_name(name, seed)))
+                if other is not None and self.is_trained(section, name):
+                    what = f"with seed {seed} it would have the name of `{other}`"
+                    planner.add((section, name), what)
+
+    def is_trained(self, section: str, name: str) -> bool:
+        """Whether an entry of the file stands on a model that is trained from a recipe."""
+        key = section, name
+        if key not in self._is_trained:
+            self._is_trained[key] = False  # as it stays for what is made from itself
+            entry = getattr(self.recipe, section).get(name)
+            if entry is None:
+                self._is_trained[key] = True  # not defined, or with an error that is reported
+            elif isinstance(entry, Linked):
+                try:
+                    trained = entry.is_trained(self.folder)
+                except AdducirError:
+                    trained = True  # what is wrong with it is reported where it is opened
+                links = [(one.section, one.name) for one in entry.links()]
+                self._is_trained[key] = trained or any(self.is_trained(*one) for one in links)
+        return self._is_trained[key]
+
+    def seeds(self, system: str) -> Sequence[int | None]:
+        """The seeds of a system's trainings, a run each; ``(None,)`` for none."""
+        return getattr(self.recipe.systems[system], "seeds", ()) or (None,)
 
     @abstractmethod
+    def trials(self) -> Iterable[Trial]:
+        """All that is done and evaluated, in the order of the plan."""
+
+    @abstractmethod
+    def step(self, trial: Trial) -> Step | None:
+        """What does it; nothing is loaded or trained. None where its data are not available.
+
+        Raises:
+            AdducirError: Something that the system names is wrong, or is not available.
+        """
+
+    def path_of(self, trial: Trial) -> Path:
+        """Where what a trial makes goes."""
+        return self.folder / "runs" / self.name / trial.run
+
+    def plan(self, trial: Trial) -> Step:
+        """The step of a trial; what is wrong or missing is left with the planner."""
+        if trial not in self.planned:
+            place = ("systems", trial.system)
+            step = self.planner.opening(place, partial(self.step, trial))
+            self.planned[trial] = step or self.absent(trial)
+        return self.planned[trial]
+
+    def absent(self, trial: Trial) -> Absent:
+        """Stands in a dry run for the step of a trial whose data are not available."""
+        return Absent(self.path_of(trial), self.verb)
+
+    @cached_property
+    def steps(self) -> Mapping[Trial, Step]:
+        """The step of each trial."""
+        return {trial: self.plan(trial) for trial in self.trials()}
+
     def goals(self) -> Sequence[Step]:
         """The steps whose artifacts are evaluated, each after those that it is made from."""
+        return list(dict.fromkeys(self.steps.values()))
 
     def others(self) -> Sequence[Step]:
         """Steps that the plan lists even where no goal needs them."""
@@ -96,18 +243,55 @@ class Study(ABC):
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """The plan's lines behind those of the steps, a verb and what it is done to."""
-        yield from tests_of(self.recipe.comparison)
+        if self.recipe.comparison is not None:
+            yield from self.recipe.comparison.lines()
 
     @abstractmethod
     def findings(self, context: "Context") -> Sequence[Finding]:
         """The tables; all goals are made."""
 
+    @property
+    def testing(self) -> dict[str, Any]:
+        """The arguments of ``compare`` that the file gives."""
+        return self.recipe.comparison.testing if self.recipe.comparison else {}
+
     def provenance(
         self, facts: Mapping[str, Any], measures: "Iterable[Measure]" = ()
     ) -> dict[str, Any]:
-        """How a table was made: the file, these facts, and packages that compute its figures."""
-        own = {"adducir": __version__, "file": name_in_study(self.planner.path)}
-        return {**own, **facts, **packages(self.written.comparison, measures)}
+        """How a table was made: the command, the file, these facts, and packages that took part.
+
+        Nothing here shows where on a machine files lie: sources are named as the experiment file
+        (or an override) writes them. Nor is the time of the table itself reported, so that the
+        same experiment gives the same files.
+        """
+        from adducir.evaluation.formulas import MEASURES
+        from adducir.statistics.corrections import CORRECTIONS
+        from adducir.statistics.tests import TESTS
+
+        named: list[tuple[str, Family[Any], str]] = [
+            ("measure", MEASURES, str(getattr(one, "NAME", ""))) for one in measures
+        ]
+        if self.recipe.comparison is not None:
+            test, correction = self.recipe.comparison.test_and_correction
+            named += [("test", TESTS, test), ("correction", CORRECTIONS, correction)]
+        planner, software = self.planner, {"adducir": __version__, "python": python_version()}
+        for name in _EVALUATORS:
+            with suppress(PackageNotFoundError):
+                software[name] = version(name)
+        path = Path(os.path.normpath(planner.path.absolute()))
+        is_inside = path.is_relative_to(planner.folder)
+        words = ["adducir", "experiment"]
+        words.append(str(path.relative_to(planner.folder)) if is_inside else path.name)
+        words += [word for override in planner.overrides for word in ("--set", override)]
+        found = {f"{what} {name}": family.origin(name) for what, family, name in named}
+        packages = {what: origin for what, origin in sorted(found.items()) if origin}
+        return {
+            "command": shlex.join(words),
+            "recipe": self.recipe.model_dump(mode="json", exclude_unset=True),
+            **facts,
+            "software": software,
+            **({"packages": packages} if packages else {}),
+        }
 
     def layout(
         self,
@@ -135,8 +319,8 @@ class Study(ABC):
         from adducir.tables.material import Material
         from adducir.tables.style import Style
 
-        table = self.written.table
-        title = table.caption or title or self.written.description
+        table: TableRecipe = self.recipe.table
+        title = table.caption or title or self.recipe.description
         return Layout(
             title=f"{title.rstrip('.')}: {of}" if of else title,
             label=(table.label or f"tab:{self.name}") + (f"-{of}" if of else ""),
@@ -156,149 +340,13 @@ class Study(ABC):
             material=material or Material(),
         )
 
-    def seed_of(self, section: str, name: str) -> int | None:
-        """The seed of the trainings of an entry; None for those of the recipes."""
-        origin = self.origins.get((section, name))
-        return None if origin is None else origin.seed
-
-    def add_seeds(self, *sections: str) -> bool:
-        """Plan the systems that have seeds as one for each seed.
-
-        Args:
-            sections: Those of the entries that systems are made with; ``systems`` as well.
-
-        Returns:
-            Whether there are such systems, and no errors, which are left with the planner.
-        """
-        errors = self.planner.errors
-        written = {name: getattr(self.written, name) for name in sections}
-        seeded = _Seeded(self.planner.folder, written)
-        found = list(seeded.errors(self.written.comparison))
-        errors.extend(found)
-        if not seeded.origins or found:
-            return False
-        self.recipe = self.written.model_copy(update=seeded.entries)
-        self.rows, self.origins = seeded.rows, seeded.origins
-        errors.origins = {key: one.name for key, one in seeded.origins.items()}
-        return True
-
     def seed_notes(self) -> list[str]:
         """The seeds of systems of several runs; those of the same ones in one sentence."""
-        names, alike = self.written.table.system_names, dict[tuple[int, ...], list[str]]()
-        for name, system in self.written.systems.items():
-            if system.seeds:
-                alike.setdefault(system.seeds, []).append(names.get(name, name))
+        names, alike = self.recipe.table.system_names, dict[Sequence[int | None], list[str]]()
+        for name in self.recipe.systems:
+            if self.seeds(name) != (None,):
+                alike.setdefault(self.seeds(name), []).append(names.get(name, name))
         return [
             f"Seeds of the trainings of {', '.join(systems)}: {', '.join(map(str, seeds))}."
             for seeds, systems in alike.items()
         ]
-
-
-@dataclass
-class _Seeded:
-    """The entries of a file with those of each seed, in place of systems that have seeds."""
-
-    folder: Path
-    written: Mapping[str, Mapping[str, Any]]
-    entries: dict[str, dict[str, Any]] = field(init=False)
-    origins: dict[tuple[str, str], Origin] = field(default_factory=dict)
-    rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _trained: dict[tuple[str, str], bool] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.entries = {key: dict(one) for key, one in self.written.items()}
-        self.entries["systems"] = {}
-        for name, system in self.written["systems"].items():
-            if not system.seeds or not self.is_trained("systems", name):
-                self.entries["systems"][name] = system
-                self.rows[name] = (name,)
-                continue
-            self.rows[name] = tuple(self._of_seed("systems", name, one) for one in system.seeds)
-
-    def is_trained(self, section: str, name: str) -> bool:
-        """Whether an entry stands on a model that is trained from a recipe."""
-        key = section, name
-        if key not in self._trained:
-            self._trained[key] = False  # as it stays for what is made of itself
-            entry = self.written[section].get(name)
-            if entry is None:
-                self._trained[key] = True  # not defined, or with an error that is reported
-            elif isinstance(entry, Linked):
-                try:
-                    names_recipe = entry.is_trained(self.folder)
-                except AdducirError:
-                    names_recipe = True  # what is wrong with it is reported where it is opened
-                linked = any(self.is_trained(*one) for one in entry.named())
-                self._trained[key] = names_recipe or linked
-        return self._trained[key]
-
-    def _of_seed(self, section: str, name: str, seed: int) -> str:
-        """The name of an entry with a seed, made where it is not there; its own without one."""
-        if name not in self.written[section] or not self.is_trained(section, name):
-            return name
-        own = run_name(name, seed)
-        if (section, own) not in self.origins:
-            self.origins[section, own] = Origin(name, seed)
-            entry: Linked = self.written[section][name]
-            made = entry.renamed(lambda where, one: self._of_seed(where, one, seed))
-            self.entries[section][own] = made
-        return own
-
-    def errors(self, comparison: ComparisonRecipe | None) -> Iterator[ErrorDetail]:
-        """What does not go together with seeds."""
-        for (section, own), origin in self.origins.items():
-            if own in self.written[section]:
-                what = f"with seed {origin.seed} it would have the name of `{own}`"
-                yield ErrorDetail((section, origin.name), what)
-        systems = self.written["systems"]
-        for name, system in systems.items():
-            if system.seeds and not self.is_trained("systems", name):
-                what = "nothing that it is made with is trained here, so all runs would be equal"
-                yield ErrorDetail(("systems", name, "seeds"), f"{what}: leave `seeds` out")
-            for number, member in enumerate(system.members):
-                if not system.seeds and getattr(systems.get(member), "seeds", None):
-                    what = f"`{member}` has a run for each seed: give `{name}` `seeds` as well"
-                    yield ErrorDetail(("systems", name, *system.place_of(number)), what)
-        if any(len(runs) > 1 for runs in self.rows.values()):
-            yield from untestable(comparison)
-
-
-def tests_of(comparison: ComparisonRecipe | None) -> Iterator[tuple[str, str]]:
-    """The plan's lines of a comparison."""
-    if comparison is None:
-        return
-    over = "over each table" if comparison.family == "table" else "over each measure"
-    test, correction = comparison.test_and_correction
-    if comparison.differences:
-        all_pairs = comparison.family == "pairs"
-        whom = "all pairs" if all_pairs else f"against {', '.join(comparison.baselines)}"
-        level = f"alpha {comparison.alpha:g}"
-        yield "test", f"differences, {whom}: {test}, {correction} {over}, {level}"
-    if comparison.equivalence is not None:
-        whom = "the best (exploratory)" if comparison.against == "best" else comparison.against
-        claim = "not worse than" if comparison.non_inferiority else "equivalence with"
-        by = "by" if comparison.non_inferiority else "within"
-        how = f"{for_equivalence(correction)} {over}"
-        yield "test", f"{claim} {whom} {by} {comparison.equivalence:g}: {how}"
-    if comparison.best == "set":
-        level = f"level {100 * (1 - comparison.alpha):g}%"
-        how = f"model confidence set of each measure, {level}"
-        yield "test", f"systems that may be the best: {how}"
-
-
-def packages(
-    comparison: ComparisonRecipe | None, measures: "Iterable[Measure]" = ()
-) -> dict[str, Any]:
-    """For provenance: package and version of each kind of another package; empty for none."""
-    from adducir.evaluation.formulas import MEASURES
-    from adducir.statistics.tests import TESTS
-
-    named: list[tuple[str, Family[Any], str]] = [
-        ("measure", MEASURES, str(getattr(one, "NAME", ""))) for one in measures
-    ]
-    if comparison is not None:
-        test, correction = comparison.test_and_correction
-        named += [("test", TESTS, test), ("correction", CORRECTIONS, correction)]
-    found = {f"{what} {name}": family.origin(name) for what, family, name in named}
-    known = {what: origin for what, origin in sorted(found.items()) if origin}
-    return {"packages": known} if known else {}

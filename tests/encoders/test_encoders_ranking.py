@@ -6,8 +6,7 @@ from some_spans import some_spans
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.names import TextFile
-from adducir.corpora.pools import Pools
-from adducir.corpora.relic import RelicBook, RelicQuote
+from adducir.corpora.relic import Pools, RelicBook, RelicQuote
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.model import DualEncoder

@@ -247,7 +247,7 @@ def test_hard_negatives_are_read_from_the_file_and_counted(study):
     without = training_plan(study)
     assert "negatives" not in without.settings["batches"]
     assert plan.fingerprint != without.fingerprint
-    with pytest.raises(InputError, match="'negatives' must be a list of texts"):
+    with pytest.raises(InputError, match=r"negatives\.0"):
         text = (study / "spans.jsonl").read_text().replace('"a dog ."', "1", 1)
         (study / "spans.jsonl").write_text(text)
         next(read_spans(study / "spans.jsonl"))

@@ -6,8 +6,7 @@ from typing import Any
 
 from adducir.core.progress import Progress
 from adducir.experiments.context import Context
-from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.outcome import Outcome
+from adducir.experiments.experiment import Outcome, plan_experiment, run_experiment
 from adducir.experiments.plan import Plan
 
 DOCUMENTS = {

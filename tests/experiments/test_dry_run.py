@@ -1,4 +1,4 @@
-"""What is not at hand: a dry run lists it and checks the rest, a real run refuses to begin."""
+"""What is not available: a dry run lists it and checks the rest, a real run refuses to begin."""
 
 import json
 import os
@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from experiment_studies import GIVEN, Study
+from experiment_studies import Study
 
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.fingerprint import is_known
-from adducir.experiments.planner import Needs
+from adducir.experiments.planner import Planner
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.name for path in (ROOT / "experiments").glob("*.yaml"))
@@ -100,7 +99,7 @@ def dry_runs(bare: Path) -> tuple[dict[str, list[object]], list[str]]:
 def test_every_study_plans_without_data_and_network(name: str, dry_runs) -> None:
     code, out = dry_runs[0][name]
     assert code == 0
-    notes = [line for line in out.splitlines() if line.startswith("not at hand: ")]
+    notes = [line for line in out.splitlines() if line.startswith("not available: ")]
     assert all("; needed by " in note for note in notes)
     assert bool(notes) == (name != "demo.yaml")
     for what in LACKING.get(name, ()):
@@ -183,60 +182,13 @@ def study(tmp_path: Path) -> Study:
     return Study(tmp_path / "study")
 
 
-def test_all_that_is_missing_is_in_one_message(study: Study) -> None:
-    for name in ("pets.jsonl", "qrels.txt"):
-        (study.folder / "data" / name).unlink()
-    with pytest.raises(InputError) as refused:
-        study.plan()
-    assert "pets.jsonl" in str(refused.value)
-    assert "qrels.txt" in str(refused.value)
-    found = [line.split(" ", 4) for line in study.plan(dry_run=True).needs.lines()]
-    assert [Path(words[3].rstrip(":")).name for words in found] == ["pets.jsonl", "qrels.txt"]
-    assert [words[4].rpartition(" by ")[2] for words in found] == ["corpora.pets", "topics.t"]
-
-
-def test_each_part_may_be_absent_where_the_others_are_there(tmp_path: Path) -> None:
-    mixed = GIVEN.replace("A+B: {fuse: [A, B]}", "A+B: {fuse: [A, B]}\n  C: {index: pets}")
-    mixed = mixed.replace("topics:", "corpora: {pets: {source: data/pets.jsonl}}\ntopics:")
-    mixed = mixed.replace("topics:", "indexes: {pets: {corpus: pets, engine: memory}}\ntopics:")
-    for number, name in enumerate(("topics.tsv", "qrels.txt", "a.run", "pets.jsonl")):
-        study = Study(tmp_path / f"{number}", mixed)
-        (study.folder / "data" / name).unlink()
-        plan = study.plan(dry_run=True)
-        (note,) = plan.needs.lines()
-        assert name in note
-        steps = {step.path.name: is_known(step.fingerprint) for step in plan.goals}
-        waits = {"topics.tsv": "ABC+", "qrels.txt": "ABC+", "a.run": "A+", "pets.jsonl": "C"}[name]
-        for system in ("A+B", "C"):
-            assert steps[f"{system}.t.trec.gz"] != bool({*system} & {*waits})
-
-
-def test_a_dry_run_with_all_data_lacks_nothing(study: Study) -> None:
-    plan = study.plan(dry_run=True)
-    assert plan.needs.lines() == []
-    assert list(plan.lines()) == list(study.plan().lines())
-
-
-def test_models_are_fetched_before_anything_is_built(study: Study, monkeypatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    study.change("QLD: {index: pets, model: qld}", "late: {rerank: BM25, by: 'maxsim:no/such'}")
-    study.change("fields: [text]", "engine: memory, fields: [text]")
-    (note,) = study.plan(dry_run=True).needs.lines()
-    assert note.startswith("not at hand: the model no/such, ")
-    assert note.endswith("needed by systems.late")
-    with pytest.raises(MachineError, match="no/such"):
-        study.run()
-    assert not (study.folder / "indexes").exists()
-
-
 def test_what_was_fetched_is_not_asked_for_where_all_runs_are_there(
     study: Study, monkeypatch
 ) -> None:
     study.change("fields: [text]", "engine: memory, fields: [text]")
     study.run()
     fetched: list[set[object]] = []
-    monkeypatch.setattr(Needs, "fetch", lambda *arguments: fetched.append(arguments[1]))
+    monkeypatch.setattr(Planner, "fetch", lambda *arguments: fetched.append(arguments[1]))
     study.run()
     assert fetched == [set()]
 

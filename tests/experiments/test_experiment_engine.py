@@ -5,23 +5,11 @@ from pathlib import Path
 import pytest
 from experiment_studies import Study
 
-from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.indexes import MemoryIndex
 from adducir.indexes.models import BM25Plus, Okapi
 from adducir.runs.read import read_run
 
 DEMO = Path(__file__).parents[2] / "experiments" / "demo.yaml"
-
-
-def test_the_demo_is_the_same_on_both_engines(tmp_path: Path) -> None:
-    tables = {}
-    for engine in ("lucene", "memory"):
-        override = f"indexes.arguments.engine={engine}"
-        plan = plan_experiment(DEMO, (override,), folder=tmp_path / engine)
-        tables[engine] = run_experiment(plan).files["per-topic"].read_text()
-        again = plan_experiment(DEMO, (override,), folder=tmp_path / engine)
-        assert not again.needed(again.state)
-    assert tables["lucene"] == tables["memory"]
 
 
 def test_variants_and_all_documents(tmp_path: Path) -> None:

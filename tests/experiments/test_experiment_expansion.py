@@ -1,7 +1,6 @@
 """An experiment file that trains a term weighter, expands a corpus and searches it."""
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -129,7 +128,7 @@ def test_several_workers_give_the_same_weights_and_vectors(folder):
         ),
         ("corpora.weighted.model=deepct/none.yaml", "no such file"),
         ("corpora.weighted.model=deepct/none", "there is no such model"),
-        ("corpora.weighted.model=base", "this is no term weighter"),
+        ("corpora.weighted.model=base", "this is not a term weighter"),
         ("corpora.weighted.source=x", "exactly one of `source` and `expand`"),
         ("corpora.pets.scale=3", "`scale` has no effect beside `source`"),
         ("corpora.pets.expand=pets", "exactly one of `source` and `expand`"),
@@ -153,38 +152,3 @@ def test_an_expanded_corpus_is_not_expanded_again(folder):
     )
     with pytest.raises(InputError, match="`weighted` is itself expanded"):
         plan_experiment(path)
-
-
-def test_models_share_what_their_examples_are_made_of(folder):
-    recipe = (folder / "deepct" / "tiny.yaml").read_text()
-    (folder / "deepct" / "one.yaml").write_text(recipe)
-    (folder / "deepct" / "two.yaml").write_text(recipe + "activation: none\n")
-    corpora = "\n".join(
-        # Other documents than those of the indexes that other tests left.
-        f"  {name}: {{expand: pets, model: deepct/{name}.yaml, scale: 7}}"
-        for name in ("one", "two")
-    )
-    text = EXPERIMENT.replace("  weighted: {expand: pets, model: deepct/tiny.yaml, scale: 10}", "")
-    text = text.replace("indexes:", f"{corpora}\nindexes:")
-    text = text.replace("weighted: {corpus: weighted", "weighted: {corpus: one")
-    text = text.replace("added: {corpus: weighted", "added: {corpus: two")
-    path = folder / "experiments" / "shared.yaml"
-    path.write_text(text)
-    progress = Recorded()
-    plan = plan_experiment(path)
-    passages = "passages deepct/one.prepared"
-    lines = plan.lines()
-    assert lines[:2] == [f"make   {passages}", "train  deepct/one"]
-    assert "train  deepct/two" in lines[2:]
-    assert sum(passages in line for line in lines) == 1
-    with progress:
-        run_experiment(plan)
-    assert progress.works.count("cutting passages") == 1
-    assert progress.works.count("training") == 2
-    plan = plan_experiment(path)
-    assert not plan.needed(plan.state)
-    # They are of no more use, and no model is trained anew because they are gone.
-    shutil.rmtree(folder / "deepct" / "one.prepared")
-    plan = plan_experiment(path)
-    assert not plan.needed(plan.state)
-    assert any(line.startswith(f"skip   {passages}") for line in plan_experiment(path).lines())

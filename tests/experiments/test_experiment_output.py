@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,8 +17,7 @@ from adducir.core.files import file_digest
 from adducir.corpora.qrels import load_qrels
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.context import Context
-from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.outcome import Outcome
+from adducir.experiments.experiment import Outcome, plan_experiment, run_experiment
 from adducir.runs.fusion import fuse
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
@@ -79,23 +77,6 @@ def test_the_plan_says_each_step(full) -> None:
         "test   differences, against BM25, given: sign, holm over each measure, alpha 0.05",
         "test   equivalence with given within 0.5: holm over each measure",
         "write  experiments/pets/",
-    ]
-
-
-def test_a_note_a_step(full) -> None:
-    study, _, _, notes = full
-    counts = {
-        name: len(read_run(study.path(name))) for name in ("BM25", "LM_with_RM3", "all_three")
-    }
-    assert 0 < counts["BM25"] <= counts["all_three"]
-    assert [re.sub(r" in \d+\.\d s$", "", note) for note in notes] == [
-        "indexing (documents)",
-        "index indexes/pets: 9 documents",
-        f"run runs/pets/BM25.t.trec.gz: {counts['BM25']} documents for 4 of 4 topics",
-        f"run runs/pets/LM_with_RM3.t.trec.gz: {counts['LM_with_RM3']} documents for 4 of 4 topics",
-        f"run runs/pets/all_three.t.trec.gz: {counts['all_three']} documents for 4 of 4 topics, "
-        "fused of 3 runs",
-        "evaluating (runs)",
     ]
 
 
@@ -257,29 +238,6 @@ def test_all_pairs_without_a_baseline(given: Study) -> None:
     assert line == "test   differences, all pairs: t, holm over each measure, alpha 0.05"
 
 
-def test_the_plan_states_the_tests_that_the_table_reports(study: Study) -> None:
-    settings = "baseline: BM25, correction: maxt, equivalence: 0.1, best: set, alpha: 0.1"
-    override = f"comparison={{{settings}}}"
-    assert [line for line in study.plan(override).lines() if line.startswith("test")] == [
-        "test   differences, against BM25: t, maxt over each measure, alpha 0.1",
-        "test   equivalence with the best (exploratory) within 0.1: holm over each measure",
-        f"{_SET}, level 90%",
-    ]
-    footer = " ".join(study.run(override).table.footer)
-    assert "Equivalence with the best system of each measure within ±0.1" in footer
-    equivalence = footer.partition("Equivalence with")[2].partition("alpha")[0]
-    assert "Holm-corrected" in equivalence
-    assert "model confidence set (Hansen, Lunde and Nason) of each measure, level 90%" in footer
-    (line,) = (
-        line
-        for line in study.plan(
-            "comparison={equivalence: 0.1, non_inferiority: true, best: mean}"
-        ).lines()
-        if line.startswith("test")
-    )
-    assert line == "test   not worse than the best (exploratory) by 0.1: holm over each measure"
-
-
 def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
     study.write("topics.tsv", "1\tzebra", "2\tthe", "3\t", "4\tyak")
     notes = Notes()
@@ -386,12 +344,6 @@ def test_a_file_outside_a_studys_experiments_folder(given: Study) -> None:
     outcome = given.run()
     assert outcome.files["json"] == given.folder / "experiments" / "pets" / "table.json"
     assert '"adducir experiment pets.yaml"' in outcome.files["json"].read_text()
-
-
-def test_a_linked_file_belongs_to_the_study_it_is_linked_into(given: Study, tmp_path: Path) -> None:
-    real = given.file.rename(tmp_path / "shared.yaml")
-    given.file.symlink_to(real)
-    assert given.plan().folder == given.folder
 
 
 def test_bundled_sources(tmp_path: Path) -> None:

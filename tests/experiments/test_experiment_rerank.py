@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from adducir.core.config import load, validate
-from adducir.core.errors import InputError
 from adducir.core.progress import Progress
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.retrieval.recipe import Retrieval
-from adducir.experiments.retrieval.systems.rerank import Rerank
+from adducir.experiments.retrieval.rerank import Rerank
+from adducir.experiments.retrieval.study import Retrieval
 from adducir.rerankers.registry import open_reranker, read_recipe
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
@@ -280,135 +279,6 @@ def test_given_fused_and_tuned_runs_are_reranked(study):
     # The held-out rankings of the tuned search are the candidates.
     before, after = ranking(study, "BM25"), ranking(study, "CE")
     assert {docno for docno, _ in before["2"][:3]} == {docno for docno, _ in after["2"][:3]}
-
-
-def test_the_depth_can_be_tuned(study):
-    tune = "systems.CE.tune={grid: {depth: [1, 3, 50]}, folds: {k: 3}, objective: nDCG@5}"
-    lines = (study / "experiments" / "pets.yaml").read_text().replace(", depth: 3", "")
-    (study / "experiments" / "pets.yaml").write_text(lines)
-    plan, _, _ = run(study, tune)
-    assert any(line.startswith("tune   run runs/pets/CE") for line in plan)
-    facts = metadata(study, "CE")["method"]
-    assert facts["tuning"]["grid"] == {"depth": [1, 3, 50]}
-    assert facts["reranking"][0]["depth"] == 50
-    chosen = {one["fold"]: one["chosen"]["depth"] for one in facts["tuning"]["folds"]}
-    # Each topic's ranking is that of a rerank to the depth of its fold.
-    opened = planned(study, tune).study
-    expected = {}
-    for fold, depth in enumerate(chosen.values()):
-        run(study, f"systems.CE.depth={depth}")
-        of_depth = ranking(study, "CE")
-        for row in opened.folds["CE"].test(fold):
-            qid = opened.pool.qids[row]
-            expected[qid] = [docno for docno, _ in of_depth[qid]]
-    run(study, tune)
-    held_out = ranking(study, "CE")
-    assert {qid: [docno for docno, _ in rows] for qid, rows in held_out.items()} == expected
-    assert run(study, tune)[1].runs == []
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        ("systems.CE.rerank=BM24", "there is no system `BM24` in this file; did you mean `BM25`?"),
-        ("systems.CE.rerank=Over", "`CE` would rerank what is made of itself"),
-        ("systems.CE.by=null", "at `systems.CE.by`"),
-        ("systems.CE.by=rerankers/none.yaml", "no such file"),
-        ("systems.CE.by=bert", "cross-encoder:bert"),
-        ("systems.CE.by=colbert:./no", "neither a folder nor a name"),
-        ("systems.CE.by=cross-encoder:bert", "BertModel"),
-        ("systems.CE.by=monot5:classifier", "BertForSequenceClassification"),
-        ("systems.CE.by=rerankers/lit5-of-bert.yaml", "BertModel"),
-        ("systems.CE.k1=2", "`k1` has no effect beside `rerank`"),
-        ("systems.BM25.depth=2", "`depth` has no effect beside `index`"),
-        ("systems.CE.fuse=[BM25, Over]", "exactly one of"),
-        ("systems.CE.depth=0", "should be at least 1, not 0"),
-        (
-            "systems.CE.depth=2000",
-            "2000 documents per topic are reranked; `depth` of the file is 1000",
-        ),
-        ("systems.CE.texts=none", "there is no index `none`"),
-        ("systems.CE.fields=[body]", "no document has a field 'body'"),
-        ("systems.G={rerank: Given, by: bert}", "there is no system `Given`"),
-        ("systems.Fused.fuse=[BM25, Titles]", "there is no system `Titles`"),
-        (
-            "systems.CE.tune={grid: {depth: [1, 2]}, folds: topics}",
-            "`systems.CE.tune.grid.depth`: is fixed by this system as well as tuned",
-        ),
-    ],
-)
-def test_errors_are_reported_before_anything_runs(study, change, what):
-    (study / "rerankers" / "lit5-of-bert.yaml").write_text("model: lit5\nbase: bert\n")
-    with pytest.raises(InputError) as caught:
-        planned(study, change)
-    assert what in " ".join(str(caught.value).split())
-    assert not (study / "runs").exists()
-    assert not (study / "indexes").exists()
-
-
-@pytest.mark.parametrize(
-    ("changes", "what"),
-    [
-        (
-            ["systems.G={rerank: Given, by: 'maxsim:bert'}", "systems.Given={run: given.run}"],
-            "there is not one index that `Given` searches",
-        ),
-        (
-            [
-                "systems.Titles={index: titles}",
-                "systems.Two={fuse: [BM25, Titles]}",
-                "systems.CE.rerank=Two",
-                "systems.Fused.fuse=[BM25, Over]",
-            ],
-            "there is not one index that `Two` searches",
-        ),
-        (
-            [
-                "systems.BM25.tune={grid: {k1: [1]}, folds: {k: 3}}",
-                "systems.T={rerank: BM25, by: 'maxsim:bert', "
-                "tune: {grid: {depth: [1, 2]}, folds: {k: 3}}}",
-            ],
-            "`BM25` is tuned itself",
-        ),
-        (
-            [
-                "systems.BM25.tune={grid: {k1: [1]}, folds: {k: 3}}",
-                "systems.Fused.tune={grid: {k: [1, 2]}, folds: {k: 3}}",
-                "systems.Fused.fuse=[CE, Over]",
-            ],
-            "`BM25` is tuned itself",
-        ),
-        (
-            [
-                "systems.T={rerank: BM25, by: rerankers/lit5.yaml, "
-                "tune: {grid: {depth: [1, 2]}, folds: {k: 3}}}",
-            ],
-            "puts lists in order",
-        ),
-        (
-            [
-                "systems.T={rerank: BM25, by: 'maxsim:bert', "
-                "tune: {grid: {depth: [1, 2000]}, folds: {k: 3}}}",
-            ],
-            "2000 documents per topic are reranked",
-        ),
-        (
-            [
-                "systems.Given={run: more.run}",
-                "systems.G={rerank: Given, by: 'maxsim:bert', texts: pets}",
-            ],
-            "1 topics of the run of `Given` have no query in `t`, such as '9'",
-        ),
-    ],
-)
-def test_errors_between_systems(study, changes, what):
-    (study / "more.run").write_text("1 Q0 d1 1 9 x\n9 Q0 d1 1 9 x\n8 Q0 d1 1 9 x\n")
-    with (study / "q.qrels").open("a") as handle:
-        handle.write("9 0 d1 1\n")
-    with pytest.raises(InputError) as caught:
-        planned(study, *changes)
-    assert what in " ".join(str(caught.value).split())
-    assert not (study / "runs").exists()
 
 
 ROOT = Path(__file__).parents[2]

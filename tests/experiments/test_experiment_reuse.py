@@ -206,14 +206,6 @@ def test_an_index_that_another_experiment_replaces_is_not_searched(study: Study)
     assert not study.path("QLD").exists()
 
 
-def test_what_another_process_has_made_since_the_plan_is_kept(study: Study) -> None:
-    study.path("QLD").unlink()
-    early = study.plan()
-    assert any(why is not None for why in early.state.values())
-    study.run()
-    assert run_experiment(early, context=Context(threads=1)).runs == []
-
-
 def test_fusions_depend_on_the_content_of_their_members(tmp_path: Path) -> None:
     study = Study(tmp_path / "study", GIVEN)
     assert study.verbs() == {"a.run": "read", "b.run": "read", "A+B": "fuse"}

@@ -89,46 +89,6 @@ def planned(study, *changes, **options):
     return plan_experiment(study / "experiments" / "pets.yaml", changes, **options)
 
 
-def test_there_is_a_training_an_index_and_a_run_for_each_seed(study):
-    lines = planned(study, dry_run=True).lines()
-    made = [line.split(" of ")[0].split(" by ")[0] for line in lines]
-    assert made == [
-        "make   passages deepct/tiny.prepared",
-        "train  deepct/tiny.seed0",
-        "weight deepct/tiny.seed0.pets.weights",
-        "train  deepct/tiny.seed1",
-        "weight deepct/tiny.seed1.pets.weights",
-        "train  deepct/tiny.seed7",
-        "weight deepct/tiny.seed7.pets.weights",
-        "make   pairs rerankers/tiny.seed0.prepared",
-        "train  rerankers/tiny.seed0",
-        "train  rerankers/tiny.seed1",
-        "build  index indexes/pets",
-        "build  index indexes/weighted.seed0",
-        "build  index indexes/weighted.seed1",
-        "build  index indexes/weighted.seed7",
-        "search run runs/pets/BM25.t.trec.gz",
-        "search run runs/pets/DeepCT.seed0.t.trec.gz",
-        "search run runs/pets/DeepCT.seed1.t.trec.gz",
-        "search run runs/pets/DeepCT.seed7.t.trec.gz",
-        "rerank run runs/pets/CE.seed0.t.trec.gz",
-        "rerank run runs/pets/CE.seed1.t.trec.gz",
-        "fuse   run runs/pets/Fused.seed1.t.trec.gz",
-        "fuse   run runs/pets/Fused.seed7.t.trec.gz",
-        "evaluate 4 systems, 7 runs, on t: nDCG@5 AP",
-        "test   differences, against BM25: t, holm over each measure, alpha 0.05",
-        "write  experiments/pets/",
-    ]
-    assert "index indexes/weighted.seed1 of pets, expanded by deepct/tiny.yaml, seed 1" in lines[12]
-
-
-def test_a_tuned_fusion_names_its_members_of_a_seed(study):
-    tuned = "systems.Fused.tune={grid: {weights.DeepCT: [1, 2]}, folds: {k: 3, seed: 1}}"
-    plan = planned(study, tuned, dry_run=True)
-    assert plan.study.recipe.systems["Fused.seed7"].tune.values.keys() == {"weights.DeepCT.seed7"}
-    assert sum(line.startswith("tune") for line in plan.lines()) == 2
-
-
 @pytest.fixture(scope="module")
 def outcome(study):
     """What a run of the whole study gave."""
@@ -154,7 +114,6 @@ def test_the_row_of_a_system_is_that_of_its_runs_by_hand(study, outcome):
             versus = cell.against("BM25")
             assert versus.more["test"]["statistic"] == by_hand.t
             assert (versus.p, versus.ci, versus.verdict) == (None, None, "none")  # two runs
-    assert found["DeepCT.seed0"].values.tolist() != found["DeepCT.seed1"].values.tolist()
 
 
 def test_models_differ_in_their_seed_alone(study, outcome):
@@ -213,19 +172,6 @@ def test_snippets_of_weighted_documents_have_the_weights_of_their_index(study, o
     assert text == "cats cats run fast and dogs run slow"
 
 
-def test_nothing_is_made_twice(study, outcome):
-    plan = planned(study)
-    assert not plan.needed(plan.current())
-    # One more seed needs a training, its weights, an index and a run.
-    more = planned(study, "systems.DeepCT.seeds=3")
-    assert [step.path.name for step in more.needed(more.current())] == [
-        "tiny.seed2",
-        "tiny.seed2.pets.weights",
-        "weighted.seed2",
-        "DeepCT.seed2.t.trec.gz",
-    ]
-
-
 def test_each_seed_trains_an_encoder_and_builds_its_vectors(study):
     write_spans(some_spans(12), study / "spans.jsonl")
     (study / "encoders" / "tiny.yaml").write_text(
@@ -242,38 +188,6 @@ def test_each_seed_trains_an_encoder_and_builds_its_vectors(study):
     models = [read_manifest(study / "encoders" / f"tiny.seed{seed}") for seed in (3, 4)]
     assert len({one.fingerprint for one in models}) == 2
     assert "Runs of a system: V 2." in " ".join(outcome.table.footer)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "place", "what"),
-    [
-        ("BM25: {index: pets}", "BM25: {index: pets, seeds: 3}", "BM25.seeds", "nothing that it"),
-        ("seeds: [1, 7]", "seeds: [1, 1]", "Fused.seeds", "1 comes more than once"),
-        ("seeds: [1, 7]", "seeds: 0", "Fused.seeds", "how many from 1 to 1,000"),
-        ("seeds: [1, 7]", "seeds: []", "Fused.seeds", "at least one is needed"),
-        ("seeds: [1, 7]", "seeds: [x]", "Fused.seeds.0", "should be a whole number"),
-        ("seeds: [1, 7]", "seeds: null", "Fused.seeds", "is empty; name seeds"),
-        (", seeds: [1, 7]", "", "Fused.fuse.1", "give `Fused` `seeds` as well"),
-        ("  CE:", "  DeepCT.seed0: {index: pets}\n  CE:", "DeepCT", "have the name of `DeepCT.s"),
-        ("  DeepCT:", "  DEEPCT.seed0: {index: pets}\n  DeepCT:", "DeepCT", "files would have"),
-        ("  pets: {corpus", "  weighted.seed1: {corpus: pets}\n  pets: {corpus", None, "seed 1 it"),
-    ],
-)
-def test_errors_name_their_line(study, old, new, place, what):
-    path = study / "experiments" / "wrong.yaml"
-    assert old in EXPERIMENT
-    text = EXPERIMENT.replace(old, new, 1)
-    path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        plan_experiment(path)
-    place = f"systems.{place}" if place else "indexes.weighted"
-    message = str(caught.value)
-    assert "errors" not in message
-    assert f"at `{place}`: " in message
-    assert what in message
-    key = place.split(".")[1]
-    (line,) = [n for n, one in enumerate(text.splitlines(), 1) if one.startswith(f"  {key}: ")][-1:]
-    assert f"wrong.yaml:{line}: " in message
 
 
 @pytest.mark.parametrize(

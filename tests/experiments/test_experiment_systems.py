@@ -130,18 +130,6 @@ def test_a_transformer_is_given_what_the_file_says(study: Study) -> None:
         assert lengths == sorted(lengths, reverse=True)
 
 
-def test_nothing_is_made_twice_and_changed_code_makes_its_runs_anew(study: Study) -> None:
-    plan = study.plan()
-    assert not plan.needed(plan.state)
-    path = study.folder / "mine.py"
-    path.write_text(path.read_text() + "# another version\n")
-    plan = study.plan()
-    assert {step.path.name for step in plan.needed(plan.state)} == {
-        "Reversed.t.trec.gz",
-        "Mine.t.trec.gz",
-    }
-
-
 def test_code_runs_with_consent_only_and_a_plan_never_imports_it(study: Study, capsys) -> None:
     study.path("Mine").unlink()
     file = str(study.file)
@@ -200,37 +188,6 @@ def test_the_code_of_a_package_installed_in_place_determines_its_runs(
         before = wanted()
         (package / "other.py").write_text("x = 1\n")
         assert (wanted() != before) == is_editable
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        ("systems.Reversed.python=mine.py", "is no `module:function`"),
-        ("systems.Reversed.python=mine.py:Revrsed", "no function Revrsed; did you mean `Reversed`"),
-        ("systems.Reversed.python=other.py:x", "there is no such file"),
-        ("systems.Reversed.python=../outside.py:x", "not in the study's folder"),
-        ("systems.Reversed.python=no.such.module:x", "there is no module 'no.such.module'"),
-        ("systems.Reversed.input=Nobody", "there is no system `Nobody`"),
-        ("systems.Reversed.input=Reversed", "`Reversed` would call what is made of itself"),
-        ("systems.Mine.texts=pets", "means nothing without `input`"),
-        ("systems.Mine.searches=none", "there is no index `none`"),
-        ("systems.MiniLM.model=bm25", "means nothing to a dense index"),
-        ("systems.MiniLM.k1=1", "means nothing to a dense index"),
-        ("systems.MiniLM.rm3={}", "means nothing to a dense index"),
-        ("indexes.vectors.kind=tree", "should be one of flat, hnsw, ivf-pq"),
-        ("indexes.vectors.links=4", "`links` means nothing to the kind flat"),
-        ("indexes.vectors.link=4", "did you mean `links`?"),
-        ("indexes.vectors.stemmer=none", "is no hyperparameter of a dense index"),
-        ("indexes.vectors.encoder=./no-such", "no-such"),
-        ("indexes.pets.engine=luzene", "there is no index engine 'luzene'"),
-        ("task=retrival", "retrival"),
-    ],
-)
-def test_errors_are_found_before_anything_runs(study: Study, change: str, what: str) -> None:
-    (study.folder.parent / "outside.py").write_text("x = 1\n")
-    with pytest.raises(InputError) as caught:
-        study.plan(change)
-    assert what in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.outcome import Outcome
+from adducir.experiments.experiment import Outcome, plan_experiment, run_experiment
 from adducir.indexes import IndexSettings, LuceneIndex, build_index
 from adducir.indexes.models import BM25
 

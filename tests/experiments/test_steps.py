@@ -7,7 +7,6 @@ import pytest
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError
-from adducir.core.fingerprint import is_known
 from adducir.experiments.context import Context
 from adducir.experiments.plan import _make_one
 from adducir.experiments.step import ArtifactStep, Step
@@ -59,13 +58,3 @@ def test_nothing_is_made_from_an_input_that_is_not_the_planned_one(tmp_path: Pat
         _make_one(second, Context())
     assert refused.value.path == other.path
     assert not second.path.exists()
-
-
-def test_what_stands_on_missing_data_has_no_known_fingerprint(tmp_path: Path) -> None:
-    lacking = Step.without_data(tmp_path / "data", "read", 1)
-    step = Toy(tmp_path / "made", 1, lacking)
-    assert not is_known(step.fingerprint)
-    missing = step.why()
-    step.path.mkdir()
-    (step.path / "manifest.json").write_text("{}")
-    assert step.why() not in (None, missing)

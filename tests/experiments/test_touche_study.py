@@ -6,10 +6,10 @@ import pytest
 
 from adducir.core.config import load, validate
 from adducir.deepct.recipe import DeepCTRecipe
-from adducir.experiments.retrieval.recipe import Retrieval
-from adducir.experiments.retrieval.systems.rerank import Rerank
-from adducir.experiments.retrieval.systems.search import Search
-from adducir.experiments.retrieval.systems.system import Given
+from adducir.experiments.retrieval.rerank import Rerank
+from adducir.experiments.retrieval.runs import Given
+from adducir.experiments.retrieval.search import Search
+from adducir.experiments.retrieval.study import Retrieval
 from adducir.rerankers.registry import read_recipe
 
 ROOT = Path(__file__).parents[2]

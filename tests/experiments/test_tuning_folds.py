@@ -1,4 +1,4 @@
-"""Folds partition the topics, as stated, or are refused."""
+"""Folds partition the topics as stated, grids hold exact values, odd ones are refused."""
 
 import json
 from collections import Counter
@@ -8,19 +8,21 @@ from tuning_cases import pool_of, topic_set
 
 from adducir.core.errors import AdducirError, InputError, UsageError
 from adducir.experiments.tuning.folds import Pool, by_topic_set, from_file, k_fold
+from adducir.experiments.tuning.grid import Grid, Hyperparameter, from_recipe, from_text, plain
 
 PINNED = ["4", "6", "8", "11", "12", "13", "15", "16", "17", "19"]
-
-
-def two_years():
-    return Pool.of([topic_set("2020", ["1", "2", "3"]), topic_set("2021", ["51", "52"])])
+HYPERPARAMETERS = {
+    "k1": Hyperparameter(low=0),
+    "b": Hyperparameter(low=0, high=1),
+    "fb_terms": Hyperparameter(whole=True, low=1),
+}
 
 
 def members(folds, pool):
     return {name: set(ids) for name, ids in folds.members(pool.ids).items()}
 
 
-@pytest.mark.parametrize("k", [2, 3, 5, 10])
+@pytest.mark.parametrize("k", [2, 3, 10])
 def test_folds_are_a_partition_of_equal_sizes(k):
     folds = k_fold(pool_of(10), k, seed=7)
     sizes = Counter(folds.of.tolist())
@@ -37,36 +39,20 @@ def test_folds_depend_on_seed_and_qids_only():
     assert members(k_fold(pool, 4), pool) != members(k_fold(pool, 4, seed=43), pool)
     # Pinned: published folds must stay what they were.
     assert k_fold(pool, 2).members(pool.ids)["1"] == PINNED
-    assert k_fold(pool, 4).rule == "4 folds over 20 topics, seed 42"
-
-
-@pytest.mark.parametrize("k", [0, 1, 11])
-def test_too_few_or_too_many_folds(k):
-    with pytest.raises(UsageError, match="2 to 10 folds"):
-        k_fold(pool_of(10), k)
+    for wrong in (0, 1, 21):
+        with pytest.raises(UsageError, match="2 to 20 folds"):
+            k_fold(pool, wrong)
 
 
 def test_each_year_is_a_fold():
-    pool = two_years()
-    folds = by_topic_set(pool)
-    assert members(folds, pool) == {"2020": {"1", "2", "3"}, "2021": {"51", "52"}}
+    pool = Pool.of([topic_set("2020", ["1", "2", "3"]), topic_set("2021", ["51", "52"])])
+    assert members(by_topic_set(pool), pool) == {"2020": {"1", "2", "3"}, "2021": {"51", "52"}}
     with pytest.raises(UsageError, match="two topic sets"):
         by_topic_set(pool_of(4))
 
 
-def test_a_topic_in_two_folds_by_topic_set_is_refused():
-    pool = Pool.of(
-        [
-            topic_set("a", ["1", "2"], queries=["p", "q"]),
-            topic_set("b", ["2", "3"], queries=["q", "r"]),
-        ]
-    )
-    with pytest.raises(UsageError, match="topic 2 is in two folds: a and b"):
-        by_topic_set(pool)
-
-
-def test_one_topic_of_two_sets_is_in_one_fold():
-    """The same topics with two qrels: a topic must not be tuned on its own other labels."""
+def test_a_topic_of_two_sets_is_in_one_fold():
+    """A topic must not be tuned on its own labels of the other set."""
     qids = [str(qid) for qid in range(9)]
     queries = [f"q{qid}" for qid in qids]
     pool = Pool.of([topic_set(name, qids, queries=queries) for name in ("original", "padded")])
@@ -74,67 +60,51 @@ def test_one_topic_of_two_sets_is_in_one_fold():
     assert pool.ids[0] == "original:0"
     assert folds.of[:9].tolist() == folds.of[9:].tolist()
     assert sorted(Counter(folds.of.tolist()).values()) == [6, 6, 6]
-
-
-def test_other_topics_of_the_same_qid_are_other_topics():
+    with pytest.raises(UsageError, match="topic 0 is in two folds: original and padded"):
+        by_topic_set(pool)
+    # The same qid with another query is another topic.
     pool = Pool.of([topic_set("a", ["1", "2"]), topic_set("b", ["1", "2"])])
-    assert len(by_topic_set(pool)) == 2
     assert len(set(pool.same.tolist())) == 4
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        '[["1", "3"], ["2", "4"]]',
-        "[[1, 3], [2, 4]]",
-        '{"one": ["1", "3"], "two": ["2", "4"]}',
-    ],
+    "text", ['[["1", "3"], ["2", "4"]]', "[[1, 3], [2, 4]]", '{"a": ["1", "3"], "b": ["2", "4"]}']
 )
 def test_folds_from_a_file(tmp_path, text):
     path = tmp_path / "folds"
     path.write_text(text, encoding="utf-8")
     pool = pool_of(4)
-    folds = from_file(pool, path)
-    assert list(members(folds, pool).values()) == [{"1", "3"}, {"2", "4"}]
-    assert folds.rule == "2 folds from folds"
+    assert list(members(from_file(pool, path), pool).values()) == [{"1", "3"}, {"2", "4"}]
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ('[["1", "2"], ["2", "3", "4"]]', "topic 2 is in two folds: 1 and 2"),
-        ('{"a": [1, 3], "b": [2]}', "1 judged topics are in no fold, such as 4"),
-        ('{"a": [1, 3, 5], "b": [2, 4]}', "1 are not topics, such as 5"),
-        ("[[1, 2, 3, 4]]", "one fold only"),
-        ("1 a\n2 b\n", "this is not JSON"),
+        ('[["1", "2"], ["2", "3", "4"]]', "topic 2 .* 1 and 2"),
+        ('{"a": [1, 3], "b": [2]}', "such as 4"),
+        ('{"a": [1, 3, 5], "b": [2, 4]}', "such as 5"),
+        ("[[1, 2, 3, 4]]", "one fold"),
         ('[["1"], 2]', "list of lists"),
-        ('[["1", "2"], [["3"]]]', "is not a qid"),
-        ('[["1",\n"2"], [', "folds:2: this is not JSON"),
-        ('[["1", "2"], [], ["3", "4"]]', "fold 2 has no judged topic"),
-        ("", "this is not JSON"),
+        ('[["1", "2"], [["3"]]]', "qid"),
+        ('[["1",\n"2"], [', "folds:2: "),
+        ('[["1", "2"], [], ["3", "4"]]', "fold 2"),
+        ("", "JSON"),
     ],
 )
-def test_odd_fold_files_are_refused(tmp_path, text, message):
+def test_odd_fold_files_are_refused(tmp_path, text, named):
     path = tmp_path / "folds"
     path.write_text(text)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=named):
         from_file(pool_of(4), path)
 
 
-def test_unjudged_topics_may_stand_in_a_fold_file(tmp_path):
+def test_fold_files_with_unjudged_topics_and_shared_qids(tmp_path):
     """Robust04's file has 250 topics, of which one has no judgements."""
     pool = Pool.of([topic_set("one", ["1", "2"], searched=["1", "2", "672"])])
     path = tmp_path / "folds.json"
     path.write_text('[["1", "672"], ["2"]]')
     assert members(from_file(pool, path), pool) == {"1": {"1"}, "2": {"2"}}
-    path.write_text('[["1", "2"], ["672"]]')
-    with pytest.raises(InputError, match="fold 2 has no judged topic"):
-        from_file(pool, path)
-
-
-def test_shared_qids_in_a_fold_file(tmp_path):
     pool = Pool.of([topic_set("a", ["1", "2"]), topic_set("b", ["1", "3"])])
-    path = tmp_path / "folds.json"
     path.write_text('[["1", "2"], ["3"]]')
     with pytest.raises(InputError, match="SET:1"):
         from_file(pool, path)
@@ -142,10 +112,76 @@ def test_shared_qids_in_a_fold_file(tmp_path):
     assert list(members(from_file(pool, path), pool).values()) == [{"a:1", "2"}, {"b:1", "3"}]
 
 
-def test_what_is_no_pool_is_refused():
+def test_a_pool_needs_queries_and_names():
     with pytest.raises(AdducirError, match="no qid in common"):
         Pool.of([topic_set("one", ["1"], searched=["2"])])
-    with pytest.raises(UsageError, match="a name of its own"):
+    with pytest.raises(UsageError, match="name of its own"):
         Pool.of([topic_set("one", ["1"]), topic_set("one", ["2"])])
-    with pytest.raises(UsageError):
-        Pool.of([])
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("0.2:1.0:0.2", [0.2, 0.4, 0.6, 0.8, 1.0]),  # adding floats would give 0.6000000000000001
+        ("4:14:2", [4, 6, 8, 10, 12, 14]),
+        ("3:3:1", [3]),
+        ("0.9, 1:2:0.5", [0.9, 1.0, 1.5, 2.0]),
+        ("-1:1:1", [-1, 0, 1]),
+        ("1e3:3e3:1e3", [1000, 2000, 3000]),
+    ],
+)
+def test_values_are_those_a_person_would_write(text, values):
+    assert [float(value) for value in from_text(text)] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("0.5:2.4:0.5", "2 or 2.5"),
+        ("1:2:0", "step"),
+        ("2:1:1", "from 2 to 1"),
+        ("1:2", "1:2"),
+        ("a", "'a'"),
+        ("1:inf:1", "inf"),
+        ("0:1:0.0000001", "100,000"),
+    ],
+)
+def test_odd_ranges_are_refused(text, named):
+    with pytest.raises(UsageError, match=named):
+        from_text(text)
+
+
+def test_settings_go_up_and_the_last_parameter_varies_fastest():
+    grid = Grid.of({"k1": [1.2, 0.9], "fb_terms": [10, 5, 20]}, HYPERPARAMETERS)
+    assert [grid.setting(number) for number in range(len(grid))] == [
+        {"k1": k1, "fb_terms": terms} for k1 in (0.9, 1.2) for terms in (5, 10, 20)
+    ]
+    assert isinstance(grid.setting(0)["fb_terms"], int)
+    assert isinstance(Grid.of({"k1": [1]}, HYPERPARAMETERS).setting(0)["k1"], float)
+    assert [plain(value) for value in (4.0, 0.4, 1e-7, 2.50)] == ["4", "0.4", "0.0000001", "2.5"]
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({}, "nothing"),
+        ({"k2": [1]}, "`k1`"),
+        ({"k1": []}, "k1"),
+        ({"k1": from_text("0.4,0.40")}, "0.4"),
+        ({"fb_terms": [2.5]}, "2.5"),
+        ({"b": [0.5, 1.5]}, "0 to 1, not 1.5"),
+        ({"k1": from_recipe([-1])}, "-1"),
+    ],
+)
+def test_odd_grids_are_refused(values, named):
+    with pytest.raises(UsageError, match=named):
+        Grid.of(values, HYPERPARAMETERS)
+
+
+def test_an_edge_is_where_more_could_be_tried():
+    k1, b, terms = Grid.of(
+        {"k1": [0, 1, 2], "b": [0.5, 1], "fb_terms": [5]}, HYPERPARAMETERS
+    ).parameters
+    assert [k1.is_edge(value) for value in k1.values] == [False, False, True]  # k1 ends at 0
+    assert [b.is_edge(value) for value in b.values] == [True, False]  # b ends at 1
+    assert not terms.is_edge(5)  # nothing was tuned

@@ -7,7 +7,8 @@ import polars as pl
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.experiments.tuning.folds import JudgedTopics, Pool
-from adducir.experiments.tuning.grid import Hyperparameter
+from adducir.experiments.tuning.grid import Grid, Hyperparameter
+from adducir.experiments.tuning.tune import Tunable, tune
 from adducir.runs.run import Run
 
 DOCUMENTS = 12
@@ -54,26 +55,29 @@ class Toy:
 
     def __init__(self, names=("x", "y"), order=None):
         self.hyperparameters = {name: Hyperparameter(low=0) for name in names}
-        self.arguments = []
+        self.calls = []
         self._order = order
 
-    def check(self, setting):
-        pass
+    def grid(self, values):
+        return Grid.of(values, self.hyperparameters)
 
     def order(self, grid):
         return self._order or range(len(grid))
 
-    def facts(self):
-        return {"toy": True}
-
-    def identity(self):
-        return self.facts()
+    def open(self, check=bool):
+        return Tunable(self.run, {"toy": True}, check=check, order=self.order)
 
     def run(self, setting, topics):
-        self.arguments.append((tuple(setting.items()), tuple(topics.qids)))
+        self.calls.append((tuple(setting.items()), tuple(topics.qids)))
         rows = []
         for qid, query in zip(topics.qids, topics.queries, strict=True):
             draw = random.Random(f"{query} {sorted(setting.items())}")
             rows += [(qid, f"d{doc}", draw.random()) for doc in range(DOCUMENTS)]
         frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
         return Run.ranked(frame, "toy")
+
+
+def tuned(values, pool, folds, objective, toy=None, **options):
+    """A tuning of a toy."""
+    toy = toy or Toy()
+    return tune(toy.open(), toy.grid(values), pool, folds, objective, **options)

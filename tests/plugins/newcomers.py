@@ -14,8 +14,7 @@ from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.readers import CorpusFormat
 from adducir.encoders.kinds import TextEncoder
 from adducir.evaluation.formulas import MeasureKind
-from adducir.experiments.retrieval.runs import Made, RunStep
-from adducir.experiments.retrieval.systems import System
+from adducir.experiments.retrieval.runs import Answer, System
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.languages import AnalyserChain
 from adducir.indexes.models import Model
@@ -221,24 +220,13 @@ class Top(System):
     """
 
     verb: ClassVar[str] = "cut"
+    references: ClassVar[dict[str, str]] = {"top": "systems"}
     top: str
     count: int = 1
 
-    @property
-    def members(self):
-        return (self.top,)
+    def identity(self, step):
+        return {"count": self.count}
 
-    def place_of(self, member):
-        return ("top",)
-
-    def step(self, name, topic_set, study):
-        return _Cut(name, self, topic_set, study, [study.run_of(self.top, topic_set)])
-
-
-class _Cut(RunStep):
-    def fingerprint_inputs(self):
-        return {"count": self.recipe.count, "of": self.inputs[0].fingerprint}
-
-    def produce(self, context):
-        run = self.inputs[0].read().top(self.recipe.count)
-        return Made(run, f"{len(run)} documents", {"cut": self.recipe.count})
+    def answer(self, step, context):
+        run = step.parts["top"].read().top(self.count)
+        return Answer(run, f"{len(run)} documents", {"cut": self.count})

@@ -1,7 +1,6 @@
 """Kinds that stand in experiment files alone, of an author who is not of Adducir."""
 
 import json
-from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -20,8 +19,7 @@ from adducir.experiments.known_item.system import RankingSystem
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
 from adducir.experiments.step import ArtifactStep
-from adducir.experiments.study import Finding, Study
-from adducir.experiments.tasks import Task
+from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.indexes.search import Search
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
@@ -44,7 +42,7 @@ SETTINGS = {
     "shortest": {"shortest": True},
     "leading": {"leading": 1},
     "sharing": {"sharing": 1},
-    "lengths": {"task": "lengths", "files": {"A": "a.txt"}},
+    "lengths": {"task": "lengths", "systems": {"A": "a.txt"}},
 }
 """What kinds need that cannot be made up."""
 
@@ -62,8 +60,8 @@ class Inline(CorpusRecipe):
     def label(self):
         return "inline"
 
-    def open(self, name, study):
-        study.corpora[name] = OpenedCorpus(_Texts(self.inline))
+    def open(self, name, seed, study):
+        return OpenedCorpus(_Texts(self.inline))
 
 
 class _Texts:
@@ -95,12 +93,11 @@ class Words(IndexRecipe):
 
     engine: Literal["words"] = "words"
 
-    def step(self, name, path, corpus, study):
-        return _WordsStep(name, path, corpus, study.label(self.corpus))
+    def step(self, name, seed, corpus, study):
+        return _WordsStep(self, name, seed, corpus, study)
 
 
 class _WordsStep(IndexStep):
-    engine = "words"
     kind = "words-index"
     fields = ("text",)
 
@@ -113,9 +110,6 @@ class _WordsStep(IndexStep):
         return artifact_fingerprint(self.kind, self.recipe(), self.made_from, 1)
 
     def recipe(self):
-        return {}
-
-    def search_settings(self, ranker):
         return {}
 
     def build(self, context):
@@ -143,7 +137,7 @@ class _WordsStep(IndexStep):
         ]
         frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
         frame = frame.sort("qid", "score", "docno", descending=[False, True, True])
-        return Search(Run(frame, tag), (), (), (), 0.0, {"engine": self.engine})
+        return Search(Run(frame, tag), (), (), (), 0.0, {"engine": "words"})
 
 
 class Shortest(RankingSystem):
@@ -210,30 +204,30 @@ class Lengths(Task):
 
     Attributes:
         task: ``lengths``.
-        files: The files, by the name of their system.
+        systems: The files, by the name of their system.
     """
 
-    opener: ClassVar[str] = f"{__name__}:LengthStudy"
     task: Literal["lengths"]
-    files: dict[str, str]
+    systems: dict[str, str]
+
+    def study(self, planner):
+        return LengthStudy(self, planner)
 
 
 class LengthStudy(Study):
     makes = "counts"
 
-    def __init__(self, recipe, planner):
-        super().__init__(recipe, planner)
-        find = [partial(_Count, name, planner, file) for name, file in recipe.files.items()]
-        places = [("files", name) for name in recipe.files]
-        self.steps = [planner.opening(*one) for one in zip(places, find, strict=True)]
+    def trials(self):
+        return [Trial(name) for name in self.recipe.systems]
 
-    def goals(self):
-        return self.steps
+    def step(self, trial):
+        return _Count(trial, self)
 
     def findings(self, context):
-        scores = [step.scores() for step in self.steps]
-        layout = self.layout({})
-        return [Finding(build_table(compare(scores), scores, layout=layout))]
+        scores = [step.scores() for step in self.steps.values()]
+        return [
+            Finding(build_table(compare(scores, **self.testing), scores, layout=self.layout({})))
+        ]
 
 
 class _Count(ArtifactStep):
@@ -241,13 +235,11 @@ class _Count(ArtifactStep):
     version = 1
     verb = "count"
 
-    def __init__(self, name, planner, file):
-        self.name, self.file = name, file_path(file, planner.folder)
+    def __init__(self, trial, study):
+        self.name = trial.system
+        self.file = file_path(study.recipe.systems[trial.system], study.folder)
         self.digest = file_digest(self.file)
-        self.path = planner.folder / "runs" / planner.name / name
-
-    def title(self, shown):
-        return shown(self.path)
+        self.path = study.path_of(trial)
 
     def recipe(self):
         return {}

@@ -326,7 +326,7 @@ def test_a_system_of_known_item_search(study: Path) -> None:
 @pytest.mark.slow
 def test_a_task(study: Path) -> None:
     (study / "experiments" / "lines.yaml").write_text(
-        "task: lengths\nfiles: {Pets: pets.txt, Runs: b.run}\n"
+        "task: lengths\nsystems: {Pets: pets.txt, Runs: b.run}\n"
     )
     plan = adducir(study, "experiment", "experiments/lines.yaml", "--dry-run")
     assert plan.startswith("count  runs/lines/Pets\n")

@@ -234,8 +234,9 @@ def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     pool = pool_of()
 
     def make(chunking: Chunking) -> Any:
-        grid = {"x": list(range(1, 12)), "y": [0.5]}
-        found = tune(Toy(), grid, pool, k_fold(pool, 3, 42), "nDCG@5", chunking=chunking)
+        toy = Toy()
+        grid = toy.grid({"x": list(range(1, 12)), "y": [0.5]})
+        found = tune(toy.open(), grid, pool, k_fold(pool, 3, 42), "nDCG@5", chunking=chunking)
         return found.values.tolist(), found.chosen, found.run.frame.rows()
 
     whole = Toy.run

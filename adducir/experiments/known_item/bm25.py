@@ -12,12 +12,12 @@ from adducir.core.recipe import Recipe
 from adducir.corpora.spans import context
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
-from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, RankStep
 
 if TYPE_CHECKING:
-    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
+    from adducir.experiments.context import Context
+    from adducir.experiments.known_item.study import KnownItemStudy
     from adducir.indexes.candidates import CandidateSet
 
 LEXICAL_BLOCK = 1 << 28
@@ -53,12 +53,10 @@ class Lexical(RankingSystem):
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}
 
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
-        data, rouge = step.data, step.study.recipe.rouge
-        ranker = LexicalRanker.load
-        given = self.bm25, step.reads_of_context, context.threads, rouge
+    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+        given = self.bm25, step.read_of_context, context.threads, step.study.recipe.rouge
         work = RankingWork(
-            partial(ranker, data.tasks, *given),
+            partial(LexicalRanker.load, step.data.tasks, *given),
             *listed_sizes(tasks),
             step.fingerprint,
             Local(LexicalRanker(tasks, *given)),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +11,10 @@ from pydantic import Field, model_validator
 
 from adducir.core.absent import gathering, may_read
 from adducir.core.errors import InputError
-from adducir.core.fingerprint import fingerprint, source_digest, unread_digest
+from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import TextFile
-from adducir.corpora.pools import read_pools
 from adducir.corpora.references import file_path
-from adducir.corpora.relic import spans_of_relic
-from adducir.corpora.relic_files import read_relic
+from adducir.corpora.relic import read_pools, read_relic, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.corpora.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, pool_tasks, task_among
@@ -51,7 +49,7 @@ class DataRecipe(GroupShares):
         if sum(map(bool, (listed(self.spans), self.relic, self.pools))) != 1:
             raise ValueError("one of `spans`, `relic` and `pools` is needed")
         if listed(self.candidates) and not listed(self.spans):
-            raise ValueError("`candidates` stand beside `spans` only")
+            raise ValueError("`candidates` have no effect without `spans`")
         if self.pools and (self.part or self.groups):
             raise ValueError("the books of `pools` are not known: leave out `part` and `groups`")
         if self.shares and not self.part:
@@ -69,20 +67,6 @@ class SpanData:
     identity: str
     is_read: bool = True
 
-    def blocks(self, size: int) -> str:
-        """How candidates are cut into blocks, where those of a context are more than so many.
-
-        Empty where they are not; an unread digest where a dry run does not know that.
-        """
-        if not self.is_read:
-            return unread_digest(_paths(self.recipe, self.folder)[0])
-        return f"{size}" if self._most > size else ""
-
-    @cached_property
-    def _most(self) -> int:
-        """Different candidates of a context, at most."""
-        return max(len(task.same.firsts) for task in self.tasks())
-
     @property
     def groups(self) -> frozenset[str]:
         """The books or questions of the contexts."""
@@ -90,28 +74,24 @@ class SpanData:
 
     def tasks(self) -> Iterator[SpanTask]:
         """The contexts by their sets of candidates, with ``length`` and ``group`` as keys."""
-        if not (self.recipe.relic or self.recipe.pools):
-            task = task_among(self.spans, self._candidates(), TextFile)
+        recipe, folder = self.recipe, self.folder
+        if recipe.relic:
+            tasks: Iterable[SpanTask] = book_tasks(read_relic(file_path(recipe.relic, folder)))
+        elif recipe.pools:
+            tasks = pool_tasks(read_pools(file_path(recipe.pools, folder)))
+        else:
+            names = (*listed(recipe.spans), *listed(recipe.candidates))
+            every = (span for name in names for span in read_spans(file_path(name, folder)))
+            task = task_among(self.spans, every, TextFile)
             yield replace(task, keys=_keys(self.spans))
             return
         chosen = {span.id for span in self.spans}
-        for task in self._all_tasks():
+        for task in tasks:
             places = [place for place, span in enumerate(task.spans) if span.id in chosen]
             if places:
                 spans = [task.spans[place] for place in places]
-                yield replace(
-                    task, spans=spans, gold=task.gold[np.array(places)], keys=_keys(spans)
-                )
-
-    def _candidates(self) -> Iterator[MaskedSpan]:
-        for names in (self.recipe.spans, self.recipe.candidates):
-            yield from _read(names, self.folder)
-
-    def _all_tasks(self) -> Iterator[SpanTask]:
-        recipe = self.recipe
-        if recipe.relic:
-            return book_tasks(read_relic(file_path(recipe.relic, self.folder)))
-        return pool_tasks(read_pools(file_path(recipe.pools, self.folder)))
+                gold = task.gold[np.array(places)]
+                yield replace(task, spans=spans, gold=gold, keys=_keys(spans))
 
 
 def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
@@ -119,7 +99,8 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     paths = _paths(recipe, folder)
     with gathering() as each:
         digests = [each(partial(source_digest, path)) for path in paths]
-    identity = fingerprint([*digests, _choice(recipe)])
+    choice = recipe.model_dump(mode="json", include={"part", "seed", "groups", "sentences"})
+    identity = fingerprint([*digests, choice | {"shares": recipe.divided}])
     if not may_read(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
     known: set[str] = set()
@@ -168,11 +149,6 @@ def _is_chosen(span: MaskedSpan, recipe: DataRecipe) -> bool:
     return recipe.part is None or part_of(span.group, recipe.divided, recipe.seed) == recipe.part
 
 
-def _choice(recipe: DataRecipe) -> dict[str, object]:
-    names = {"part", "seed", "groups", "sentences"}
-    return recipe.model_dump(mode="json", include=names) | {"shares": recipe.divided}
-
-
 def _paths(recipe: DataRecipe, folder: Path) -> list[Path]:
     if recipe.pools:
         pools = file_path(recipe.pools, folder)
@@ -181,11 +157,6 @@ def _paths(recipe: DataRecipe, folder: Path) -> list[Path]:
         return [file_path(recipe.relic, folder)]
     named = (*listed(recipe.spans), *listed(recipe.candidates))
     return [file_path(name, folder) for name in named]
-
-
-def _read(names: Several, folder: Path) -> Iterator[MaskedSpan]:
-    for name in listed(names):
-        yield from read_spans(file_path(name, folder))
 
 
 def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:

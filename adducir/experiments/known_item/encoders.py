@@ -1,8 +1,9 @@
 """``encoder:`` and ``train:``: vectors of contexts and candidates by a dual encoder."""
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import model_validator
 from adducir.core.absent import gathering, may_read
 from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.core.config import Document, load, validate
-from adducir.core.errors import AdducirError, InputError
+from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.data import spans_of
@@ -25,16 +26,18 @@ from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.span_work import Rows, Sides, SpanWork
 from adducir.encoders.training import EncoderPlan
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK, gold_ranks
-from adducir.experiments.known_item.system import RankingSystem, folder_name
-from adducir.experiments.step import ModelStep, Sharing, Step
+from adducir.experiments.known_item.study import folder_name
+from adducir.experiments.known_item.system import RankingSystem, RankStep
+from adducir.experiments.step import ModelStep
+from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
 from adducir.models.sources import RECIPES
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
-    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
+    from adducir.experiments.context import Context
+    from adducir.experiments.known_item.study import KnownItemStudy
 
 Pooling = Literal["first", "mean", "pooler"]
 
@@ -42,17 +45,13 @@ Pooling = Literal["first", "mean", "pooler"]
 class _Encoder(RankingSystem):
     """A dual encoder."""
 
-    def source(self, step: "RankStep") -> EncoderSource:
+    @abstractmethod
+    def source(self, step: RankStep) -> EncoderSource:
         """The encoder, which must be there."""
-        raise NotImplementedError
 
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
         """The tokens that are read, and how token vectors become one."""
         return LengthPart(), None
-
-    def base(self, study: "KnownItemStudy") -> str:
-        """The model that it begins with."""
-        raise NotImplementedError
 
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         lengths, pooling = self.read_as()
@@ -63,19 +62,16 @@ class _Encoder(RankingSystem):
             "precision": study.recipe.precision,
         }
 
-    def identities(self, step: "RankStep") -> Mapping[str, str]:
-        return {"model": self.source(step).identity()}
-
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
         from adducir.encoders.model import DualEncoder
 
         source, (lengths, pooling) = self.source(step), self.read_as()
         masked = source.settings.context.mask if source.settings else False
         how: dict[str, Any] = {
-            "context": ContextPart(**step.reads_of_context.model_dump(), mask=masked),
+            "context": ContextPart(**step.read_of_context.model_dump(), mask=masked),
             "lengths": None if lengths == LengthPart() else lengths,
             "pooling": pooling,
         }
@@ -91,8 +87,21 @@ class _Encoder(RankingSystem):
             tokens=context.batch_tokens,
         )
         own = context.chunking(step.path)
-        with step.keeping(context) as kept:
-            return by_encoder(work, tasks, kept, own)
+        with ExitStack() as stack:
+
+            def rows(sides: Sides, chunking: Chunking) -> Rows:
+                one = replace(work, sides=sides)
+                return Rows(one, stack.enter_context(chunking.made(one)))
+
+            candidates = rows("candidates", stack.enter_context(step.keeping(context)))
+            contexts = rows("contexts", own)
+            found = []
+            for task in tasks:
+                same, queries = task.same, contexts.take(len(task.spans))
+                vectors, gold = queries.rows(0, len(queries)).values, same.of[task.gold]
+                among = candidates.take(len(same.firsts))
+                found.append(filed_ranks(vectors, among, gold, same.counts, block=BLOCK))
+            return gold_ranks(tasks, found)
 
 
 class Pretrained(_Encoder):
@@ -111,14 +120,23 @@ class Pretrained(_Encoder):
     def open(self, name: str, study: "KnownItemStudy") -> None:
         encoder_source(expanded(self.encoder), study.folder).identity()
 
-    def source(self, step: "RankStep") -> EncoderSource:
+    def source(self, step: RankStep) -> EncoderSource:
         return encoder_source(expanded(self.encoder), step.study.folder)
 
-    def base(self, study: "KnownItemStudy") -> str:
-        return self.encoder
+    def identities(self, step: RankStep) -> Mapping[str, str]:
+        return {"model": self.source(step).identity()}
 
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
         return self.lengths, self.pooling
+
+
+@dataclass(frozen=True)
+class _Training:
+    """One training of a chain: its recipe with changes, and what determines it."""
+
+    document: Document
+    changes: tuple[str, ...]
+    key: str
 
 
 class Trained(_Encoder):
@@ -142,12 +160,17 @@ class Trained(_Encoder):
         del folder
         return True
 
+    def source(self, step: RankStep) -> EncoderSource:
+        return encoder_source(str(step.models[-1].path))
+
+    def identities(self, step: RankStep) -> Mapping[str, str]:
+        return {"model": step.models[-1].fingerprint}
+
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open the recipes, and hold what they learn from to what is tested on."""
-        folder = study.folder
         with gathering() as each:
             for number, recipe_name in enumerate(listed(self.train)):
-                document = load(file_path(recipe_name, folder))
+                document = load(file_path(recipe_name, study.folder))
                 recipe = validate(document, EncoderRecipe, self.set)
                 if number == 0:
                     if recipe.base.endswith(RECIPES):
@@ -157,23 +180,69 @@ class Trained(_Encoder):
                             line=document.line_of(("base",)),
                             hint=f"Name both: train: [{recipe.base}, {recipe_name}].",
                         )
-                    each(partial(EncoderPlan, recipe, folder))
-                if each(partial(recipe.data.identity, folder)) is not None:
+                    each(partial(EncoderPlan, recipe, study.folder))
+                if each(partial(recipe.data.identity, study.folder)) is not None:
                     _check_examples(name, document, recipe, study)
 
-    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
-        """See :meth:`RankingSystem.training`; what would be the same is trained once."""
-        return study.details("chains", lambda: _chains(study))[name, context]
+    def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
+        """See :meth:`RankingSystem.models`; what would be the same is trained once."""
+        if not study.places:
+            study.places = _places(study)
+        steps: list[ModelStep] = []
+        for training in self._chain(trial, study):
+            path, before = study.places[training.key], steps[-1:]
+            plan = partial(_plan, training, before, study.folder)
+            steps.append(study.models.add(path, plan, ("systems", trial.system), before))
+        return steps
 
-    def source(self, step: "RankStep") -> EncoderSource:
-        return encoder_source(str(step.inputs[-1].path))
+    def _chain(self, trial: Trial, study: "KnownItemStudy") -> Iterator[_Training]:
+        """The trainings for one context."""
+        given = study.recipe.contexts[trial.part].model_dump(mode="json")
+        changes = (
+            *self.set,
+            *(() if trial.seed is None else (f"training.seed={trial.seed}",)),
+            *(f"context.{key}={json.dumps(value)}" for key, value in given.items()),
+        )
+        before: tuple[str, ...] = ()
+        for recipe in listed(self.train):
+            document = load(file_path(recipe, study.folder))
+            stated = validate(document, EncoderRecipe, changes).model_dump(
+                mode="json", exclude={"description"} | ({"base"} if before else set())
+            )
+            before = (fingerprint([stated, *before]),)
+            yield _Training(document, changes, before[0])
 
-    def identities(self, step: "RankStep") -> Mapping[str, str]:
-        return {"model": step.inputs[-1].fingerprint}
+    def places(self, trial: Trial, study: "KnownItemStudy") -> dict[str, Path]:
+        """The folders of the trainings, by what determines them."""
+        folder = study.folder / "encoders" / study.name / folder_name(trial.run)
+        name, chain = folder_name(trial.part), [*self._chain(trial, study)]
+        found = {one.key: folder / f"{name}-{number}" for number, one in enumerate(chain, 1)}
+        return found | {chain[-1].key: folder / name}
 
-    def base(self, study: "KnownItemStudy") -> str:
-        document = load(file_path(listed(self.train)[0], study.folder))
-        return validate(document, EncoderRecipe, self.set).base
+
+def _places(study: "KnownItemStudy") -> dict[str, Path]:
+    """The folders of all trainings, by what determines them.
+
+    A training that several chains begin with has the place of the system whose encoder it is, or
+    else that of the first of them.
+    """
+    systems = study.recipe.systems
+    chains = [
+        [*system.places(trial, study).items()]
+        for trial in study.trials()
+        if isinstance(system := systems[trial.system], Trained)
+    ]
+    found: dict[str, Path] = {}
+    for key, path in (*(chain[-1] for chain in chains), *(one for some in chains for one in some)):
+        found.setdefault(key, path)
+    return found
+
+
+def _plan(training: _Training, before: Sequence[ModelStep], folder: Path) -> EncoderPlan:
+    named = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
+    recipe = validate(training.document, EncoderRecipe, (*training.changes, *named))
+    base = [(one.plan, one.path) for one in before]
+    return EncoderPlan(recipe, folder, before=base[-1] if base else None)
 
 
 def _check_examples(
@@ -183,136 +252,28 @@ def _check_examples(
     files = recipe.data.files(study.folder)
     if not may_read(*(path for paths in files.values() for path in paths)):
         return
-    # What is learnt from may be more than memory holds; what is tested is not.
+    # What is learned from may be more than memory holds; what is tested is not.
     sought = {tested: {span.text for span in one.spans} for tested, one in study.data.items()}
-    shared: dict[str, set[str]] = {tested: set() for tested in sought}
+    known = {tested: one.groups for tested, one in study.data.items()}
+    groups: dict[str, set[str]] = {tested: set() for tested in sought}
     texts: dict[str, set[str]] = {tested: set() for tested in sought}
-    groups = {tested: one.groups for tested, one in study.data.items()}
     for span, part in spans_of(recipe.data, study.folder):
-        if part == "test":
-            continue
-        for tested, some in sought.items():
-            if span.group in groups[tested]:
-                shared[tested].add(span.group)
+        for tested, some in sought.items() if part != "test" else ():
+            if span.group in known[tested]:
+                groups[tested].add(span.group)
             if span.text in some:
                 texts[tested].add(span.text)
     for tested, one in study.data.items():
-        if shared[tested]:
+        if groups[tested]:
             raise InputError(
-                f"{len(shared[tested])} groups of {tested} are learnt from, such as "
-                f"{min(shared[tested])!r}.",
+                f"it is trained on {len(groups[tested])} groups of {tested}, such as "
+                f"{min(groups[tested])!r}.",
                 path=files["train"][0],
                 hint="Give `data.shares` and `data.seed` the values that they have in the "
                 "study, or name the tested spans in `data.without`.",
             )
-        count = sum(span.text in texts[tested] for span in one.spans)
-        if count:
-            study.learnt.setdefault(tested, []).append(
-                f"{count:,} gold items of {tested} read like spans that {name} learnt "
-                f"from ({document.path.name})."
+        if count := sum(span.text in texts[tested] for span in one.spans):
+            study.learned.setdefault(tested, []).append(
+                f"{count:,} gold items of {tested} read like spans that {name} was trained on "
+                f"({document.path.name})."
             )
-
-
-@dataclass(frozen=True)
-class _Training:
-    """One training of one system's chain, before it has a place."""
-
-    document: Document
-    changes: tuple[str, ...]
-    key: str
-    place: Path
-    system: str
-
-
-def _chains(study: "KnownItemStudy") -> dict[tuple[str, str], list[ModelStep]]:
-    """The trainings of each system with each context; what would make the same is made once.
-
-    A training that several chains begin with has the place of the system whose encoder it is, or
-    else that of the first of them.
-    """
-    trainings = {
-        (name, context): _trainings(study, name, system, context)
-        for name, system in study.recipe.systems.items()
-        if isinstance(system, Trained)
-        for context in study.recipe.contexts_of(name)
-    }
-    places: dict[str, Path] = {}
-    last = [one[-1] for one in trainings.values() if one]
-    for training in (*last, *(one for some in trainings.values() for one in some)):
-        places.setdefault(training.key, training.place)
-    steps: dict[str, ModelStep] = {}
-    sharing = Sharing()
-    chains: dict[tuple[str, str], list[ModelStep]] = {}
-    for where, some in trainings.items():
-        chain: list[ModelStep] = []
-        for one in some:
-            if one.key not in steps:
-                step = _step(one, places[one.key], chain[-1:], study.folder)
-                steps[one.key] = step
-                if not chain:
-                    with suppress(AdducirError):  # what is absent is reported where it is needed
-                        sharing.add(step)
-            chain.append(steps[one.key])
-        chains[where] = chain
-    return chains
-
-
-def _step(training: _Training, path: Path, before: Sequence[ModelStep], folder: Path) -> ModelStep:
-    named = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
-    changes = (*training.changes, *named)
-
-    def plan() -> EncoderPlan:
-        recipe = validate(training.document, EncoderRecipe, changes)
-        base = [(one.plan, one.path) for one in before]
-        return EncoderPlan(recipe, folder, before=base[-1] if base else None)
-
-    reads = [("systems", training.system)]
-    return ModelStep(path, plan, list(before), reads)
-
-
-def _trainings(
-    study: "KnownItemStudy", name: str, system: Trained, context: str
-) -> list[_Training]:
-    """The trainings of a system with one context."""
-    recipes = listed(system.train)
-    given = study.recipe.contexts[context].model_dump(mode="json")
-    seed = study.seed_of("systems", name)
-    own = () if seed is None else (f"training.seed={seed}",)
-    changes = (
-        *system.set,
-        *own,
-        *(f"context.{key}={json.dumps(value)}" for key, value in given.items()),
-    )
-    found: list[_Training] = []
-    for number, recipe in enumerate(recipes, 1):
-        document = load(file_path(recipe, study.folder))
-        stated = validate(document, EncoderRecipe, changes).model_dump(
-            mode="json", exclude={"description"} | ({"base"} if found else set())
-        )
-        key = fingerprint([stated, *(one.key for one in found[-1:])])
-        more = f"-{number}" if number < len(recipes) else ""
-        place = study.folder / "encoders" / study.name / folder_name(name)
-        place /= f"{folder_name(context)}{more}"
-        found.append(_Training(document, changes, key, place, name))
-    return found
-
-
-def by_encoder(
-    work: SpanWork, tasks: Sequence[SpanTask], kept: Chunking, own: Chunking
-) -> GoldRanks:
-    """The ranks that a dual encoder gives."""
-    with ExitStack() as stack:
-
-        def rows(sides: Sides, chunking: Chunking) -> Rows:
-            one = replace(work, sides=sides)
-            return Rows(one, stack.enter_context(chunking.made(one)))
-
-        candidates = rows("candidates", kept)
-        contexts = rows("contexts", own)
-        found = []
-        for task in tasks:
-            same, queries = task.same, contexts.take(len(task.spans))
-            vectors, gold = queries.rows(0, len(queries)).values, same.of[task.gold]
-            among = candidates.take(len(same.firsts))
-            found.append(filed_ranks(vectors, among, gold, same.counts, block=BLOCK))
-        return gold_ranks(tasks, found)

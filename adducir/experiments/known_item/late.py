@@ -26,10 +26,9 @@ from adducir.encoders.token_work import (
     encoded,
 )
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.experiments.context import Context
 from adducir.experiments.known_item.ranking import BLOCK as SCORES
 from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
-from adducir.experiments.known_item.system import ContextRecipe, RankingSystem
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, RankStep
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision, choose_device, computing_in, device_kind
 from adducir.models.sources import ModelSource, model_source
@@ -38,7 +37,8 @@ from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimReci
 if TYPE_CHECKING:
     import torch
 
-    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
+    from adducir.experiments.context import Context
+    from adducir.experiments.known_item.study import KnownItemStudy
 
 LEAST = 1000
 """Texts of a shard, at least: starting a process takes as long as encoding some hundreds."""
@@ -57,41 +57,35 @@ class _Late(RankingSystem):
 
     @property
     @abstractmethod
-    def kind(self) -> str:
-        """What it is called."""
-
-    @property
-    @abstractmethod
-    def model(self) -> str:
-        """The model's name."""
+    def model(self) -> tuple[str, str]:
+        """What it is called, and the model's name."""
 
     @abstractmethod
     def reading(self) -> Reading:
         """How texts are read."""
 
     def _source(self, study: "KnownItemStudy") -> ModelSource:
-        return model_source(expanded(self.model), study.folder)
+        return model_source(expanded(self.model[1]), study.folder)
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         self._source(study).identity()
 
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         return {
-            "kind": self.kind,
+            "kind": self.model[0],
             "lengths": self.lengths.model_dump(mode="json"),
             "pooling": None,
             "precision": study.recipe.precision,
+            "block": BLOCK,  # larger sets are cut into blocks before batches
         }
 
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
-    def identities(self, step: "RankStep") -> Mapping[str, str]:
-        """See :meth:`RankingSystem.identities`; larger sets are cut into blocks before batches."""
-        model, blocks = self._source(step.study).identity(), step.data.blocks(BLOCK)
-        return {"model": model, **({"blocks": blocks} if blocks else {})}
+    def identities(self, step: RankStep) -> Mapping[str, str]:
+        return {"model": self._source(step.study).identity()}
 
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
         study, device = step.study, context.device
         late = Late(self._source(study), self.reading(), study.recipe.precision, step.data.tasks)
         late = replace(late, known=Local(tasks))
@@ -103,8 +97,9 @@ class _Late(RankingSystem):
         with step.keeping(context) as kept:
             of_candidates = Making(fingerprint(of_system), kept, *given)
             of_contexts = Making(step.fingerprint, own, *given)
-            read = step.reads_of_context
-            return by_late_interaction(late, tasks, read, of_candidates, of_contexts)
+            return by_late_interaction(
+                late, tasks, step.read_of_context, of_candidates, of_contexts
+            )
 
 
 class ColBERT(_Late):
@@ -117,12 +112,8 @@ class ColBERT(_Late):
     colbert: str
 
     @property
-    def kind(self) -> str:
-        return "colbert"
-
-    @property
-    def model(self) -> str:
-        return self.colbert
+    def model(self) -> tuple[str, str]:
+        return "colbert", self.colbert
 
     def reading(self) -> Reading:
         own = ColBERTRecipe()
@@ -143,12 +134,8 @@ class MaxSim(_Late):
     maxsim: str
 
     @property
-    def kind(self) -> str:
-        return "maxsim"
-
-    @property
-    def model(self) -> str:
-        return self.maxsim
+    def model(self) -> tuple[str, str]:
+        return "maxsim", self.maxsim
 
     def reading(self) -> Reading:
         return Reading(

@@ -17,7 +17,7 @@ from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
 from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.evaluation.rouge import RougeL
+from adducir.evaluation.rouge import rouge_l
 from adducir.models.arrays import read_shard, write_shard
 from adducir.models.machine import settle_threads
 
@@ -131,9 +131,8 @@ def listed_sizes(tasks: Sequence[SpanTask]) -> tuple[list[str], list[tuple[int, 
 def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
     """The ranks of all tasks together, with the contexts' keys and ROUGE-L."""
     names = list(tasks[0].keys)
-    rouge = RougeL()
     near = [
-        rouge.score(task.texts[gold], task.texts[first])
+        rouge_l(task.texts[gold], task.texts[first])
         for task, one in zip(tasks, found, strict=True)
         if one.first is not None
         for gold, first in zip(

@@ -1,30 +1,37 @@
-"""The task ``known-item``: the experiment file, and what every system of it has."""
+"""Systems of known-item search: what each kind has, and the step that makes its ranks."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import Field
 
+from adducir.core.processes import locked
+from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family, chosen_by_key
+from adducir.core.registry import Family
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.settings import Some
-from adducir.evaluation.gold_ranks import CUTOFFS, GoldRanks, Ties
-from adducir.experiments.context import Context
-from adducir.experiments.known_item.data import DataRecipe
-from adducir.experiments.sections import Name, SystemEntry, file_name
-from adducir.experiments.step import Step
-from adducir.experiments.tasks import Task
-from adducir.models.machine import Precision
+from adducir.evaluation.gold_ranks import GoldRanks
+from adducir.evaluation.rank_files import read_ranks, write_ranks
+from adducir.experiments.known_item.data import SpanData
+from adducir.experiments.sections import SystemEntry
+from adducir.experiments.step import ArtifactStep, ModelStep, Shown
+from adducir.experiments.study import Trial
+from adducir.models.machine import using_threads
 
 if TYPE_CHECKING:
-    from adducir.experiments.known_item.study import KnownItemStudy, RankStep
+    from pathlib import Path
 
-T = TypeVar("T")
+    from adducir.core.chunks import Chunking
+    from adducir.experiments.context import Context
+    from adducir.experiments.known_item.study import KnownItemStudy
 
 ContextName = Annotated[str, Field(pattern=r"^[\w.+/][\w .+/-]*$", max_length=40)]
 """As the papers write them: ``L+R``, ``4/4``."""
+RANKS_FILE = "ranks.tsv"
 
 
 class ContextRecipe(Recipe):
@@ -55,9 +62,9 @@ class RankingSystem(SystemEntry):
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open what it names; nothing is loaded or trained."""
 
-    def training(self, name: str, context: str, study: "KnownItemStudy") -> Sequence[Step]:
+    def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
         """The steps that train it for a context, the last of them last."""
-        del name, context, study
+        del trial, study
         return ()
 
     @abstractmethod
@@ -74,7 +81,7 @@ class RankingSystem(SystemEntry):
         return {}
 
     @abstractmethod
-    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: Context) -> GoldRanks:
+    def ranks(self, step: "RankStep", tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
         """The rank of each gold item."""
 
 
@@ -94,65 +101,69 @@ RANKING_SYSTEMS = Family(
 )
 
 
-def folder_name(name: str) -> str:
-    """A name as that of a folder."""
-    return file_name(name).replace("/", "_")
+class RankStep(ArtifactStep):
+    """The ranks of one system, on one data set, with one context."""
 
+    kind: ClassVar[str] = "ranks"
+    version: ClassVar[int] = 3
+    verb = "rank"
+    stage = 2
 
-AnySystem = Annotated[
-    SerializeAsAny[RankingSystem],
-    BeforeValidator(
-        chosen_by_key(
-            RANKING_SYSTEMS,
-            "one of `bm25`, `encoder`, `train`, `colbert` and `maxsim` is needed "
-            "(`bm25: {}` for its defaults)",
-        )
-    ),
-]
+    def __init__(
+        self, trial: Trial, study: "KnownItemStudy", data: SpanData, system: RankingSystem
+    ) -> None:
+        self.trial, self.study, self.data, self.system = trial, study, data, system
+        self.path = study.path_of(trial)
+        self.inputs = self.models = system.models(trial, study)
+        self.reads = [] if self.models else [("systems", trial.system)]
+        if not self.models:  # the vectors of candidates serve all contexts of a system
+            self.shared_work = trial.data, trial.run
+            self.chunk_places = [self.path.parent]
 
+    @property
+    def read_of_context(self) -> ContextRecipe:
+        """What is read of contexts."""
+        return self.study.recipe.contexts[self.trial.part]
 
-class KnownItem(Task):
-    """Contexts with one gold candidate each; see docs/ranks.md for its keys.
+    @contextmanager
+    def keeping(self, context: "Context") -> "Iterator[Chunking]":
+        """Who makes the candidates' vectors, and beside what they are kept.
 
-    Attributes:
-        task: ``known-item``.
-        data: What is ranked: a table each.
-        contexts: What is read of contexts: a section of the tables each.
-        systems: What is compared.
-        random: Whether the exact expectation of a random ranking stands in the tables.
-        cutoffs: The k of R@k.
-        ties: How candidates count that score as the gold item does.
-        rouge: Whether ROUGE-L of what is ranked first, with the gold text, is a column.
-        by: Tables of the contexts' groups by these keys as well: ``length``, ``group``.
-        precision: What networks compute in when candidates are ranked.
-    """
+        Another process may rank another context by them: whoever works with them holds a lock.
+        """
+        if self.models:
+            yield context.chunking(self.path)
+            return
+        with locked(self.path.parent):
+            yield context.chunking(self.path.parent)
 
-    opener: ClassVar[str] = "adducir.experiments.known_item.study:open_study"
-    task: Literal["known-item"]
-    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]
-    contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
-    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
-    random: bool = True
-    cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
-    ties: Ties = "pessimistic"
-    rouge: bool = False
-    by: tuple[Literal["length", "group"], ...] = ()
-    precision: Precision = "float32"
+    def title(self, shown: Shown) -> str:
+        count = f": {len(self.data.spans):,} contexts" if self.data.is_read else ""
+        return f"{shown(self.path)}: {self.trial.run}, {self.trial.part}{count}"
 
-    @model_validator(mode="after")
-    def _fits(self) -> "KnownItem":
-        for names in (self.data, self.contexts, self.systems):
-            if len({folder_name(name) for name in names}) < len(names):
-                raise ValueError(f"two of {', '.join(names)} would have one folder")
-        for name, system in self.systems.items():
-            unknown = set(system.contexts) - set(self.contexts)
-            if unknown:
-                raise ValueError(f"the system {name!r} names no context {min(unknown)!r}")
-        if self.random and "random" in self.systems:
-            raise ValueError("a system is called 'random', as the row of `random: true` is")
-        return self
+    def recipe(self) -> Mapping[str, Any]:
+        read, rouge = self.read_of_context.model_dump(mode="json"), self.study.recipe.rouge
+        return {"context": read, "rouge": rouge, **self.system.fingerprint_inputs(self.study)}
 
-    def contexts_of(self, system: str) -> tuple[str, ...]:
-        """The contexts that a system is ranked with, in the file's order."""
-        requested = self.systems[system].contexts
-        return tuple(name for name in self.contexts if not requested or name in requested)
+    def identities(self) -> Mapping[str, str]:
+        return {"data": self.data.identity, **self.system.identities(self)}
+
+    def versions(self) -> Mapping[str, str]:
+        return self.system.versions()
+
+    def fill(self, folder: "Path", context: "Context") -> Mapping[str, Any]:
+        """Rank, and write the ranks."""
+        what = f"{self.trial.data}, {self.trial.run}, {self.trial.part}"
+        progress().note(f"{context.shown(self.path)}: {what}")
+        tasks = context.shared("tasks", lambda: list(self.data.tasks()), key=self.trial.data)
+        with using_threads(context.threads):
+            ranks = self.system.ranks(self, tasks, context)
+        if not self.study.recipe.rouge:
+            ranks = replace(ranks, rouge=None)
+        write_ranks(folder / RANKS_FILE, {self.trial.run: ranks})
+        return {"contexts": len(ranks.qids)}
+
+    def ranked(self) -> GoldRanks:
+        """The ranks that stand in its file."""
+        (ranks,) = read_ranks(self.path / RANKS_FILE, self.trial.run).values()
+        return ranks

@@ -1,21 +1,28 @@
 """Corpora of an experiment file, by kind: documents from a source, or another corpus expanded."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from adducir.core.errors import InputError
+from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
+from adducir.corpora.references import file_path
 from adducir.corpora.sources import open_corpus
-from adducir.experiments.sections import Linked
-from adducir.experiments.step import Step
+from adducir.experiments.sections import Linked, Name, file_name, is_recipe
+from adducir.experiments.step import FolderStep, Step
+from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.core.recipe import KeyPath
+    from adducir.deepct.expansion import ExpandedCorpus
+    from adducir.experiments.context import Context
     from adducir.experiments.retrieval.study import RetrievalStudy
 
 
@@ -32,15 +39,12 @@ class OpenedCorpus:
 
     corpus: Corpus
     steps: Sequence[Step] = ()
-    reads: "Sequence[KeyPath]" = ()
+    reads: Sequence[KeyPath] = ()
     facts: dict[str, Any] = field(default_factory=dict)
 
 
 class CorpusRecipe(Linked):
     """The base of every kind of corpus."""
-
-    stage: ClassVar[int] = 0
-    """Corpora of a later stage are made from those of an earlier one."""
 
     @property
     @abstractmethod
@@ -48,8 +52,17 @@ class CorpusRecipe(Linked):
         """What it is, in a few words."""
 
     @abstractmethod
-    def open(self, name: str, study: "RetrievalStudy") -> None:
-        """Open it, and put it into ``study.corpora``; its documents are not read."""
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus | None:
+        """Open it; its documents are not read.
+
+        Args:
+            name: Its own, in the file.
+            seed: Of the trainings that it stands on; None for their recipes' own.
+            study: Where it stands.
+
+        Returns:
+            None where something is wrong or missing, which is left with the planner.
+        """
 
 
 class SourceCorpus(CorpusRecipe):
@@ -69,50 +82,164 @@ class SourceCorpus(CorpusRecipe):
     def label(self) -> str:
         return self.source
 
-    def open(self, name: str, study: "RetrievalStudy") -> None:
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus | None:
         place = ("corpora", name, "source")
         source = study.planner.source(place, self.source)
         if source is None:
-            return
-        open_it = partial(open_corpus, source, docno_field=self.docno_field, format=self.format)
-        found = study.planner.opening(place, open_it)
-        if found is not None:
-            study.corpora[name] = OpenedCorpus(found, reads=[("corpora", name)])
+            return None
+        load = partial(open_corpus, source, docno_field=self.docno_field, format=self.format)
+        corpus = study.planner.opening(place, load)
+        return None if corpus is None else OpenedCorpus(corpus, reads=[("corpora", name)])
+
+
+class ExpandedRecipe(CorpusRecipe):
+    """Another corpus, its words weighted by DeepCT; see docs/deepct.md.
+
+    Attributes:
+        expand: The other corpus.
+        model: The term weighter: its recipe or its folder.
+        scale: How often a word of weight 1 is repeated.
+        transform: What becomes of weights first.
+        precision: What the network computes in.
+    """
+
+    references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
+    expand: Name
+    model: str
+    scale: Annotated[float, Field(gt=0)] = 100.0
+    transform: Literal["linear", "sqrt"] = "linear"
+    precision: Precision = "float32"
+
+    @property
+    def label(self) -> str:
+        return f"{self.expand}, expanded by {self.model}"
+
+    def is_trained(self, folder: Path) -> bool:
+        return is_recipe(self.model, folder)
+
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus | None:
+        """Where the other corpus cannot be opened, the model's recipe is looked at all the same."""
+        from adducir.deepct.expansion import ExpandedCorpus, Rendering
+        from adducir.deepct.weighting import weights_fingerprint
+
+        own, planner = ("corpora", name), study.planner
+        if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
+            planner.add((*own, "expand"), f"`{self.expand}` is itself expanded")
+            return None
+        found = planner.opening((*own, "model"), partial(self._model, own, seed, study))
+        base = study.corpus(self.expand)
+        if found is None or base is None:
+            return None
+        model, settings, identity, training = found
+        corpus = ExpandedCorpus(
+            base.corpus,
+            study.folder / "deepct" / f"{model.name}.{file_name(self.expand)}.weights",
+            weights_fingerprint(base.corpus, identity, self.precision),
+            settings,
+            Rendering(scale=self.scale, transform=self.transform),
+        )
+        facts = {
+            "model": model,
+            "model fingerprint": identity,
+            "weights fingerprint": corpus.weights_fingerprint,
+            "rendering": corpus.rendering.model_dump(mode="json"),
+            "precision": self.precision,
+        }
+        weights = WeightsStep(corpus, model, self.precision, training, [own, *base.reads])
+        return OpenedCorpus(corpus, [weights], base.reads, facts)
+
+    def _model(
+        self, own: tuple[str, str], seed: int | None, study: "RetrievalStudy"
+    ) -> tuple[Path, Any, str, Sequence[Step]]:
+        """The term weighter: its folder, settings and fingerprint, and what trains it."""
+        from adducir.deepct.recipe import Settings
+        from adducir.deepct.training import DeepCT
+        from adducir.models.sources import ModelSource
+
+        if self.is_trained(study.folder):
+            step = study.training(self.model, seed, DeepCT, "a term weighter", own)
+            plan: Any = step.plan
+            return step.path, plan.model_settings, plan.fingerprint, [step]
+        path = file_path(self.model, study.folder)
+        if not path.is_dir():
+            raise InputError(
+                "there is no such model.",
+                path=path,
+                hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
+                absent=True,
+            )
+        return path, Settings.load(path), ModelSource(str(path), path).identity(), []
+
+
+@dataclass(frozen=True, eq=False)
+class WeightsStep(FolderStep):
+    """The weights of the words of a corpus."""
+
+    corpus: "ExpandedCorpus"
+    model: Path
+    precision: Precision
+    inputs: Sequence[Step]
+    reads: Sequence[KeyPath]
+    kind = "term-weights"
+    verb = "weight"
+
+    @property
+    def path(self) -> Path:  # type: ignore[override]
+        return self.corpus.weights
+
+    def title(self, shown: Any) -> str:
+        return f"{shown(self.path)} by {shown(self.model)}"
+
+    @property
+    def fingerprint(self) -> str:
+        return self.corpus.weights_fingerprint
+
+    def recipe(self) -> Mapping[str, Any]:
+        return {"precision": self.precision}
+
+    def make(self, context: "Context") -> None:
+        from adducir.deepct.weighting import predict_corpus_weights
+
+        predict_corpus_weights(
+            self.model,
+            self.corpus.base,
+            self.path,
+            device=context.device,
+            threads=context.threads,
+            tokens=context.batch_tokens,
+            precision=self.precision,
+            rebuild=context.rebuild,
+            execution=context.execution,
+        )
 
 
 CORPORA = Family(
     "corpora",
     CorpusRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
-    {
-        "source": f"{__name__}:SourceCorpus",
-        "expand": "adducir.experiments.retrieval.expansion:ExpandedRecipe",
-    },
+    {"source": f"{__name__}:SourceCorpus", "expand": f"{__name__}:ExpandedRecipe"},
     what="kind of corpus",
 )
 
 
-def refuse_unknown_fields(corpus: Corpus, fields: tuple[str, ...]) -> None:
+def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
     """Read a local corpus until each field was seen, which nearly always is at once.
 
     Raises:
         InputError: A field is in no document, or a record is malformed.
     """
     unseen, found = set(fields), set[str]()
-    if not isinstance(corpus, LocalCorpus):
-        from adducir.deepct.expansion import WEIGHTED, ExpandedCorpus  # with all of DeepCT
+    base = getattr(corpus, "base", None)
+    if base is not None:  # documents cannot be read before their words are weighted
+        from adducir.deepct.expansion import WEIGHTED
 
-        if isinstance(corpus, ExpandedCorpus):
-            # Its documents cannot be read before their words are weighted.
-            corpus, unseen, found = corpus.base, unseen - {WEIGHTED}, {WEIGHTED}
-    if not isinstance(corpus, LocalCorpus):
+        corpus, unseen, found = base, unseen - {WEIGHTED}, {WEIGHTED}
+    if not unseen or not isinstance(corpus, LocalCorpus):
         return
-    for document in corpus if unseen else ():
+    for document in corpus:
         unseen -= document.fields.keys()
         if not unseen:
             return
         found |= document.fields.keys()
-    if not unseen:
-        return
     raise InputError(
         f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
         hint=f"The fields are {', '.join(sorted(found))}.",

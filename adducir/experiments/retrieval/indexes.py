@@ -1,39 +1,41 @@
 """Indexes of an experiment file, by engine: Lucene's, arrays in memory that rank alike, vectors."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import model_validator
+from pydantic import ConfigDict, model_validator
 
 from adducir.core.absent import NotRead
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
-from adducir.core.errors import AdducirError, ArtifactError
+from adducir.core.errors import ArtifactError
 from adducir.core.fingerprint import UNREAD
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
-from adducir.core.registry import Family, entry
-from adducir.corpora.documents import Corpus
-from adducir.corpora.references import file_path
+from adducir.core.registry import Family, entry, hyperparameters
+from adducir.corpora.references import expanded, file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
-from adducir.experiments.context import Context
 from adducir.experiments.retrieval.corpora import OpenedCorpus
-from adducir.experiments.sections import Linked, Name
-from adducir.experiments.step import FolderStep
+from adducir.experiments.sections import Linked, Name, is_recipe
+from adducir.experiments.step import FolderStep, Shown, Step
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.building import IndexSettings
 from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages import PRETOKENIZED
 from adducir.indexes.models import MODELS
+from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
+    from adducir.encoders.sources import EncoderSource
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.search import Search
     from adducir.experiments.retrieval.study import RetrievalStudy
-    from adducir.experiments.retrieval.systems.search import Search
+    from adducir.indexes.dense.settings import DenseSettings
     from adducir.indexes.index import Index
     from adducir.indexes.search import Search as Found
 
@@ -41,66 +43,60 @@ _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
 
 class IndexStep(FolderStep):
-    """An index that a system searches or reads documents of."""
+    """An index that a system searches or reads documents of.
+
+    Attributes:
+        name: Its name in the file.
+        entry: What the file says of it.
+        corpus: Its documents.
+        source: The corpus in a few words.
+        fields: The fields of the documents that are indexed.
+    """
 
     verb = "build"
     stage = 1
-    name: str  # in the file
-    corpus: Corpus
-    source: str  # the corpus in a few words
-    engine: str
-    kind: str = ""  # of artifact
+    kind: str = ""
+    fields: tuple[str, ...]
 
-    def __init__(self, name: str, path: Path, corpus: OpenedCorpus, source: str) -> None:
-        self.name, self.path, self.source = name, path, source
+    def __init__(
+        self,
+        recipe: "IndexRecipe",
+        name: str,
+        seed: int | None,
+        corpus: OpenedCorpus,
+        study: "RetrievalStudy",
+    ) -> None:
+        self.name, self.entry, self.path = name, recipe, study.index_path(name, seed)
         self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
-        self.place = ("indexes", name)
-
-    @property
-    @abstractmethod
-    def fields(self) -> tuple[str, ...]:
-        """The fields of the documents that are indexed."""
+        self.source, self.facts = study.label(recipe.corpus, seed), corpus.facts
 
     @abstractmethod
-    def search_settings(self, search: "Search") -> dict[str, Any]:
-        """All that determines a search's rankings beside index, topics and depth."""
-
-    def search(
-        self, search: "Search", topics: Topics, tag: str, depth: int | None, context: Context
-    ) -> "Found":
-        """Search every topic."""
-        from adducir.indexes.search import search_topics
-
-        return search_topics(
-            self.open(context),
-            topics,
-            search.retrieval_model,
-            tag=tag,
-            feedback=search.feedback,
-            fields=search.fields,
-            depth=depth,
-            threads=context.threads,
-        )
-
-    @abstractmethod
-    def build(self, context: Context) -> Manifest:
+    def build(self, context: "Context") -> Manifest:
         """Build it, unless it is there."""
 
-    def title(self, shown: Callable[[Path], str]) -> str:
+    def search(
+        self, search: "Search", topics: Topics, tag: str, depth: int | None, context: "Context"
+    ) -> "Found":
+        """Search every topic."""
+        return search.ranked(
+            self.open(context), topics, tag=tag, depth=depth, threads=context.threads
+        )
+
+    def title(self, shown: Shown) -> str:
         return f"index {shown(self.path)} of {self.source}"
 
     def default_fields(self) -> tuple[str, ...]:
-        """The corpus's own fields.
+        """The fields that the file names, or the corpus's own.
 
         Where a dry run does not read the corpus, they are those of the index that is there: the
         corpus's own as well if its fingerprint is right, which covers the corpus.
         """
         try:
-            return tuple(self.corpus.default_fields)
+            return self.entry.fields or tuple(self.corpus.default_fields)
         except NotRead:
             return () if is_absent(self.path) else tuple(read_manifest(self.path).recipe["fields"])
 
-    def make(self, context: Context) -> None:
+    def make(self, context: "Context") -> None:
         """Build it, and say what it holds."""
         name, why = f"index {context.shown(self.path)}", self.why()
         if why not in (None, MISSING):
@@ -109,13 +105,11 @@ class IndexStep(FolderStep):
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
         progress().note(f"{name}: {counts['documents']:,} documents{empty}")
 
-    def open(self, context: Context) -> "Index":
+    def open(self, context: "Context") -> "Index":
         """The index, which must still be the one that was planned; it is closed at the end."""
-        return context.opened(
-            ("index", self.path), partial(self._open, context), lambda one: one.close()
-        )
+        return context.shared(("index", self.path), partial(self._open, context))
 
-    def _open(self, context: Context) -> "Index":
+    def _open(self, context: "Context") -> "Index":
         from adducir.indexes.engines import open_index
 
         index = open_index(self.path, device=context.device, tokens=context.batch_tokens)
@@ -145,9 +139,16 @@ class IndexRecipe(Linked):
 
     @abstractmethod
     def step(
-        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
+        self, name: str, seed: int | None, corpus: OpenedCorpus, study: "RetrievalStudy"
     ) -> IndexStep | None:
-        """Settle how it is to be built; None where something is wrong, which the planner keeps."""
+        """How it is to be built; None where something is wrong, which is left with the planner.
+
+        Args:
+            name: Its own, in the file.
+            seed: Of the trainings that it stands on; None for their recipes' own.
+            corpus: The documents.
+            study: Where it stands.
+        """
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
         """Look for what is wrong even where no system uses the index."""
@@ -217,30 +218,26 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             what = f"only bm25 reads exact lengths, and `{index}` has `accurate_length: true`"
             yield ("model",), what
         if system.fields is not None and not self.separate_fields:
-            yield (
-                ("fields",),
-                f"field weights need an index with `separate_fields: true`: `{index}`",
-            )
+            what = f"field weights need an index with `separate_fields: true`: `{index}`"
+            yield ("fields",), what
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
-        find = partial(self.analysis, study.planner.folder)
+        find = partial(self.analysis, study.folder)
         study.planner.opening(("indexes", name, "stopwords"), find)
 
     def step(
-        self, name: str, path: Path, corpus: OpenedCorpus, study: "RetrievalStudy"
+        self, name: str, seed: int | None, corpus: OpenedCorpus, study: "RetrievalStudy"
     ) -> IndexStep | None:
-        planner, weights = study.planner, None
-        try:
-            analysis = self.analysis(planner.folder)
-        except AdducirError:  # which the check has kept
-            return None
+        place, planner, weights = ("indexes", name), study.planner, None
+        analysis = planner.opening((*place, "stopwords"), partial(self.analysis, study.folder))
         if self.weights is not None:
-            find = partial(_weights, self.weights, planner.folder)
-            weights = planner.opening(("indexes", name, "weights"), find)
-            if weights is None:
+            weights = file_path(self.weights, study.folder)
+            if planner.opening((*place, "weights"), partial(identity_of, weights)) is None:
                 return None
+        if analysis is None:
+            return None
         settings = IndexSettings(
-            self.fields,
+            (),
             analysis,
             self.positions,
             self.vectors,
@@ -248,65 +245,175 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             weights=weights,
             separate_fields=self.separate_fields,
         )
-        source = study.label(self.corpus)
-        settle = partial(InvertedStep, name, path, corpus, source, self.engine, settings)
-        return planner.opening(("indexes", name), settle)
+        settle = partial(InvertedStep, self, name, seed, corpus, study, settings)
+        return planner.opening(place, settle)
 
 
 class InvertedStep(IndexStep):
     """An inverted index, its fields named; the fingerprint covers corpus and settings."""
 
+    entry: Inverted
+
     def __init__(
         self,
+        recipe: Inverted,
         name: str,
-        path: Path,
+        seed: int | None,
         corpus: OpenedCorpus,
-        source: str,
-        engine: EngineName,
+        study: "RetrievalStudy",
         settings: IndexSettings,
     ) -> None:
-        super().__init__(name, path, corpus, source)
-        self.kind = KINDS[engine]
-        self.engine, self._engine = engine, engine
-        self._settings = replace(settings, fields=settings.fields or self.default_fields())
+        super().__init__(recipe, name, seed, corpus, study)
+        self.kind, self.fields = KINDS[recipe.engine], self.default_fields()
+        self._settings = replace(settings, fields=self.fields)
         _ = self.fingerprint  # its errors belong to this entry
 
     @cached_property
     def fingerprint(self) -> str:
         if not self.fields:
             return UNREAD
-        return fingerprint_of_index(self._engine, self.corpus, self._settings)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        return self._settings.fields
+        return fingerprint_of_index(self.entry.engine, self.corpus, self._settings)
 
     def recipe(self) -> Mapping[str, Any]:
         return self._settings.recipe()
 
-    def search_settings(self, search: "Search") -> dict[str, Any]:
-        feedback = search.feedback
-        return {
-            "model": MODELS.settings(search.retrieval_model, "model"),
-            "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({"fields": dict(search.fields)} if search.fields else {}),
-        }
-
-    def build(self, context: Context) -> Manifest:
-        return builder(self._engine)(
+    def build(self, context: "Context") -> Manifest:
+        return builder(self.entry.engine)(
             self.corpus, self.path, self._settings, threads=context.threads, rebuild=context.rebuild
         )
 
 
-_HERE = "adducir.experiments.retrieval"
+class Dense(IndexRecipe):
+    """Vectors of documents; the settings of the kind of FAISS's index stand beside ``kind``.
+
+    Attributes:
+        engine: ``dense``.
+        encoder: An encoder by name, its folder, or the recipe that trains it.
+        kind: FAISS's index: ``flat``, ``hnsw`` or ``ivf-pq``.
+        precision: What the network computes in.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    engine: Literal["dense"] = "dense"
+    encoder: str
+    kind: Literal["flat", "hnsw", "ivf-pq"] = "flat"
+    precision: Precision = "float32"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Dense":
+        _ = self.settings
+        return self
+
+    @property
+    def settings(self) -> "DenseSettings":
+        """Those of FAISS's index."""
+        from adducir.indexes.dense.settings import DenseSettings
+
+        given = {"kind": self.kind, **(self.model_extra or {})}
+        return hyperparameters(DenseSettings, "a dense index", given, type(self).model_fields)
+
+    def is_trained(self, folder: Path) -> bool:
+        return is_recipe(self.encoder, folder)
+
+    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
+        for key in (*(system.model_fields_set & {"model"}), *(system.model_extra or {})):
+            yield (key,), "has no effect on a dense index, which ranks by vectors"
+        if system.tune is not None:
+            yield ("tune",), "a search of a dense index has nothing to tune"
+
+    def step(
+        self, name: str, seed: int | None, corpus: OpenedCorpus, study: "RetrievalStudy"
+    ) -> IndexStep | None:
+        own = ("indexes", name)
+        found = study.planner.opening((*own, "encoder"), partial(self._encoder, own, seed, study))
+        if found is None:
+            return None
+        return study.planner.opening(
+            own, partial(DenseStep, self, name, seed, corpus, study, *found)
+        )
+
+    def _encoder(
+        self, own: tuple[str, str], seed: int | None, study: "RetrievalStudy"
+    ) -> tuple[str, Sequence[Step]]:
+        """The encoder's identity, and what trains it."""
+        if self.is_trained(study.folder):
+            from adducir.encoders.training import EncoderPlan
+
+            step = study.training(self.encoder, seed, EncoderPlan, "an encoder", own)
+            return step.fingerprint, [step]
+        return self.source(study.folder).identity(), []
+
+    def source(self, folder: Path, trained: Sequence[Step] = ()) -> "EncoderSource":
+        """The encoder, which must be there."""
+        from adducir.encoders.sources import encoder_source
+
+        if trained:
+            return encoder_source(str(trained[0].path))
+        return encoder_source(expanded(self.encoder), folder)
+
+
+class DenseStep(IndexStep):
+    """A dense index."""
+
+    kind = "dense-index"
+    entry: Dense
+
+    def __init__(
+        self,
+        recipe: Dense,
+        name: str,
+        seed: int | None,
+        corpus: OpenedCorpus,
+        study: "RetrievalStudy",
+        encoder: str,
+        trained: Sequence[Step],
+    ) -> None:
+        super().__init__(recipe, name, seed, corpus, study)
+        self.fields, self._identity, self._trained = self.default_fields(), encoder, trained
+        self._folder = study.folder
+        self.inputs = [*corpus.steps, *trained]
+        self.reads = [*corpus.reads, ("indexes", name)]
+
+    @property
+    def fingerprint(self) -> str:
+        from adducir.indexes.dense.builder import dense_identity
+
+        if not self.fields:
+            return UNREAD
+        own = self.entry
+        return dense_identity(self.corpus, self._identity, own.settings, self.fields, own.precision)
+
+    def recipe(self) -> Mapping[str, Any]:
+        settings, precision = self.entry.settings.recipe(), self.entry.precision
+        return {"fields": list(self.fields), **settings, "precision": precision}
+
+    def build(self, context: "Context") -> Manifest:
+        from adducir.indexes.dense.builder import Running, build_dense_index
+
+        return build_dense_index(
+            self.corpus,
+            self.path,
+            self.entry.source(self._folder, self._trained),
+            self.entry.settings,
+            fields=self.entry.fields,
+            running=Running(
+                context.device,
+                context.threads,
+                context.batch_tokens,
+                precision=self.entry.precision,
+                execution=context.execution,
+            ),
+            rebuild=context.rebuild,
+        )
+
 
 INDEXES = Family(
     "indexes",
     IndexRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
-        "lucene": f"{_HERE}.indexes:Inverted",
-        "memory": f"{_HERE}.indexes:Inverted",
-        "dense": f"{_HERE}.dense:Dense",
+        "lucene": f"{__name__}:Inverted",
+        "memory": f"{__name__}:Inverted",
+        "dense": f"{__name__}:Dense",
     },
     what="index engine",
 )
@@ -317,10 +424,3 @@ def chosen_by_engine(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     return entry(INDEXES, str(value.get("engine", "lucene")), value)
-
-
-def _weights(source: str, folder: Path) -> Path:
-    """The file or folder of an index's token weights; raises where it cannot be read."""
-    path = file_path(source, folder)
-    identity_of(path)
-    return path

@@ -1,7 +1,7 @@
 """What the report of a retrieval experiment shows beyond its table."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,10 @@ from adducir.core.errors import ArtifactError
 from adducir.corpora.documents import text_of
 from adducir.deepct.expansion import WEIGHTED, ExpandedCorpus
 from adducir.deepct.words import words
-from adducir.experiments.outcome import training_seconds
+from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import run_facts
+from adducir.experiments.step import ModelStep, Step, training_log
+from adducir.experiments.study import Trial
 from adducir.indexes.documents import DocumentStore
 from adducir.runs.metadata import part_of
 from adducir.tables.hits import HitCollector
@@ -20,17 +22,15 @@ from adducir.tables.material import Cost, Material
 from adducir.tables.report.quoted import WORD
 
 if TYPE_CHECKING:
-    from adducir.experiments.retrieval.indexes import IndexStep
     from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 def collectors(study: "RetrievalStudy") -> dict[str, HitCollector]:
     """What takes in the runs of each topic set."""
-    systems = len(study.rows)
     return {
         name: HitCollector(
             one.qrels,
-            systems,
+            len(study.recipe.systems),
             dict(zip(one.topics.qids, one.topics.queries, strict=True)),
             one.evaluator.measures,
         )
@@ -47,8 +47,8 @@ def material(study: "RetrievalStudy", collected: Mapping[str, HitCollector]) -> 
         snippets=texts,
         weights=weights(study, texts),
         costs={
-            name: _mean([_cost(study, one) for one in systems])
-            for name, systems in study.rows.items()
+            name: _mean([_cost(study, name, seed) for seed in study.seeds(name)])
+            for name in study.recipe.systems
         },
     )
 
@@ -68,23 +68,33 @@ def _mean(costs: Sequence[Cost]) -> Cost:
     )
 
 
-def _cost(study: "RetrievalStudy", system: str) -> Cost:
+def _cost(study: "RetrievalStudy", system: str, seed: int | None) -> Cost:
     """Its time per topic over all topic sets, and the size of the index that it searches."""
     seconds, topics = 0.0, 0
-    for name in study.topic_sets:
-        facts = run_facts(study.run_of(system, name).path) or {}
+    steps = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
+    for step in steps:
+        facts = run_facts(step.path) or {}
         time = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
         count = part_of(facts, "run file").get("topics")
         if not time.endswith(" s") or not isinstance(count, int):
             return Cost()
         seconds, topics = seconds + float(time.removesuffix(" s")), topics + count
-    index = study.recipe.systems[system].needs_index(system, study)
-    folder = study.indexes[index].path if index in study.indexes else None
-    size = None
+    name, size = study.recipe.systems[system].index_name(study), None
+    folder = study.index(name, seed).path if name else None
     if folder is not None and folder.is_dir():
         size = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
-    trained = training_seconds([study.run_of(system, name) for name in study.topic_sets])
+    times = [training_log(model.path).get("seconds") for model in _models(steps)]
+    trained = sum(time for time in times if time) if any(times) else None
     return Cost(1000 * seconds / topics if topics else None, size, trained)
+
+
+def _models(steps: Iterable[Step]) -> set[ModelStep]:
+    """All trainings that steps are made from."""
+    found: set[ModelStep] = set()
+    for step in steps:
+        found |= {step} if isinstance(step, ModelStep) else set()
+        found |= _models(step.inputs)
+    return found
 
 
 LENGTH = 240
@@ -124,7 +134,7 @@ def snippets(
     return found
 
 
-def _store(index: "IndexStep") -> DocumentStore | None:
+def _store(index: IndexStep) -> DocumentStore | None:
     """The texts beside an index; None where it is not there, for no run to be made needs it."""
     try:
         return DocumentStore(index.path)
@@ -143,14 +153,15 @@ def weights(
     """
     found: dict[str, Mapping[str, Sequence[int]]] = {}
     known: dict[str, dict[str, Sequence[int]]] = {}
-    for row, systems in study.rows.items() if snippets else ():
-        name = study.recipe.systems[systems[0]].needs_index(systems[0], study)
-        index = study.indexes.get(name or "")
-        if name is None or index is None or WEIGHTED not in index.fields:
+    for row, system in study.recipe.systems.items() if snippets else ():
+        name = system.index_name(study)
+        index = study.index(name, study.seeds(row)[0]) if name else None
+        if not isinstance(index, IndexStep) or WEIGHTED not in index.fields:
             continue
         corpus = index.corpus
         if not isinstance(corpus, ExpandedCorpus):
             continue
+        name = str(index.path)
         if name not in known:
             store, known[name] = _store(index), {}
             for docno, text in snippets.items() if store is not None else ():

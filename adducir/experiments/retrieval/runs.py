@@ -1,7 +1,7 @@
-"""Runs: given, or made by a step that knows whether the one that is there is up to date."""
+"""Systems and their runs: given, or made by a step that knows whether its run is up to date."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,125 +11,176 @@ from adducir.core.absent import reads
 from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
-from adducir.core.fingerprint import UNREAD, fingerprint, is_known
+from adducir.core.fingerprint import fingerprint, is_known
 from adducir.core.progress import progress
+from adducir.core.recipe import KeyPath
+from adducir.core.registry import Family
+from adducir.corpora.references import file_path
 from adducir.corpora.topics import Topics
-from adducir.experiments.context import Context
-from adducir.experiments.sections import file_name
-from adducir.experiments.step import Step
+from adducir.experiments.sections import Link, Name, SystemEntry, file_name
+from adducir.experiments.step import ModelStep, Shown, Step
+from adducir.experiments.study import Trial
 from adducir.runs.metadata import metadata_for, part_of, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
 
 if TYPE_CHECKING:
+    from adducir.experiments.context import Context
     from adducir.experiments.retrieval.study import RetrievalStudy
 
-_RUN_VERSION = 1
-
-
-class Answer(Step, ABC):
-    """The run of a system on a topic set, or on several that have the same topics."""
-
-    stage = 2
-    system: str
-    topic_set: str
-    is_given: ClassVar[bool] = False
-
-    @abstractmethod
-    def read(self) -> Run:
-        """What stands in its file, no matter who wrote that."""
-
-    @property
-    def shares(self) -> object:
-        """Topic sets for which this is the same have one run; None where each has its own."""
-        return None
-
-    def title(self, shown: Callable[[Path], str]) -> str:
-        return f"run {shown(self.path)}"
-
-
-@dataclass(frozen=True, eq=False)
-class GivenRun(Answer):
-    """A run that the user gives."""
-
-    kept = "read"
-    is_given: ClassVar[bool] = True
-    system: str
-    topic_set: str
-    path: Path
-    run: Run
-
-    @cached_property
-    def fingerprint(self) -> str:
-        return file_digest(self.path)
-
-    def why(self) -> None:
-        """It is there."""
-
-    def read(self) -> Run:
-        return self.run
+_RUN_VERSION = 2
 
 
 @dataclass
-class Made:
-    """A run that a step made, and what there is to say about it."""
+class Answer:
+    """A run that a system made, and what there is to say about it.
+
+    Attributes:
+        run: The run.
+        note: How it was made, in a few words.
+        method: The section of that name of its metadata.
+        seconds: How long it took.
+        data: More for the metadata's section of that name.
+        engines: Versions of the engines that took part.
+        qids: The topics that there should be; by default the topic set's.
+    """
 
     run: Run
-    note: str  # how it was made, in a few words
-    method: dict[str, Any]  # the metadata's section of that name
+    note: str
+    method: dict[str, Any]
     seconds: float | None = None
-    data: dict[str, Any] = field(default_factory=dict)  # more for the section of that name
-    engines: Mapping[str, str] | None = None  # their versions
-    qids: Sequence[str] | None = None  # that there should be; by default the topic set's
+    data: dict[str, Any] = field(default_factory=dict)
+    engines: Mapping[str, str] | None = None
+    qids: Sequence[str] | None = None
 
 
-class RunStep(Answer):
-    """A run that a system makes."""
+class System(SystemEntry):
+    """A row of the table. Its run is made from the runs and indexes that it names.
 
-    def __init__(
-        self,
-        name: str,
-        system: Any,
-        topic_set: str,
-        study: "RetrievalStudy",
-        inputs: Sequence[Step] = (),
-        reads: Sequence[tuple[str | int, ...]] = (),
-    ) -> None:
-        self.system, self.recipe, self.topic_set, self.study = name, system, topic_set, study
-        self.path = study.run_path(name, topic_set)
-        self.inputs, self.reads = inputs, reads
-        self.place = ("systems", name)
-        self.verb, self.tag = system.verb, file_name(name)
+    Attributes:
+        group: The section of the table that it stands in.
+    """
+
+    verb: ClassVar[str]
+    """What is done, for the plan's lines."""
+    group: str | None = None
+
+    @classmethod
+    def more_keys(cls) -> Collection[str]:
+        """Keys beside the fields: the hyperparameters of what the system is made with."""
+        return ()
+
+    @property
+    def is_given(self) -> bool:
+        """Whether its runs are there, made by others."""
+        return False
+
+    @abstractmethod
+    def identity(self, step: "RunStep") -> Mapping[str, Any]:
+        """The settings that determine its rankings, beside the depth, topics, runs and indexes."""
+
+    @abstractmethod
+    def answer(self, step: "RunStep", context: "Context") -> Answer:
+        """Rank the topics of ``step`` from the artifacts of its ``parts``, which are there."""
+
+    def index_name(self, study: "RetrievalStudy") -> str | None:
+        """The index that it searches or reads documents of."""
+        del study
+        return next((one.name for one in self.links() if one.section == "indexes"), None)
+
+    def check(self, name: str, study: "RetrievalStudy") -> None:
+        """Leave what does not fit the rest of the file with the planner."""
+
+    def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
+        """The steps that its run is made from, by the key that names each."""
+        return {
+            ".".join(map(str, one.place)): study.index(one.name, trial.seed)
+            if one.section == "indexes"
+            else study.run(trial._replace(system=one.name))
+            for one in self.links()
+        }
+
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step | None:
+        """The step that makes its run; None where something is wrong or missing."""
+        parts = self.parts(trial, study)
+        if trial.data not in study.topic_sets:
+            return None
+        return RunStep(self, trial, study, parts)
+
+    def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
+        """The file of its run."""
+        return study.path_of(trial)
+
+    def remark(self, name: str, names: Mapping[str, str]) -> str | None:
+        """A sentence for below the table; ``names`` are the printed names of systems."""
+        del name, names
+        return None
+
+
+_HERE = "adducir.experiments.retrieval"
+
+SYSTEMS = Family(
+    "systems",
+    System,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "index": f"{_HERE}.search:Search",
+        "fuse": f"{_HERE}.fusion:Fusion",
+        "rerank": f"{_HERE}.rerank:Rerank",
+        "python": f"{_HERE}.python:Python",
+        "run": f"{_HERE}.runs:Given",
+    },
+    what="kind of system",
+)
+
+
+@dataclass(eq=False)
+class RunStep(Step):
+    """A run that a system makes.
+
+    Attributes:
+        recipe: The system.
+        trial: Its name, topic set and seed.
+        parts: What the run is made from: other runs and indexes, by the key that names each.
+        models: What is trained for it alone.
+        opened: What the system has opened for it, such as code or a reranker.
+    """
+
+    recipe: System
+    trial: Trial
+    study: "RetrievalStudy"
+    parts: dict[str, Any]
+    models: Sequence[ModelStep] = ()
+    reads: Sequence[KeyPath] = ()
+    opened: Any = None
+    runs_code: tuple[str, str] | None = None
+    stage = 2
+
+    def __post_init__(self) -> None:
+        self.path = self.recipe.path(self.trial, self.study)
+        self.verb, self.tag = self.recipe.verb, file_name(self.trial.run)
+        self.inputs = [*self.models, *dict.fromkeys(self.parts.values())]
 
     @property
     def topics(self) -> Topics:
-        return self.study.topic_sets[self.topic_set].topics
-
-    @abstractmethod
-    def fingerprint_inputs(self) -> dict[str, Any]:
-        """All that determines the rankings, beside the depth."""
-
-    @abstractmethod
-    def produce(self, context: Context) -> Made:
-        """Rank the topics."""
-
-    @property
-    def shares(self) -> object:
-        return None if self.lacks_data else fingerprint(self.topics.identity())
-
-    @property
-    def lacks_data(self) -> bool:
-        """Whether a dry run cannot say what determines it, since data are not available."""
-        return self.topic_set not in self.study.topic_sets
+        """The topics that are ranked."""
+        return self.study.topic_sets[self.trial.data].topics
 
     @cached_property
     def fingerprint(self) -> str:
-        unread = next((one for one in self.inputs if not is_known(one.fingerprint)), None)
-        if unread is not None or self.lacks_data:
-            return UNREAD if unread is None else unread.fingerprint
-        common = {"version": _RUN_VERSION, "depth": self.study.recipe.depth}
-        return fingerprint(common | self.fingerprint_inputs())
+        return fingerprint(
+            {
+                "version": _RUN_VERSION,
+                "depth": self.study.recipe.depth,
+                "topics": self.topics.identity(),
+                "system": self.recipe.identity(self),
+                **SYSTEMS.origin(SYSTEMS.name_of(type(self.recipe))),
+                "parts": {key: step.fingerprint for key, step in self.parts.items()},
+            }
+        )
+
+    def title(self, shown: Shown) -> str:
+        return f"run {shown(self.path)}"
 
     def why(self) -> str | None:
         if not self.path.is_file():
@@ -148,35 +199,140 @@ class RunStep(Answer):
             return "it was changed since it was made"
         return None
 
-    def make(self, context: Context) -> None:
-        """Write the run with its metadata."""
-        made, study, topics = self.produce(context), self.study, self.topics
-        progress().note(f"run {context.shown(self.path)}: {made.note}")
+    def make(self, context: "Context") -> None:
+        self.write(self.recipe.answer(self, context), context)
+
+    def write(self, answer: Answer, context: "Context") -> None:
+        """Write a run with its metadata."""
+        study, topics = self.study, self.topics
+        progress().note(f"run {context.shown(self.path)}: {answer.note}")
         about = {
-            "name": self.topic_set,
-            "source": study.recipe.topics[self.topic_set].source,
+            "name": self.trial.data,
+            "source": study.recipe.topics[self.trial.data].source,
             "field": topics.field,
             "topics": len(topics),
             "sha256": topics.identity()["topics"],
         }
-        metadata: dict[str, Any] = {"method": made.method, "data": {**made.data, "topics": about}}
-        if made.seconds is not None:
-            metadata["resources"] = {"runtime": {"wallclock": f"{made.seconds:.3f} s"}}
-        experiment = study.planner.path.name
-        metadata["adducir"] = {"experiment": experiment, "fingerprint": self.fingerprint}
-        if made.engines is not None:
-            metadata["platform"] = {"software": {"engines": dict(made.engines)}}
+        metadata: dict[str, Any] = {
+            "method": answer.method,
+            "data": {**answer.data, "topics": about},
+            "adducir": {"experiment": study.planner.path.name, "fingerprint": self.fingerprint},
+        }
+        if answer.seconds is not None:
+            metadata["resources"] = {"runtime": {"wallclock": f"{answer.seconds:.3f} s"}}
+        if answer.engines is not None:
+            metadata["platform"] = {"software": {"engines": dict(answer.engines)}}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        qids = topics.qids if made.qids is None else made.qids
-        write_run(made.run, self.path, metadata, topics=qids)
+        qids = topics.qids if answer.qids is None else answer.qids
+        write_run(answer.run, self.path, metadata, topics=qids)
 
     def read(self) -> Run:
+        """What stands in its file, no matter who wrote that."""
         return read_run(self.path, allow_empty=True)
 
+    def method(self) -> dict[str, Any]:
+        """How it was made, as its metadata say: to be handed on to what is made from it."""
+        return part_of(run_facts(self.path), "method")
 
-def counted(run: Run, topics: Topics) -> str:
-    """How much a run holds."""
-    return f"{len(run):,} documents for {len(run.qids):,} of {len(topics):,} topics"
+    def counted(self, run: Run) -> str:
+        """How much a run of its topics holds."""
+        return f"{len(run):,} documents for {len(run.qids):,} of {len(self.topics):,} topics"
+
+
+class Given(System):
+    """A run that is there already.
+
+    Attributes:
+        run: A TREC run file for the only topic set, or one for each topic set by its name.
+    """
+
+    verb: ClassVar[str] = "read"
+    run: str | dict[Name, str]
+
+    @property
+    def is_given(self) -> bool:
+        return True
+
+    def links(self) -> Iterator[Link]:
+        for name in self.run if isinstance(self.run, dict) else ():
+            yield Link(("run", name), "topics", name)
+
+    def check(self, name: str, study: "RetrievalStudy") -> None:
+        place, topic_sets = ("systems", name, "run"), study.planner.names.get("topics", [])
+        if isinstance(self.run, str):
+            if len(topic_sets) > 1:
+                what = "with several topic sets, name a run for each: `{topic set: file}`"
+                study.planner.add(place, what)
+            return
+        for topic_set in topic_sets:
+            if topic_set not in self.run:
+                study.planner.add(place, f"there is no run for the topic set `{topic_set}`")
+
+    def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
+        return Path(self.run if isinstance(self.run, str) else self.run.get(trial.data, ""))
+
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step | None:
+        place: KeyPath = ("systems", trial.system, "run")
+        if isinstance(self.run, dict):
+            if trial.data not in self.run:
+                return None
+            place = (*place, trial.data)
+        planner, source = study.planner, str(self.path(trial, study))
+        run = planner.opening(place, lambda: read_run(file_path(source, study.folder)))
+        if run is None or run.path is None:
+            return None
+        judged = study.topic_sets.get(trial.data)
+        if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
+            first, other = run.qids[0], judged.qrels.qids[0]
+            what = f"{run.path}: none of its topics is judged in `{trial.data}`"
+            planner.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
+        if run.path.resolve() in (own := study.written_paths):
+            what = f"{run.path} is where the run of `{own[run.path.resolve()]}` is written"
+            planner.add(("systems", trial.system, "run"), what)
+        return GivenRun(trial, run.path, run)
+
+    def identity(self, step: RunStep) -> Mapping[str, Any]:
+        raise NotImplementedError  # nothing is made
+
+    def answer(self, step: RunStep, context: "Context") -> Answer:
+        raise NotImplementedError
+
+
+@dataclass(eq=False)
+class GivenRun(Step):
+    """A run that the user gives."""
+
+    trial: Trial
+    path: Path
+    run: Run
+    kept = "read"
+    stage = 2
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return file_digest(self.path)
+
+    def title(self, shown: Shown) -> str:
+        return f"run {shown(self.path)}"
+
+    def why(self) -> None:
+        """It is there."""
+
+    def make(self, context: "Context") -> None:
+        """It is there."""
+
+    def read(self) -> Run:
+        return self.run
+
+    def method(self) -> dict[str, Any]:
+        return {}
+
+
+def named(step: RunStep | GivenRun, context: "Context") -> dict[str, Any]:
+    """What metadata say of a run that another is made from, without a machine's paths."""
+    shown = context.shown(step.path)
+    file = {} if Path(shown).is_absolute() else {"file": shown}
+    return {"system": step.trial.run, **file, "fingerprint": step.fingerprint}
 
 
 def run_facts(path: Path) -> dict[str, Any] | None:

@@ -1,103 +1,333 @@
-"""Opens what a retrieval experiment names, and plans its indexes and runs.
+"""The task ``retrieval``: its experiment file, one file a table, opened and planned.
 
-Everything is opened before anything runs, and every error is kept for one message.
+A section names things (corpora, indexes, topic sets, systems); later sections refer to them by
+name. What is written here is what a reader of the paper needs to know, and nothing else determines
+the figures: threads and folders do not stand here.
+
+Systems may have several runs: with ``DeepCT: {index: weighted, seeds: [0, 1]}`` two runs are
+planned, ``DeepCT.seed0`` and ``DeepCT.seed1``. Each has its own of all that stands on a training:
+the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no training is shared. In
+the table they are one row (:mod:`adducir.evaluation.seeds`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import ErrorDetail, KeyPath
+from adducir.core.registry import chosen_by_key
 from adducir.corpora.references import file_path
-from adducir.evaluation.measures import Measure
+from adducir.evaluation.seeds import run_name
 from adducir.experiments.planner import Planner
-from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
-from adducir.experiments.retrieval.runs import Answer, GivenRun
-from adducir.experiments.retrieval.topics import TopicSet, open_topics
-from adducir.experiments.sections import Names, file_name, on_disk
-from adducir.experiments.step import ModelStep, Sharing, Step
-from adducir.experiments.study import Finding, Study
+from adducir.experiments.retrieval.corpora import (
+    CORPORA,
+    CorpusRecipe,
+    OpenedCorpus,
+    refuse_unknown_fields,
+)
+from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep, chosen_by_engine
+from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
+from adducir.experiments.retrieval.topics import TopicSet, TopicsRecipe, open_measures
+from adducir.experiments.sections import (
+    Linked,
+    Name,
+    Natural,
+    RunTableRecipe,
+    file_name,
+    on_disk,
+)
+from adducir.experiments.step import Absent, ModelStep, Step
+from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.sources import RECIPES
 from adducir.runs.rules import some
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.experiments.retrieval.indexes import IndexStep
-    from adducir.experiments.retrieval.recipe import Retrieval
-    from adducir.experiments.tuning.folds import Folds, Pool
-    from adducir.runs.run import Run
+    from adducir.experiments.tuning.folds import Pool
     from adducir.training.plan import TrainingPlan
 
-P = TypeVar("P", bound="TrainingPlan[Any]")
+DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
+
+AnyCorpus = Annotated[
+    SerializeAsAny[CorpusRecipe],
+    BeforeValidator(chosen_by_key(CORPORA, "a corpus has exactly one of `source` and `expand`")),
+]
+AnyIndex = Annotated[SerializeAsAny[IndexRecipe], BeforeValidator(chosen_by_engine)]
+AnySystem = Annotated[
+    SerializeAsAny[System],
+    BeforeValidator(
+        chosen_by_key(
+            SYSTEMS,
+            "a system has exactly one of `index` (a search), `fuse`, `rerank`, `python` and `run`",
+        )
+    ),
+]
+
+
+class Retrieval(Task):
+    """Topics with judgements, answered by runs; see docs/recipes.md for its keys.
+
+    Attributes:
+        task: ``retrieval``, or left out.
+        corpora: Documents, by name.
+        indexes: Indexes of them, by name.
+        topics: Topic sets, by name: a group of columns each.
+        systems: A row of the table each.
+        depth: How many documents per topic each run that is made holds.
+        measures: The columns.
+        negative_grades: How judgements below 0 count.
+        unjudged: Whether the footer states how far unjudged documents could move figures.
+        table: How it looks, and what its report quotes.
+    """
+
+    task: Literal["retrieval"] = "retrieval"
+    corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)
+    indexes: dict[Name, AnyIndex] = Field(default_factory=dict)
+    topics: dict[Name, TopicsRecipe]
+    systems: dict[Name, AnySystem]
+    depth: Natural | Literal["all"] = 1000
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    negative_grades: Literal["zero", "trec_eval"] = "zero"
+    unjudged: bool = False
+    table: RunTableRecipe = RunTableRecipe()
+
+    @property
+    def most(self) -> int | None:
+        """``depth`` as a number; None for all documents that hold a term of the query."""
+        return None if self.depth == "all" else self.depth
+
+    @field_validator("topics", "systems", "measures")
+    @classmethod
+    def _some(cls, value: Any) -> Any:
+        if not value:
+            raise ValueError("at least one is needed")
+        return value
+
+    def study(self, planner: Planner) -> "RetrievalStudy":
+        return RetrievalStudy(self, planner)
 
 
 class RetrievalStudy(Study):
-    """A retrieval experiment, opened."""
+    """A retrieval experiment, opened.
+
+    Attributes:
+        measures: In the file's order, each once.
+        measure_names: As printed, by the measures' exact names.
+        topic_sets: Topics with judgements, by name.
+        indexes: Those that systems search or read documents of, by name.
+    """
 
     makes: ClassVar[str] = "runs"
-    written: "Retrieval"
-    recipe: "Retrieval"
+    recipe: Retrieval
 
-    def __init__(self, recipe: "Retrieval", planner: Planner) -> None:
+    def __init__(self, recipe: Retrieval, planner: Planner) -> None:
         super().__init__(recipe, planner)
-        self.output = planner.output
-        self.names = Names(planner.data)
-        self.corpora: dict[str, OpenedCorpus] = {}
-        self.indexes: dict[str, IndexStep] = {}  # that a system searches or reads documents of
+        self._corpora: dict[tuple[str, int | None], OpenedCorpus | None] = {}
+        self._indexes: dict[tuple[str, int | None], Any] = {}
+        self._refuse_wrong_names()
+        for name, system in recipe.systems.items():
+            system.check(name, self)
+            self._refuse_wrong_members(name, system)
         self.topic_sets: dict[str, TopicSet] = {}
-        self.measures: tuple[Measure, ...] = ()  # in the file's order, each once
-        self.measure_names: dict[str, str] = {}  # as printed, by the measures' exact names
-        self.given: dict[tuple[str, str], Run] = {}  # by system and topic set
-        self.details: dict[str, Any] = {}  # what systems have opened for themselves
-        self.folds: dict[str, Folds] = {}  # of tuned systems
-        # Each after those it is made from; topic sets that differ in judgements only share one.
-        self.runs: dict[tuple[str, str], Answer] = {}
-        self._trainings: dict[Path, ModelStep] = {}
-        self._sharing = Sharing()
+        self.measures, self.measure_names = open_measures(self)
+        for name, topics in recipe.topics.items():
+            if (opened := topics.open(name, self)) is not None:
+                self.topic_sets[name] = opened
+        for name, index in recipe.indexes.items():
+            index.check(name, self)
 
-    def open(self) -> "RetrievalStudy":
-        """Open every source of the file; what is wrong is left with the planner."""
-        errors = self.planner.errors
-        for name, index in self.recipe.indexes.items():
-            place = ("indexes", name, "corpus")
-            errors.extend(self.names.check(place, "corpora", index.corpus))
-        errors.extend(_clashing_files(self.recipe))
-        for name, system in self.recipe.systems.items():
-            errors.extend(system.check(name, self))
-        if self.add_seeds("corpora", "indexes", "systems"):
-            errors.extend(_clashing_files(self.recipe))
-        for name, corpus in sorted(self.recipe.corpora.items(), key=lambda item: item[1].stage):
-            corpus.open(name, self)
-        open_topics(self)
-        used = self.indexes_used()
-        for name in self.recipe.indexes:
-            self._settle(name, is_used=name in used)
-        for name, system in self.recipe.systems.items():
-            system.open(name, self)
-        return self
+    def _refuse_wrong_names(self) -> None:
+        """Refuse names that nothing defines, and those that would share a file."""
+        recipe, planner = self.recipe, self.planner
+        for section in ("corpora", "indexes", "topics", "systems"):
+            entries: dict[str, Any] = getattr(recipe, section)
+            seen: dict[str, str] = {}
+            for name, entry in entries.items():
+                if section != "corpora":
+                    before = seen.setdefault(on_disk(name), name)
+                    if before != name:
+                        what = f"its files would have the names of those of `{before}`"
+                        planner.add((section, name), what)
+                for link in entry.links() if isinstance(entry, Linked) else ():
+                    planner.refer((section, name, *link.place), link.section, link.name)
+        runs: dict[str, tuple[str, str]] = {}
+        for system in (name for name, one in recipe.systems.items() if not one.is_given):
+            for topic_set in recipe.topics:
+                other, on = runs.setdefault(on_disk(f"{system}.{topic_set}"), (system, topic_set))
+                if on_disk(other) != on_disk(system):
+                    what = f"its run on `{topic_set}` would have the file of that of `{other}`"
+                    planner.add(("systems", system), f"{what} on `{on}`")
 
-    def _settle(self, name: str, *, is_used: bool) -> None:
-        """Settle how an index is built."""
-        index, planner, place = self.recipe.indexes[name], self.planner, ("indexes", name)
-        corpus = self.corpora.get(index.corpus)
-        index.check(name, self)
-        if corpus is None or not is_used:
-            return
-        step = index.step(name, self._index_path(name), corpus, self)
-        if step is None:
-            return
-        self.indexes[name] = step
-        if planner.opening(place, step.why) is not None:
+    def _refuse_wrong_members(self, name: str, system: System) -> None:
+        """Refuse a system that is made from itself, or from one of several runs without its own."""
+        planner, systems = self.planner, self.recipe.systems
+        is_circular = name in self.made_of(name)
+        for link in system.links():
+            place = ("systems", name, *link.place)
+            if link.section != "systems":
+                continue
+            if not system.seeds and getattr(systems.get(link.name), "seeds", None):
+                what = f"`{link.name}` has a run for each seed: give `{name}` `seeds` as well"
+                planner.add(place, what)
+            if is_circular:
+                planner.add(place, f"circular reference: `{name}` would be made from itself")
+                is_circular = False  # said once
+
+    def made_of(self, name: str) -> list[str]:
+        """The systems that one is made from, at any depth, each once, the nearest first.
+
+        Names that nothing defines are among them; the system itself is where it is made from
+        itself.
+        """
+        systems, found, waiting = self.recipe.systems, dict[str, None](), [name]
+        for one in waiting:
+            members = systems[one].members if one in systems else ()
+            waiting += [member for member in members if member not in found]
+            found |= dict.fromkeys(members)
+        return list(found)
+
+    def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus | None:
+        """A corpus of the file; None where something is wrong or missing."""
+        key = name, seed if self.is_trained("corpora", name) else None
+        if key not in self._corpora:
+            recipe = self.recipe.corpora.get(name)
+            self._corpora[key] = None if recipe is None else recipe.open(*key, self)
+        return self._corpora[key]
+
+    def label(self, corpus: str, seed: int | None) -> str:
+        """A corpus in a few words."""
+        label = self.recipe.corpora[corpus].label
+        is_seeded = seed is not None and self.is_trained("corpora", corpus)
+        return f"{label}, seed {seed}" if is_seeded else label
+
+    def index(self, name: str, seed: int | None = None) -> Any:
+        """The step of an index; an absent one where something is wrong or missing."""
+        key = name, seed if self.is_trained("indexes", name) else None
+        if key not in self._indexes:
+            step = self._index(*key)
+            self._indexes[key] = step or Absent(self.index_path(*key), "build", 1, "index")
+        return self._indexes[key]
+
+    def _index(self, name: str, seed: int | None) -> IndexStep | None:
+        recipe, planner, place = self.recipe.indexes.get(name), self.planner, ("indexes", name)
+        corpus = None if recipe is None else self.corpus(recipe.corpus, seed)
+        step = None if recipe is None or corpus is None else recipe.step(name, seed, corpus, self)
+        if step is not None and planner.opening(place, lambda: step.why() or "") is not None:
 
             def look() -> None:
                 """Look for its fields in its corpus; a dry run notes a large one as not read."""
-                fields = step.fields or corpus.corpus.default_fields
-                refuse_unknown_fields(corpus.corpus, fields)
+                refuse_unknown_fields(step.corpus, step.fields or step.corpus.default_fields)
 
             planner.opening((*place, "fields"), look)
+        return step
+
+    @property
+    def indexes(self) -> dict[str, IndexStep]:
+        """The indexes that systems use, by name."""
+        return {
+            name if seed is None else run_name(name, seed): step
+            for (name, seed), step in self._indexes.items()
+            if isinstance(step, IndexStep)
+        }
+
+    def index_path(self, name: str, seed: int | None) -> Path:
+        """Where an index goes."""
+        own = name if seed is None else run_name(name, seed)
+        return self.folder / "indexes" / file_name(own)
+
+    def training(
+        self,
+        reference: str,
+        seed: int | None,
+        kind: "type[TrainingPlan[Any]]",
+        what: str,
+        place: tuple[str, str],
+    ) -> ModelStep:
+        """The step that trains the model that a recipe is named for.
+
+        The folder is ``deepct/X`` of ``deepct/X.yaml``, or ``deepct/X.seed3`` for a seed, which
+        takes the place of the recipe's own.
+        """
+        from adducir.training.kinds import open_training
+
+        path = self.file(reference)
+        folder = path.with_suffix("")
+        overrides: tuple[str, ...] = ()
+        if seed is not None:
+            folder = path.with_name(run_name(path.stem, seed))
+            overrides = (f"training.seed={seed}",)
+            for other in (folder.with_name(f"{folder.name}{ending}") for ending in RECIPES):
+                if other.exists():
+                    raise InputError(
+                        f"its model of seed {seed} would have the folder of the model of "
+                        f"{other.name}.",
+                        path=path,
+                        hint="Give one of the recipes another name.",
+                    )
+        plan = open_training(path, overrides)
+        if not isinstance(plan, kind):
+            raise InputError(f"this is not a recipe of {what}.", path=path)
+        return self.models.add(folder, lambda: plan, place)
+
+    def file(self, source: str) -> Path:
+        """Where a file is that the experiment names."""
+        return file_path(source, self.folder)
+
+    def trials(self) -> Iterator[Trial]:
+        """Each system after those that it is made from."""
+
+        @cache
+        def level(name: str) -> int:
+            if name not in self.recipe.systems or name in self.made_of(name):
+                return 0
+            return 1 + max(map(level, self.recipe.systems[name].members), default=-1)
+
+        for name in sorted(self.recipe.systems, key=level):
+            for seed in self.seeds(name):
+                yield from (Trial(name, topics, seed) for topics in self.recipe.topics)
+
+    def step(self, trial: Trial) -> Step | None:
+        """See :meth:`.Study.step`; topic sets that differ in judgements only share a run."""
+        system = self.recipe.systems.get(trial.system)
+        if system is None or trial.system in self.made_of(trial.system):
+            return None
+        step = system.step(trial, self)
+        for other, one in self.planned.items():
+            is_same = other._replace(data=trial.data) == trial and not isinstance(one, Absent)
+            if step is not None and is_same and one.fingerprint == step.fingerprint:
+                return one
+        return step
+
+    def absent(self, trial: Trial) -> Absent:
+        system: Any = self.recipe.systems.get(trial.system)
+        if system is None:
+            return super().absent(trial)
+        verb = "tune" if getattr(system, "tune", None) else system.verb
+        return Absent(system.path(trial, self), verb, 2, "run")
+
+    def run(self, trial: Trial) -> Any:
+        """The step of a run; one that is absent where something is wrong or missing."""
+        is_trained = self.is_trained("systems", trial.system)
+        return self.plan(trial if is_trained else trial._replace(seed=None))
+
+    def path_of(self, trial: Trial) -> Path:
+        folder = self.folder / "runs" / self.name
+        return folder / f"{file_name(trial.run)}.{file_name(trial.data)}.trec.gz"
+
+    @cached_property
+    def written_paths(self) -> dict[Path, str]:
+        """Where runs are written, with their systems."""
+        systems = self.recipe.systems.items()
+        given = {name for name, one in systems if one.is_given}
+        return {
+            self.path_of(trial).resolve(): trial.system
+            for trial in self.trials()
+            if trial.system not in given
+        }
 
     @cached_property
     def pool(self) -> "Pool":
@@ -111,176 +341,38 @@ class RetrievalStudy(Study):
             sets.append(JudgedTopics(name, *judged))
         return Pool.of(sets)
 
-    def _index_path(self, name: str) -> Path:
-        return self.folder / "indexes" / file_name(name)
-
-    def index_of(self, name: str) -> "IndexStep":
-        """The step of an index; one without data where a dry run lacks its corpus."""
-        if name not in self.indexes:
-            path = self._index_path(name)
-            self.indexes[name] = Step.without_data(path, "build", 1, "index")
-        return self.indexes[name]
-
-    def trained_by(
-        self, reference: str, entry: tuple[str, str], kind: type[P], what: str
-    ) -> "tuple[P, Path] | None":
-        """What trains the model that a recipe is named for, and its folder; None for any other.
-
-        The folder is ``deepct/X`` of ``deepct/X.yaml``, or ``deepct/X.seed3`` for a seed of the
-        entry, which takes the place of the recipe's own.
-        """
-        if not is_recipe(reference, self.folder):
-            return None
-        from adducir.training.kinds import open_training
-
-        path, seed = self.file(reference), self.seed_of(*entry)
-        folder = path.with_suffix("")
-        overrides = () if seed is None else (f"training.seed={seed}",)
-        if seed is not None:
-            folder = folder.with_name(f"{folder.name}.seed{seed}")
-            for ending in RECIPES:
-                other = folder.with_name(f"{folder.name}{ending}")
-                if other.exists():
-                    raise InputError(
-                        f"its model of seed {seed} would have the folder of the model of "
-                        f"{other.name}.",
-                        path=path,
-                        hint="Give one of the recipes another name.",
-                    )
-        plan = open_training(path, overrides)
-        if not isinstance(plan, kind):
-            raise InputError(f"this is not a recipe of {what}.", path=path)
-        return plan, folder
-
-    def training(self, plan: "TrainingPlan[Any]", path: Path, place: KeyPath) -> ModelStep:
-        """The step that trains a model: one, however many entries of the file name its recipe."""
-        step = self._trainings.get(path)
-        if step is None:
-            before = [] if plan.before is None else [self.training(*plan.before, place)]
-            step = self._trainings[path] = ModelStep(path, lambda: plan, before, reads=[])
-            self._sharing.add(step)
-        step.reads = [*step.reads, place]
-        return step
-
-    def run_of(self, system: str, topic_set: str) -> Answer:
-        """The run of a system on a topic set; one without data where a dry run lacks them."""
-        if (system, topic_set) not in self.runs:
-            step = self._planned(system, topic_set)
-            same = (
-                one
-                for (name, _), one in self.runs.items()
-                if name == system
-                and isinstance(step, Answer)
-                and isinstance(one, Answer)
-                and step.shares is not None
-                and one.shares == step.shares
-            )
-            self.runs[system, topic_set] = next(same, step)
-        return self.runs[system, topic_set]
-
-    def _planned(self, system: str, topic_set: str) -> Answer:
-        recipe = self.recipe.systems[system]
-        if not recipe.is_given:
-            return recipe.output(system, topic_set, self)
-        path, run = recipe.given_path(topic_set), self.given.get((system, topic_set))
-        if run is None or run.path is None:
-            return Answer.without_data(path, "read", 2, "run")  # type: ignore[no-any-return]
-        return GivenRun(system, topic_set, run.path, run)
-
-    def run_path(self, system: str, topic_set: str) -> Path:
-        """Where the run of a system goes."""
-        folder = self.folder / "runs" / self.name
-        return folder / f"{file_name(system)}.{file_name(topic_set)}.trec.gz"
-
-    def file(self, source: str) -> Path:
-        """Where a file is that the experiment names."""
-        return file_path(source, self.folder)
-
-    def joined(self, system: str) -> "Run":
-        """The runs of a system on all topic sets, over the ids of the pool."""
-        return self.pool.joined([self.run_of(system, one).read() for one in self.recipe.topics])
-
-    def label(self, corpus: str) -> str:
-        """A corpus in a few words."""
-        label = self.recipe.corpora[corpus].label if corpus in self.recipe.corpora else corpus
-        seed = self.seed_of("corpora", corpus)
-        return label if seed is None else f"{label}, seed {seed}"
-
-    def indexes_used(self) -> set[str]:
-        """The names of the indexes that systems search or read documents of."""
-        systems = self.recipe.systems
-        found = {one.needs_index(name, self) for name, one in systems.items()}
-        return {name for name in found if name is not None}
-
     def goals(self) -> Sequence[Step]:
-        """The runs, each after those that it is made from."""
-        systems, levels = self.recipe.systems, dict[str, int]()
-
-        def level(name: str) -> int:
-            if name not in levels:
-                levels[name] = 1 + max((level(one) for one in systems[name].members), default=-1)
-            return levels[name]
-
-        for system in sorted(systems, key=level):
-            for topic_set in self.recipe.topics:
-                self.run_of(system, topic_set)
-        return list(dict.fromkeys(self.runs.values()))
+        goals = super().goals()
+        for name in self.recipe.corpora:
+            if not any(name == known for known, _ in self._corpora):
+                self.corpus(name)  # its errors are shown as well
+        return goals
 
     def others(self) -> Sequence[Step]:
         """The indexes, also those that no run to be made needs."""
-        used = self.indexes_used()
-        return [self.index_of(name) for name in self.recipe.indexes if name in used]
+        place = {name: number for number, name in enumerate(self.recipe.indexes)}
+        keys = sorted(self._indexes, key=lambda key: place.get(key[0], 0))
+        return [self._indexes[key] for key in keys]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """What of given runs would lower figures without anybody's wish; evaluation and tests."""
-        for (system, name), run in self.given.items():
-            topic_set = self.topic_sets.get(name)  # None in a dry run without its data
-            judged = topic_set.qrels.qids if topic_set is not None else []
-            lacking = sorted(set(judged).difference(run.qids))
-            if lacking:
-                what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {name}"
-                yield "warn", f"the run of {system} {what}, which count 0: {some(lacking)}"
-        sets = ", ".join(self.recipe.topics)
+        for trial, step in self.steps.items():
+            topic_set = self.topic_sets.get(trial.data)  # None in a dry run without its data
+            if not isinstance(step, GivenRun) or topic_set is None:
+                continue
+            judged = topic_set.qrels.qids
+            if lacking := sorted(set(judged).difference(step.run.qids)):
+                what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
+                what = f"the run of {trial.system} {what}, which count 0: {some(lacking)}"
+                yield "warn", what
+        names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
+        runs = sum(len(self.seeds(name)) for name in names)
+        several = f", {runs} runs," if runs > len(names) else ""
         measures = " ".join(map(str, self.measures))
-        runs = sum(map(len, self.rows.values()))
-        several = f", {runs} runs," if runs > len(self.rows) else ""
-        yield "evaluate", f"{len(self.rows)} systems{several} on {sets}: {measures}"
+        yield "evaluate", f"{len(names)} systems{several} on {sets}: {measures}"
         yield from super().warnings()
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         from adducir.experiments.retrieval.table import result_table
 
         return [Finding(result_table(self, context), each="per-topic")]
-
-
-def open_study(recipe: "Retrieval", planner: Planner) -> RetrievalStudy:
-    """Open every source of an experiment file, and settle its indexes."""
-    return RetrievalStudy(recipe, planner).open()
-
-
-def is_recipe(reference: str, folder: Path) -> bool:
-    """Whether a model is named by the file of its recipe."""
-    return file_path(reference, folder).suffix in RECIPES
-
-
-def _clashing_files(recipe: "Retrieval") -> Iterator[ErrorDetail]:
-    """Names that would get the same file, also where upper and lower case are one."""
-    sections: Sequence[tuple[str, Mapping[str, Any]]] = (
-        ("indexes", recipe.indexes),
-        ("topics", recipe.topics),
-        ("systems", recipe.systems),
-    )
-    for section, names in sections:
-        seen: dict[str, str] = {}
-        for name in names:
-            before = seen.setdefault(on_disk(name), name)
-            if before != name:
-                what = f"its files would have the names of those of `{before}`"
-                yield ErrorDetail((section, name), what)
-    runs: dict[str, tuple[str, str]] = {}
-    for system in (name for name, one in recipe.systems.items() if not one.is_given):
-        for topic_set in recipe.topics:
-            other, on = runs.setdefault(on_disk(f"{system}.{topic_set}"), (system, topic_set))
-            if on_disk(other) != on_disk(system):
-                what = f"its run on `{topic_set}` would have the file of that of `{other}`"
-                yield ErrorDetail(("systems", system), f"{what} on `{on}`")

@@ -1,11 +1,6 @@
 """Evaluates the runs of a retrieval experiment, makes its table, and says how it was made."""
 
-import os
-import platform
-import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +10,10 @@ from adducir.core.progress import progress
 from adducir.evaluation.run_notes import RunNotes
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs
-from adducir.experiments.context import Context
+from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.report import collectors, material
-from adducir.experiments.retrieval.runs import Answer, run_facts
-from adducir.experiments.study import packages
+from adducir.experiments.retrieval.runs import GivenRun, run_facts
+from adducir.experiments.study import Trial
 from adducir.runs.metadata import part_of
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
@@ -26,18 +21,16 @@ from adducir.tables.builder import build_table
 from adducir.tables.footer import unmatched
 from adducir.tables.hits import HitCollector
 from adducir.tables.table import ResultTable, printed_name
-from adducir.version import __version__
 
 if TYPE_CHECKING:
-    from adducir.experiments.retrieval.indexes import IndexStep
+    from adducir.experiments.context import Context
     from adducir.experiments.retrieval.study import RetrievalStudy
 
-_EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 MOST_FOLDS_SHOWN = 3
 """The chosen settings of more folds stand in the files only."""
 
 
-def result_table(study: "RetrievalStudy", context: Context) -> ResultTable:
+def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     """The table of an experiment whose runs are all made."""
     collected, recipe = collectors(study), study.recipe
     further = {
@@ -50,29 +43,26 @@ def result_table(study: "RetrievalStudy", context: Context) -> ResultTable:
         )
         for name, one in study.topic_sets.items()
     }
-    scores = _evaluate(study, context, collected, further)
+    scores = _evaluate(study, collected, further)
     for name, many in scores.items():
         for warning in unmatched(many, recipe.table.system_names):
             progress().note(f"{name}: {warning}" if len(scores) > 1 else warning)
-    how: dict[str, Any] = {}
-    if recipe.comparison is not None:
-        how = recipe.comparison.model_dump(exclude={"baseline"})
-        how["baseline"] = recipe.comparison.baselines or None
-    comparisons = {name: compare(many, **how) for name, many in scores.items()}
+    comparisons = {name: compare(many, **study.testing) for name, many in scores.items()}
     notes = [
         f"{name}: {note}" if len(scores) > 1 else note
         for name, one in further.items()
         for note in one.notes(comparisons[name], scores[name], recipe.table.system_names)
     ]
-    systems = study.written.systems.items()
+    systems = recipe.systems.items()
     remarks = [one.remark(name, recipe.table.system_names) for name, one in systems]
+    chosen = chosen_settings(study)
     layout = study.layout(
-        provenance(study, context),
+        _provenance(study, chosen, context),
         notes=[
             *_depths(study),
             *study.seed_notes(),
             *filter(None, remarks),
-            *_tuned(study),
+            *_tuned(study, chosen),
             *notes,
         ],
         measure_names=study.measure_names,
@@ -87,140 +77,126 @@ def result_table(study: "RetrievalStudy", context: Context) -> ResultTable:
 
 def _evaluate(
     study: "RetrievalStudy",
-    context: Context,
     collected: Mapping[str, HitCollector],
     further: Mapping[str, RunNotes],
 ) -> dict[str, list[Scores]]:
     """The scores of all systems by topic set, one run in memory at a time."""
     scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
-    count = sum(map(len, study.rows.values())) * len(study.topic_sets)
-    with progress().doing("evaluating", count, "runs"):
-        for row, systems in study.rows.items():
+    with progress().doing("evaluating", len(study.steps), "runs"):
+        for row in study.recipe.systems:
             each: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
-            for system in systems:
-                for name, run in _runs(study, system):
+            for seed in study.seeds(row):
+                for trial, run in _runs(study, row, seed):
+                    name = trial.data
                     evaluator = study.topic_sets[name].evaluator
-                    each[name].append(evaluator.score(run, system=system))
-                    collected[name].add(row, run, further[name].add(run, system))
+                    each[name].append(evaluator.score(run, system=trial.run))
+                    collected[name].add(row, run, further[name].add(run, trial.run))
                     progress().advance(1)
             for name, runs in each.items():
                 scores[name].append(over_runs(row, runs))
     return scores
 
 
-def _runs(study: "RetrievalStudy", system: str) -> Iterator[tuple[str, Run]]:
+def _runs(study: "RetrievalStudy", system: str, seed: int | None) -> Iterator[tuple[Trial, Run]]:
     """The runs of a system by topic set, each file read once."""
     read: dict[Path, Run] = {}
     for name, topic_set in study.topic_sets.items():
-        answer = study.run_of(system, name)
-        if answer.path not in read:
-            read[answer.path] = answer.read()
-        run = read[answer.path]
+        trial = Trial(system, name, seed)
+        step = study.run(trial)
+        if step.path not in read:
+            read[step.path] = step.read()
+        run = read[step.path]
         if set(run.qids).isdisjoint(topic_set.qrels.qids):
             # The evaluator would take run and qrels for strangers, but the plan has seen that they
             # are not: the search found documents for other topics only.
             run = Run(run.frame.clear(), run.tag, run.path)
-        yield name, run
+        yield trial, run
 
 
-def _depths(study: "RetrievalStudy") -> list[str]:
+def _depths(study: "RetrievalStudy") -> Iterator[str]:
     """Sentences about given runs that are deeper or shorter than the measures and searches."""
     cutoffs = [getattr(one, "params", {}).get("cutoff") or 0 for one in study.measures]
     deepest, depth, recipe = max(cutoffs), study.recipe.most, study.recipe
     are_searches = any(not system.is_given for system in recipe.systems.values())
-    notes = []
-    for (system, topic_set), run in study.given.items():
-        whose = f"The given run of {recipe.table.system_names.get(system, system)}"
+    for trial, step in study.steps.items():
+        if not isinstance(step, GivenRun):
+            continue
+        whose = f"The given run of {recipe.table.system_names.get(trial.system, trial.system)}"
         if len(study.topic_sets) > 1:
-            whose += f" on {topic_set}"
-        ranks = f"{whose} has at most {run.depth:,} documents per topic"
-        if run.depth < deepest:
-            notes.append(f"{ranks}, fewer than the cutoff {deepest:,}.")
-        elif are_searches and depth is not None and run.depth > depth:
-            notes.append(f"{ranks}, the searches {depth:,}.")
-    return notes
+            whose += f" on {trial.data}"
+        ranks = f"{whose} has at most {step.run.depth:,} documents per topic"
+        if step.run.depth < deepest:
+            yield f"{ranks}, fewer than the cutoff {deepest:,}."
+        elif are_searches and depth is not None and step.run.depth > depth:
+            yield f"{ranks}, the searches {depth:,}."
 
 
-def _tuned(study: "RetrievalStudy") -> list[str]:
-    """Sentences about tuned systems: how, and which settings were chosen."""
-    alike: dict[str, list[str]] = {}
-    names, systems = study.recipe.table.system_names, study.recipe.systems
-    for name, settings in chosen_settings(study).items():
-        tune = systems[name].tune  # type: ignore[attr-defined]  # only tuned systems are here
-        objective = printed_name(tune.objective)
-        how = f"tuned on {objective} ({study.folds[name].rule})"
-        if len(settings) <= MOST_FOLDS_SHOWN:
-            how += "; " + "; ".join(
-                f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in chosen.items())
-                for fold, chosen in settings.items()
-            )
-        origin = study.origins.get(("systems", name))
-        printed = names.get(origin.name if origin else name, origin.name if origin else name)
-        alike.setdefault(how, []).append(f"{printed} (seed {origin.seed})" if origin else printed)
-    return [
-        f"{'All systems' if 1 < len(some) == len(systems) else ', '.join(some)}: "
-        f"held-out figures, {how}."
-        for how, some in alike.items()
-    ]
+Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""For each run of a tuned system, the setting of each fold."""
 
 
-def chosen_settings(study: "RetrievalStudy") -> dict[str, dict[str, dict[str, float]]]:
-    """For each tuned system, the setting of each fold, as the metadata of its runs records it."""
+def chosen_settings(study: "RetrievalStudy") -> Chosen:
+    """The settings that were chosen, as the metadata of runs record them."""
     found = {}
-    first = next(iter(study.topic_sets))
     for name, system in study.recipe.systems.items():
-        if system.is_tuned:
-            about = run_facts(study.run_of(name, first).path) or {}
-            folds = about.get("method", {}).get("tuning", {}).get("folds", [])
-            found[name] = {fold["fold"]: fold["chosen"] for fold in folds}
+        for seed in study.seeds(name) if getattr(system, "tune", None) else ():
+            trial = Trial(name, next(iter(study.topic_sets)), seed)
+            folds = part_of(study.run(trial).method(), "tuning").get("folds", [])
+            found[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
     return found
 
 
-def provenance(study: "RetrievalStudy", context: Context) -> dict[str, Any]:
-    """What a table records of itself; its runs must be there.
+def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
+    """Sentences about tuned systems: how, and which settings were chosen."""
+    alike: dict[str, list[str]] = {}
+    names, first = study.recipe.table.system_names, next(iter(study.topic_sets))
+    for trial, step in study.steps.items():
+        settings = chosen.get(trial.run)
+        if settings is None or trial.data != first:
+            continue
+        tuned: Any = step
+        how = f"tuned on {printed_name(tuned.tuning.objective)} ({tuned.folds.rule})"
+        if len(settings) <= MOST_FOLDS_SHOWN:
+            how += "; " + "; ".join(
+                f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in values.items())
+                for fold, values in settings.items()
+            )
+        printed = names.get(trial.system, trial.system)
+        printed += "" if trial.seed is None else f" (seed {trial.seed})"
+        alike.setdefault(how, []).append(printed)
+    count = len({trial.run for trial in study.steps})
+    for how, some in alike.items():
+        whose = "All systems" if 1 < len(some) == count else ", ".join(some)
+        yield f"{whose}: held-out figures, {how}."
 
-    Nothing here shows where on a machine files lie: sources are named as the experiment file (or an
-    override) writes them, and artifacts as their paths within the study. Nor is the time of the
-    table itself reported, so that the same experiment gives the same files.
-    """
-    settings, planner = chosen_settings(study), study.planner
-    path = Path(os.path.normpath(planner.path.absolute()))
-    is_inside = path.is_relative_to(planner.folder)
-    words = ["adducir", "experiment", context.shown(path) if is_inside else path.name]
-    words += [word for override in planner.overrides for word in ("--set", override)]
-    software = {"adducir": __version__, "python": platform.python_version()}
-    for name in _EVALUATORS:
-        with suppress(PackageNotFoundError):
-            software[name] = version(name)
-    return {
-        "command": shlex.join(words),
-        "recipe": study.written.model_dump(mode="json", exclude_unset=True),
-        **({"chosen settings, by fold": settings} if settings else {}),
-        "runs": {
-            topic_set: {
-                system: _run(study, study.run_of(system, topic_set), context)
-                for system in study.recipe.systems
-            }
-            for topic_set in study.topic_sets
-        },
-        "indexes": {name: _index(study, step, context) for name, step in study.indexes.items()},
+
+def _provenance(study: "RetrievalStudy", chosen: Chosen, context: "Context") -> dict[str, Any]:
+    """What a table records of its runs, indexes and topics."""
+    runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
+    for row in study.recipe.systems:
+        for seed in study.seeds(row):
+            for name in study.topic_sets:
+                trial = Trial(row, name, seed)
+                runs[name][trial.run] = _run(study, trial, context)
+    facts = {
+        **({"chosen settings, by fold": chosen} if chosen else {}),
+        "runs": runs,
+        "indexes": {name: _index(step, context) for name, step in study.indexes.items()},
         "topics": {name: _topic_set(study, name) for name in study.topic_sets},
-        "software": software,
-        **packages(study.recipe.comparison, study.measures),
     }
+    return study.provenance(facts, study.measures)
 
 
-def _index(study: "RetrievalStudy", step: "IndexStep", context: Context) -> dict[str, Any]:
-    recipe = study.recipe.indexes[step.name]
+def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
     facts: dict[str, Any] = {
         "folder": context.shown(step.path),
         "corpus": step.source,
         "fingerprint": step.fingerprint,
-        "engine": step.engine,
+        "engine": getattr(step.entry, "engine", ""),
         **step.recipe(),
         **{
             key: context.shown(one) if isinstance(one, Path) else one
-            for key, one in study.corpora[recipe.corpus].facts.items()
+            for key, one in step.facts.items()
         },
     }
     try:
@@ -252,11 +228,12 @@ def _topic_set(study: "RetrievalStudy", name: str) -> dict[str, Any]:
     }
 
 
-def _run(study: "RetrievalStudy", answer: Answer, context: Context) -> dict[str, Any]:
-    if answer.is_given:
-        path = study.recipe.systems[answer.system].given_path(answer.topic_set)
-        return {"given": str(path), "sha256": answer.fingerprint}
-    facts = run_facts(answer.path) or {}
+def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str, Any]:
+    step = study.run(trial)
+    if isinstance(step, GivenRun):
+        path = study.recipe.systems[trial.system].path(trial, study)
+        return {"given": str(path), "sha256": step.fingerprint}
+    facts = run_facts(step.path) or {}
     file, settings = part_of(facts, "run file"), part_of(facts, "method", "fusion")
     settings = settings or part_of(facts, "method", "python")
     settings = settings or part_of(facts, "method", "retrieval", 0)
@@ -265,8 +242,8 @@ def _run(study: "RetrievalStudy", answer: Answer, context: Context) -> dict[str,
     return {
         # Those of the recipe leave out what it leaves to the defaults.
         "settings": {key: settings[key] for key in settings if key not in ("index", "runs")},
-        "file": context.shown(answer.path),
-        "fingerprint": answer.fingerprint,
+        "file": context.shown(step.path),
+        "fingerprint": step.fingerprint,
         **{key: file[key] for key in about if file.get(key)},
         **part_of(facts, "platform", "software", "engines"),
     }

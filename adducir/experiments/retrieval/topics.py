@@ -15,34 +15,10 @@ from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import Measure, parse_measure, parse_measures
 from adducir.evaluation.unjudged import deepest
 from adducir.runs.run import Run
+from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy
-
-
-class TopicsRecipe(Recipe):
-    """A set of topics with its judgements: one group of columns in the table.
-
-    Attributes:
-        source: The topics.
-        qrels: Their judgements.
-        field: The field that is searched with.
-        model_qrels: Judgements of a model, of these topics and others: the footer has
-            prediction-powered means.
-        judge: Name and version of the model.
-    """
-
-    source: str
-    qrels: str | tuple[str, ...]
-    field: str | None = None
-    model_qrels: str | tuple[str, ...] = ()
-    judge: str = ""
-
-    @model_validator(mode="after")
-    def _is_named(self) -> "TopicsRecipe":
-        if bool(self.model_qrels) != bool(self.judge.strip()):
-            raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
-        return self
 
 
 @dataclass(frozen=True)
@@ -66,8 +42,79 @@ class TopicSet:
         return {**self.topics.identity(), **self.qrels.identity()}
 
 
-def open_topics(study: "RetrievalStudy") -> None:
-    """Open measures, topics and judgements."""
+class TopicsRecipe(Recipe):
+    """A set of topics with its judgements: one group of columns in the table.
+
+    Attributes:
+        source: The topics.
+        qrels: Their judgements.
+        field: The field that is searched with.
+        model_qrels: Judgements of a model, of these topics and others: the footer has
+            prediction-powered means.
+        judge: Name and version of the model.
+    """
+
+    source: str
+    qrels: Several
+    field: str | None = None
+    model_qrels: Several = ()
+    judge: str = ""
+
+    @model_validator(mode="after")
+    def _is_named(self) -> "TopicsRecipe":
+        if bool(self.model_qrels) != bool(self.judge.strip()):
+            raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
+        return self
+
+    def open(self, name: str, study: "RetrievalStudy") -> TopicSet | None:
+        """Topics and judgements that fit together; None with an error, which is kept."""
+        place, planner = ("topics", name), study.planner
+        source = planner.source((*place, "source"), self.source)
+        topics = None
+        if source is not None:
+            load = partial(load_topics, source, field=self.field)
+            topics = planner.opening((*place, "source"), load)
+        qrels = _qrels((*place, "qrels"), self.qrels, study)
+        if topics is None or qrels is None:
+            return None
+        if set(topics.qids).isdisjoint(qrels.qids):
+            first, other = topics.qids[0], qrels.qids[0]
+            what = f"topics and qrels have no qid in common (such as {first!r} and {other!r})"
+            planner.add(place, what)
+            return None
+        if study.recipe.comparison is not None and len(qrels.qids) < 2:
+            planner.add((*place, "qrels"), "a test needs judgements of two topics or more")
+        evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
+        if evaluator is None:
+            return None
+        model = self._model((*place, "model_qrels"), topics, qrels, study)
+        named = " + ".join(listed(self.qrels))
+        return TopicSet(name, topics, qrels, evaluator, (self.source, named), model, self.judge)
+
+    def _model(
+        self, place: KeyPath, topics: Topics, qrels: Qrels, study: "RetrievalStudy"
+    ) -> Evaluator | None:
+        """What evaluates by the judgements of a model; None without, or with an error."""
+        if not self.model_qrels:
+            return None
+        from adducir.statistics.comparison.notes import TOPICS_ALONE, check_judged
+
+        planner = study.planner
+        if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
+            what = "there is no prediction-powered mean of systems with several runs (`seeds`)"
+            planner.add(place, f"{what}: {TOPICS_ALONE}")
+        judged = _qrels(place, self.model_qrels, study)
+        if judged is None:
+            return None
+        if unknown := set(judged.qids).difference(topics.qids):
+            what = f"{len(unknown)} topics that it judges are not in `source`"
+            planner.add(place, f"{what}, such as {min(unknown)!r}")
+        planner.opening(place, partial(check_judged, qrels.qids, judged.qids, self.judge))
+        return planner.opening(place, partial(_evaluator, judged, study))
+
+
+def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[str, str]]:
+    """The measures, each once in the file's order, and their printed names by exact ones."""
     planner, recipe = study.planner, study.recipe
     found: dict[Measure, None] = {}
     for number, text in enumerate(recipe.measures):
@@ -75,86 +122,34 @@ def open_topics(study: "RetrievalStudy") -> None:
         for measure in planner.opening(place, partial(parse_measures, text)) or ():
             if can_compute(place, measure, study):
                 found[measure] = None
-    study.measures = tuple(found)
-    if recipe.unjudged and not deepest(study.measures):
+    if recipe.unjudged and not deepest(tuple(found)):
         what = "there are bounds of nDCG@k, AP@k and RBP(rel=1), and `measures` has none of them"
-        planner.errors.add(("unjudged",), what)
+        planner.add(("unjudged",), what)
+    names = {}
     for text, name in recipe.table.measure_names.items():
         # Names of other measures do no harm: --set measures=... may have left those out.
         place = ("table", "measure_names", text)
-        study.measure_names[str(planner.opening(place, partial(parse_measure, text)))] = name
-    for name in recipe.topics:
-        opened = _topic_set(name, study)
-        if opened is not None:
-            study.topic_sets[name] = opened
+        names[str(planner.opening(place, partial(parse_measure, text)))] = name
+    return tuple(found), names
 
 
 def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bool:
     """Whether a measure can be computed; what is wrong with it is kept."""
-    computed_by = study.planner.opening(place, partial(_computed_by, measure))
-    cutoff = getattr(measure, "params", {}).get("cutoff") or 0
-    most = study.recipe.most
+    cutoff, most = getattr(measure, "params", {}).get("cutoff") or 0, study.recipe.most
     if most is not None and cutoff > most:
         what = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
-        study.planner.errors.add(place, what)
-    return computed_by is not None
+        study.planner.add(place, what)
+    if vectorised.is_vectorised(measure):
+        return True
+    return study.planner.opening(place, partial(providers.provider_of, measure)) is not None
 
 
-def _topic_set(name: str, study: "RetrievalStudy") -> TopicSet | None:
-    """Topics and judgements that fit together; None with an error, which is kept."""
-    place, planner, recipe = ("topics", name), study.planner, study.recipe.topics[name]
-    source, found = planner.source((*place, "source"), recipe.source), None
-    if source is not None:
-        load = partial(load_topics, source, field=recipe.field)
-        found = planner.opening((*place, "source"), load)
-    qrels = _qrels((*place, "qrels"), recipe.qrels, study)
-    if found is None or qrels is None:
+def _qrels(place: KeyPath, names: Several, study: "RetrievalStudy") -> Qrels | None:
+    found = [study.planner.source(place, name) for name in listed(names)]
+    sources = [source for source in found if source is not None]
+    if len(sources) < len(found):
         return None
-    if set(found.qids).isdisjoint(qrels.qids):
-        first, other = found.qids[0], qrels.qids[0]
-        what = f"topics and qrels have no qid in common (such as {first!r} and {other!r})"
-        planner.errors.add(place, what)
-        return None
-    if study.recipe.comparison is not None and len(qrels.qids) < 2:
-        planner.errors.add((*place, "qrels"), "a test needs judgements of two topics or more")
-    evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
-    if evaluator is None:
-        return None
-    named = recipe.qrels if isinstance(recipe.qrels, str) else " + ".join(recipe.qrels)
-    by_model = _by_model((*place, "model_qrels"), recipe, (found, qrels), study)
-    return TopicSet(name, found, qrels, evaluator, (recipe.source, named), by_model, recipe.judge)
-
-
-def _by_model(
-    place: KeyPath, recipe: TopicsRecipe, human: tuple[Topics, Qrels], study: "RetrievalStudy"
-) -> Evaluator | None:
-    """What evaluates by the judgements of a model; None without, or with an error that is kept."""
-    if not recipe.model_qrels:
-        return None
-    from adducir.statistics.comparison.notes import TOPICS_ALONE, check_judged
-
-    planner, (topics, qrels) = study.planner, human
-    if any(len(runs) > 1 for runs in study.rows.values()):
-        what = "there is no prediction-powered mean of systems with several runs (`seeds`)"
-        planner.errors.add(place, f"{what}: {TOPICS_ALONE}")
-    judged = _qrels(place, recipe.model_qrels, study)
-    if judged is None:
-        return None
-    unknown = set(judged.qids).difference(topics.qids)
-    if unknown:
-        what = f"{len(unknown)} topics that it judges are not in `source`, such as {min(unknown)!r}"
-        planner.errors.add(place, what)
-    planner.opening(place, partial(check_judged, qrels.qids, judged.qids, recipe.judge))
-    return planner.opening(place, partial(_evaluator, judged, study))
-
-
-def _qrels(place: KeyPath, names: str | tuple[str, ...], study: "RetrievalStudy") -> Qrels | None:
-    named = (names,) if isinstance(names, str) else names
-    sources = [one for name in named if (one := study.planner.source(place, name)) is not None]
-    if len(sources) < len(named):
-        return None
-    load = partial(load_qrels, sources)
-    return study.planner.opening(place, load)
+    return study.planner.opening(place, partial(load_qrels, sources))
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
@@ -164,7 +159,3 @@ def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
     one = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
     evaluator.score(Run(one, "trial"))
     return evaluator
-
-
-def _computed_by(measure: Measure) -> str:
-    return "adducir" if vectorised.is_vectorised(measure) else providers.provider_of(measure)

@@ -23,6 +23,7 @@ In an experiment file a system's ``tune`` says what is tried:
       objective: nDCG(judged_only=True)@5
 """
 
+import hashlib
 import json
 import time
 from collections import Counter
@@ -56,7 +57,6 @@ from adducir.experiments.tuning.grid import (
     from_recipe,
     plain,
 )
-from adducir.experiments.tuning.systems import Tunable
 from adducir.runs.run import Run
 
 DEFAULT_OBJECTIVE = "nDCG(judged_only=True)@5"
@@ -68,6 +68,31 @@ SHARD = 8
 """Settings in a chunk: what a kill can lose."""
 MOST_TOPICS = 2_000
 """Topics of one search call: with 1,000 hits each, a few hundred megabytes."""
+
+
+def in_order(grid: Grid) -> Sequence[int]:
+    """All settings as they are numbered."""
+    return range(len(grid))
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A system with some of its hyperparameters left open.
+
+    Attributes:
+        run: Ranks topics with the values of a setting.
+        facts: What the system is, for metadata.
+        more: What else determines its rankings, beside facts, topics and settings.
+        check: Raises UsageError if a setting makes no sense.
+        order: The settings' numbers in the order in which they are done at the least cost.
+    """
+
+    run: Callable[[Setting, Topics], Run]
+    facts: Mapping[str, Any]
+    more: Any = None
+    check: Callable[[Setting], object] = bool
+    order: Callable[[Grid], Sequence[int]] = in_order
+
 
 Range = dict[Literal["from", "to", "step"], float]
 
@@ -273,7 +298,7 @@ class TuningWork:
 
     def identity(self) -> Mapping[str, Any]:
         return {
-            "system": self.system.identity(),
+            "system": [self.system.facts, self.system.more],
             "settings": [self.describe(number)[0] for number in range(len(self.grid))],
             "topics": self.pool.queries,
             "qrels": self.pool.qrels.frame.write_csv(),
@@ -330,7 +355,7 @@ class TuningWork:
 
 def tune(
     system: Tunable,
-    grid: Mapping[str, Sequence[Number | Decimal]] | Grid,
+    grid: Grid,
     pool: Pool,
     folds: Folds,
     objective: str | Measure,
@@ -344,7 +369,6 @@ def tune(
     Every setting is searched and evaluated once, whatever the number of folds, and those that are
     chosen once more for what they rank.
     """
-    grid = grid if isinstance(grid, Grid) else Grid.of(grid, system.hyperparameters)
     measure = parse_measure(objective)
     for setting in grid.settings():
         system.check(setting)
@@ -357,7 +381,7 @@ def tune(
     chosen = tuple(each.index(max(each)) for each in means)
     run = _held_out(work, chosen, tag)
     seconds = time.perf_counter() - started
-    facts = system.facts()
+    facts = dict(system.facts)
     return Tuning(pool, grid, folds, measure, negative, values, chosen, run, facts, seconds)
 
 
@@ -377,3 +401,16 @@ def _held_out(work: TuningWork, chosen: Sequence[int], tag: str) -> Run:
         return Run(pl.DataFrame(schema=empty), tag)
     whole = pl.concat(rows).sort("topic", maintain_order=True)
     return Run(whole.select("qid", "docno", "score"), tag)
+
+
+def of_topics(run: Run, topics: Topics) -> Run:
+    """The part of a run that is of these topics."""
+    if set(run.qids) <= set(topics.qids):
+        return run
+    wanted = pl.Series(topics.qids, dtype=pl.String)
+    return Run(run.frame.filter(pl.col("qid").is_in(wanted.implode())), run.tag)
+
+
+def digest(frame: pl.DataFrame) -> str:
+    """The SHA-256 of a frame's values."""
+    return hashlib.sha256(frame.write_csv().encode()).hexdigest()

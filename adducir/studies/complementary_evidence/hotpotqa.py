@@ -64,8 +64,8 @@ class HotpotQuestion:
 
     question: str
     context: tuple[tuple[Annotated[Title, Field(min_length=1)], tuple[str, ...]], ...]
-    id: Id = Field(validation_alias=AliasChoices("_id", "id"))
-    facts: tuple[tuple[Title, int], ...] = Field((), validation_alias="supporting_facts")
+    id: Annotated[Id, Field(validation_alias=AliasChoices("_id", "id"))]
+    facts: Annotated[tuple[tuple[Title, int], ...], Field(validation_alias="supporting_facts")] = ()
 
     @property
     def gold_titles(self) -> tuple[str, ...]:

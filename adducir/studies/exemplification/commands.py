@@ -176,22 +176,29 @@ def rouge(
     """
     from adducir.cli.names import system_names
     from adducir.corpora.spans import read_spans
-    from adducir.evaluation.rouge import RougeL, rouge_of_run
+    from adducir.evaluation.rouge import rouge_of_run, stems_of, words_of
     from adducir.runs.read import read_run
-    from adducir.tables.sets import set_table
+    from adducir.statistics.comparison.comparison import compare
+    from adducir.tables.builder import build_table
 
     more = candidates or []
     gold = [span for path in spans for span in read_spans(path)]
     others = [span for path in more for span in read_spans(path)]
-    model = RougeL(stem=stem)
     scores = [
         rouge_of_run(
-            name, read_run(path), gold, others, depth=depth, without_gold=without_gold, rouge=model
+            name,
+            read_run(path),
+            gold,
+            others,
+            depth=depth,
+            without_gold=without_gold,
+            words=stems_of if stem else words_of,
         )
         for path, name in system_names(runs).items()
     ]
     layout = printing.layout(testing, files=opts.digests([*runs, *spans, *more]))
-    printing.show(set_table({"": scores}, testing=testing.arguments(), layout=layout))
+    compared = {"": compare(scores, **testing.arguments())}
+    printing.show(build_table(compared, {"": scores}, layout=layout))
 
 
 def agreement(

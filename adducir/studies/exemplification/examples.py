@@ -99,7 +99,7 @@ def extract_examples(
             tally.candidates = len(first_ids)
             _count(tally, span, unit)
             yield MaskedSpan(
-                span.id, span.group, span.left, span.span, span.right, candidate, span.extra
+                span.id, span.group, span.left, span.span, span.right, candidate, extra=span.extra
             )
 
 

@@ -24,9 +24,8 @@ from adducir.core.files import read_pieces
 from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
 from adducir.core.progress import progress
 from adducir.core.streams import COMPRESSED
-from adducir.corpora.gutenberg import body_bounds
+from adducir.corpora.books import TEXT_ENDINGS, body_bounds, read_plain, stem_of
 from adducir.corpora.local import files_below, skipped_note
-from adducir.corpora.plain import TEXT_ENDINGS, read_plain, stem_of
 
 ANSWER = "answer"
 BOOK = "book"

@@ -1,4 +1,4 @@
-"""A bed for grounded generation from a file of arguments, where what is true is known.
+"""A synthetic collection for grounded generation from arguments, where what is true is known.
 
 Arguments for one conclusion are many passages that are equally relevant to it. The input x of an
 example is the conclusion, its passages are the premises, each cut to some words; the target y is a
@@ -13,21 +13,29 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
+from pydantic import dataclasses as records
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import json_values
 from adducir.core.recipe import Recipe
+from adducir.corpora.records import parsed_as
 from adducir.corpora.sentences import sentence_bounds
 from adducir.corpora.splitting import DEFAULT_SHARES, part_of
 from adducir.studies.grounded_generation.contexts import GroundedContext
 
 _FREQUENT = 100
 """So many of the passages' most frequent words carry no content."""
-_FIELDS = ("docno", "conclusion", "premise")
+
+
+@records.dataclass(frozen=True, slots=True)
+class _Argument:
+    docno: str
+    conclusion: str
+    premise: str
 
 
 class ArgumentsRecipe(Recipe):
@@ -69,41 +77,30 @@ class Bed:
     relevant: dict[str, int]
 
 
-def read_arguments(path: Path) -> Iterator[dict[str, str]]:
-    """Yield arguments: JSONL with ``docno``, ``conclusion`` and ``premise``.
-
-    Raises:
-        InputError: A line is no argument; with file and line.
-    """
-    for number, record in json_values(path):
-        values: dict[str, Any] = record if isinstance(record, dict) else {}
-        if any(not isinstance(values.get(name), str) for name in _FIELDS):
-            raise InputError(
-                "an argument has a docno, a conclusion and a premise, all of them text.",
-                path=path,
-                line=number,
-            )
-        yield {name: values[name] for name in _FIELDS}
-
-
 def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
-    """Make passages and contexts of a file of arguments.
+    """Make passages and contexts of a file of arguments: docno, conclusion and premise.
 
-    Premises that are alike are one passage. A conclusion's part depends on it and the seed alone.
+    Equal premises are one passage. A conclusion's part depends on it and the seed alone.
 
     Raises:
-        InputError: The file cannot be read, or no conclusion has enough passages.
+        InputError: A line is not an argument, or no conclusion has enough passages.
     """
+    parse = parsed_as(_Argument)
     passages: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
     texts: set[str] = set()
-    for one in read_arguments(path):
-        words = one["premise"].split()[: recipe.words]
+    for line, record in json_values(path):
+        try:
+            argument = parse(record)
+        except UsageError as error:
+            raise InputError(error.what, path=path, line=line) from None
+        words = argument.premise.split()[: recipe.words]
         text = " ".join(words)
         if len(words) >= recipe.shortest and text not in texts:
             texts.add(text)
-            passages[one["docno"]] = text
-            groups.setdefault(" ".join(one["conclusion"].lower().split()), []).append(one["docno"])
+            passages[argument.docno] = text
+            conclusion = " ".join(argument.conclusion.lower().split())
+            groups.setdefault(conclusion, []).append(argument.docno)
     groups = {name: docnos for name, docnos in groups.items() if len(docnos) >= recipe.least}
     if not groups:
         raise InputError(f"no conclusion has {recipe.least} passages.", path=path)
@@ -130,31 +127,23 @@ def _targets(text: str, recipe: ArgumentsRecipe, draw: np.random.Generator) -> I
 def _inputs(
     conclusions: list[str], passages: dict[str, str], nonce: float, draw: np.random.Generator
 ) -> dict[str, str]:
-    """The input of each conclusion: its words, some of them replaced."""
+    """The input of each conclusion: its words, some replaced by words of three syllables."""
     counts = Counter(word for text in passages.values() for word in text.lower().split())
     frequent = {word for word, _ in counts.most_common(_FREQUENT)}
     names: dict[str, str] = {}
-    used: set[str] = set()
     found = {}
     for conclusion in conclusions:
-        words = []
-        for word in conclusion.split():
+        words = conclusion.split()
+        for place, word in enumerate(words):
             bare = word.strip(".,;:!?\"'()[]")
             if bare and bare not in frequent and draw.random() < nonce:
-                if bare not in names:
-                    names[bare] = _nonce(used, draw)
-                word = names[bare]
-            words.append(word)
+                while bare not in names:
+                    made = "".join(
+                        "bdfgklmnprstvz"[draw.integers(14)] + "aeiou"[draw.integers(5)]
+                        for _ in range(3)
+                    )
+                    if made not in names.values():
+                        names[bare] = made
+                words[place] = names[bare]
         found[conclusion] = " ".join(words)
     return found
-
-
-def _nonce(used: set[str], draw: np.random.Generator) -> str:
-    """A word of three syllables that was not used."""
-    while True:
-        word = "".join(
-            "bdfgklmnprstvz"[draw.integers(14)] + "aeiou"[draw.integers(5)] for _ in range(3)
-        )
-        if word not in used:
-            used.add(word)
-            return word

@@ -16,14 +16,14 @@ from adducir.studies.options import Lines, LinesInParts, Shares, counts_of, numb
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from adducir.studies.grounded_generation.evaluation.kind import TextMeasures
-    from adducir.studies.grounded_generation.evaluation.texts import Generated, Reference
+    from adducir.studies.grounded_generation.measures import TextMeasures
+    from adducir.studies.grounded_generation.texts import References, System
 
 GoldQrels = Annotated[
     Path | None, option("Write the gold passages as qrels, too: X.qrels, X.txt."), QRELS
 ]
 GROUPS = ("answers", "grounding", "knowledge", "kilt", "msmarco")
-"""Groups of measures (:mod:`adducir.studies.grounded_generation.evaluation`)."""
+"""Groups of measures (:mod:`adducir.studies.grounded_generation.measures`)."""
 
 
 def passages(
@@ -46,7 +46,7 @@ def passages(
         adducir grounded-generation passages pages.jsonl.gz --words 100 -o passages.jsonl.gz
     """
     from adducir.cli.console import note, open_progress
-    from adducir.studies.grounded_generation.pages import cut_page, read_pages, write_passages
+    from adducir.studies.grounded_generation.kilt import cut_page, read_pages, write_passages
 
     with open_progress() as progress:
         progress.start("Cutting pages", None, "pages")
@@ -89,32 +89,30 @@ def kilt(
     from adducir.cli.console import note, open_progress, show
     from adducir.core.files import file_digest
     from adducir.corpora.splitting import split
-    from adducir.studies.grounded_generation.contexts import write_contexts
-    from adducir.studies.grounded_generation.judgements import write_gold
-    from adducir.studies.grounded_generation.kilt import read_kilt, with_gold
-    from adducir.studies.grounded_generation.pages import read_passages
+    from adducir.studies.grounded_generation.contexts import write_contexts, write_gold
+    from adducir.studies.grounded_generation.kilt import contexts_of, read_kilt, read_passages
 
     examples = list(read_kilt(source))
     with open_progress() as progress:
         progress.start("Reading passages", None, "passages")
         read = (passage for path in passages for passage in read_passages(path))
-        made = with_gold(examples, (one for one in read if progress.advance(1) is None), turns)
+        counted = (one for one in read if progress.advance(1) is None)
+        contexts, counts = contexts_of(examples, counted, turns)
         progress.finish()
-    parts = {"": made.contexts}
+    parts = {"": contexts}
     if wanted is not None:
-        parts = split(made.contexts, lambda one: one.group or one.id, wanted, seed)
+        parts = split(contexts, lambda one: one.group or one.id, wanted, seed)
     written = {part_path(output, name): some for name, some in parts.items()}
     for path, some in written.items():
         write_contexts(some, path)
     if qrels is not None:
-        write_gold(made.contexts, qrels)
-    counts = made.counts
+        write_gold(contexts, qrels)
     rows = [
-        ("contexts", counts.contexts),
-        ("  with a gold passage", counts.found),
-        ("    with several", counts.several),
-        ("  without provenance", counts.unknown),
-        ("  with a provenance that no passage overlaps", counts.lost),
+        ("contexts", len(contexts)),
+        ("  with a gold passage", counts["found"]),
+        ("    with several", counts["several"]),
+        ("  without provenance", counts["unknown"]),
+        ("  with a provenance that no passage overlaps", counts["lost"]),
     ]
     show(counts_of(rows))
     note(f"{source}: sha256 {file_digest(source)}")
@@ -161,28 +159,27 @@ def nlgen(
     """
     from adducir.cli.console import note, show
     from adducir.corpora.sources import open_corpus
-    from adducir.studies.grounded_generation.contexts import write_contexts
-    from adducir.studies.grounded_generation.judgements import write_gold
-    from adducir.studies.grounded_generation.nlgen import read_nlgen, with_gold, write_references
+    from adducir.studies.grounded_generation.contexts import write_contexts, write_gold
+    from adducir.studies.grounded_generation.nlgen import contexts_of, read_nlgen, write_references
 
-    made = read_nlgen(source)
-    kept = made.questions[skip:][:first]
+    questions, counts = read_nlgen(source)
+    kept = questions[skip:][:first]
     if not kept:
         raise UsageError(
-            f"nothing is left: {len(made.questions):,} queries have a well-formed answer.",
+            f"nothing is left: {len(questions):,} queries have a well-formed answer.",
             hint="Give another file, or a smaller --skip.",
         )
-    contexts = with_gold(kept, open_corpus(corpus) if corpus else ())
+    contexts = contexts_of(kept, open_corpus(corpus) if corpus else ())
     write_contexts(contexts, output)
     if qrels is not None:
         write_gold(contexts, qrels)
     if references is not None:
         write_references(kept, references)
     rows = [
-        ("queries read", made.counts.queries),
-        ("  dropped: no well-formed answer", made.counts.without_answer),
-        ("  dropped: the answer is that there is none", made.counts.unanswerable),
-        ("  dropped: --skip and --first", made.counts.kept - len(kept)),
+        ("queries read", counts["queries"]),
+        ("  dropped: no well-formed answer", counts["unanswered"]),
+        ("  dropped: the answer is that there is none", counts["unanswerable"]),
+        ("  dropped: --skip and --first", len(questions) - len(kept)),
         ("contexts", len(kept)),
         ("  with a selected passage", sum(bool(one.selected) for one in kept)),
         ("  with a gold passage", sum(bool(one.gold) for one in contexts)),
@@ -254,16 +251,16 @@ def generated(
         raise UsageError(f"{unknown[0]!r} is not one of the --measures {', '.join(GROUPS)}.")
 
     from adducir.cli.names import system_names
-    from adducir.studies.grounded_generation.evaluation.files import (
-        read_all_references,
+    from adducir.studies.grounded_generation.measures import common_words
+    from adducir.studies.grounded_generation.text_table import text_table
+    from adducir.studies.grounded_generation.texts import (
+        passages_of,
         read_generated,
+        read_references,
     )
-    from adducir.studies.grounded_generation.evaluation.passages import passages_of
-    from adducir.studies.grounded_generation.evaluation.words import common_words
-    from adducir.studies.grounded_generation.generated_table import generated_table
 
-    right = read_all_references(references)
-    trained = read_all_references(train) if train else right
+    right = read_references(*references)
+    trained = read_references(*train) if train else right
     systems = {name: read_generated(path) for path, name in system_names(files).items()}
     common = common_words((text for one in trained.values() for text in one.answers), mass)
     passages = passages_of(corpus, right, systems.values()) if corpus else {}
@@ -274,44 +271,45 @@ def generated(
         share = f"{len(common):,} common words make up {mass:.0%} of the words"
         notes = (f"Novel-F1: {share} of {where}.",)
     digests = opts.digests([*files, *references, *(train or [])])
-    layout = replace(printing.layout(testing, files=digests), notes=notes)
-    printing.show(generated_table(systems, right, used, testing=testing.arguments(), layout=layout))
+    table = text_table(
+        {name: {name: found} for name, found in systems.items()},
+        right,
+        used,
+        testing=lambda scores: testing.arguments() if len(scores[0].qids) > 1 else {},
+        layout=replace(printing.layout(testing, files=digests), notes=notes),
+    )
+    printing.show(table)
 
 
 def _measures(
     groups: "Sequence[str]",
-    references: "Mapping[str, Reference]",
-    systems: "Mapping[str, Mapping[str, Generated]]",
+    references: "References",
+    systems: "Mapping[str, System]",
     common: "Sequence[str]",
     passages: "Mapping[str, str]",
     depth: int,
 ) -> "list[TextMeasures]":
     """The measures that were asked for, or else those that there are data for."""
-    from adducir.studies.grounded_generation.evaluation.answers import Answers, Knowledge
-    from adducir.studies.grounded_generation.evaluation.grounding import Grounding
-    from adducir.studies.grounded_generation.evaluation.kilt import Kilt, pages_of
-    from adducir.studies.grounded_generation.evaluation.msmarco import MsMarco
+    from adducir.studies.grounded_generation import measures
 
     made: dict[str, TextMeasures] = {
-        "answers": Answers(common, depth),
-        "grounding": Grounding(common, passages, depth),
-        "knowledge": Knowledge(passages, depth),
-        "kilt": Kilt(),
-        "msmarco": MsMarco(),
+        "answers": measures.Answers(common, depth),
+        "grounding": measures.Grounding(common, passages, depth),
+        "knowledge": measures.Knowledge(passages, depth),
+        "kilt": measures.Kilt(),
+        "msmarco": measures.MsMarco(),
     }
-    if groups:
-        return [made[group] for group in groups]
-    right = references.values()
-    outputs = [text for some in systems.values() for one in some.values() for text in one.outputs]
+    right, every = references.values(), [one for some in systems.values() for one in some.values()]
+    outputs = [output for one in every for output in one.outputs]
+    grounded = all(one.passage is not None or one.docno in passages for one in outputs)
     there = {
         "answers": any(one.answers for one in right),
-        "grounding": bool(outputs)
-        and all(text.passage is not None or text.docno in passages for text in outputs),
+        "grounding": bool(outputs) and grounded,
         "knowledge": any(docno in passages for one in right for docno in one.gold),
         "kilt": any(one.evidence for one in right)
-        and all(any(map(pages_of, some.values())) for some in systems.values()),
+        and all(any(map(measures.pages_of, some.values())) for some in systems.values()),
     }
-    return [made[group] for group, known in there.items() if known]
+    return [made[one] for one in groups or [group for group, known in there.items() if known]]
 
 
 def sharpness(
@@ -341,8 +339,9 @@ def sharpness(
     """
     from adducir.cli.names import system_names
     from adducir.runs.read import read_run
-    from adducir.studies.grounded_generation.evaluation.sharpness import CUTOFFS, mass_scores
-    from adducir.tables.sets import set_table
+    from adducir.statistics.comparison.comparison import compare
+    from adducir.studies.grounded_generation.measures import CUTOFFS, mass_scores
+    from adducir.tables.builder import build_table
 
     scores = []
     for path, name in system_names(runs).items():
@@ -361,7 +360,8 @@ def sharpness(
             )
         )
     layout = printing.layout(testing, runs=opts.digests(runs))
-    printing.show(set_table({"": scores}, testing=testing.arguments(), layout=layout))
+    compared = {"": compare(scores, **testing.arguments())}
+    printing.show(build_table(compared, {"": scores}, layout=layout))
 
 
 COMMANDS = (passages, kilt, nlgen, generated, sharpness)

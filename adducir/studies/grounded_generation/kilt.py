@@ -1,183 +1,264 @@
-r"""Contexts from KILT's tasks, such as Wizard of Wikipedia, with their gold passages.
+r"""KILT's knowledge source cut into passages, and contexts of its tasks with their gold passages.
 
-A line of ``wow-dev-kilt.jsonl``::
+A page is a line of ``kilt_knowledgesource.json`` (Wikipedia of 1 August 2019, 5.9 million lines)::
+
+    {"wikipedia_id": "4041", "wikipedia_title": "Bucatini", "text": ["Bucatini\n", "Bucatini,
+     also known as ...\n", "Section::::Preparation.\n", "BULLET::::- ...\n"], ...}
+
+``text`` is a list of paragraphs. KILT counts them from 0, and paragraph 0 is the title: the
+``start_paragraph_id`` of a provenance is a place in this list. A paragraph ``Section::::Name.``
+opens a section; what stands before the first is the abstract. Passages of at most 150 words (which
+white space separates) keep within a section, as those of the Hindsight paper do, and go over its
+paragraphs. A longer section is cut into as few passages as possible, each at the end of the
+sentence (or paragraph) that is nearest to an equal share, or between words where none ends.
+
+A line of a task such as ``wow-dev-kilt.jsonl``::
 
     {"id": "6bc2_0", "input": "Hi!\nDo you like ...", "output": [{"answer": "I do.", "provenance":
      [{"wikipedia_id": "73126", "title": "...", "start_paragraph_id": 1, "start_character": 260,
        "end_paragraph_id": 1, "end_character": 333, "bleu_score": 1.0}]}]}
 
-x is the input, its turns parted by `` | ``; y the answer of the first output that has one, whose
+x is the input, its turns separated by `` | ``; y the answer of the first output that has one, whose
 provenance is gold. Gold passages are all that overlap a provenance in at least one character
-(Hindsight's code keeps the last of them). Lines of a test set have no output.
-
-The group of a context, within which contexts are not independent, is its dialogue: the id without
-``_`` and the number of the turn.
+(Hindsight's code keeps the last of them). Lines of a test set have no output. The group of a
+context, within which contexts are not independent, is its dialogue: the id without ``_`` and the
+number of the turn.
 """
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
-from adducir.core.errors import UsageError
+import orjson
+from pydantic import AliasChoices, BeforeValidator, Field, StrictInt
+from pydantic.dataclasses import dataclass
+
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import writing_text
 from adducir.core.json_lines import json_values
-from adducir.corpora.records import read_records
-from adducir.studies.grounded_generation.contexts import GroundedContext
-from adducir.studies.grounded_generation.pages import PagePassage
+from adducir.corpora.records import parsed_as, read_records
+from adducir.studies.grounded_generation.contexts import GroundedContext, Id
 
-TURNS = " | "
+_SECTION, _BULLET = "Section::::", "BULLET::::"
+_WORD = re.compile(r"\S+")
+_SENTENCE_END = re.compile(r"""[.!?]["'”’)\]]*$""")
+
+Name = Annotated[Id, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+Place = tuple[int, int]
+"""A paragraph, as KILT counts them, and a character in it."""
 
 
-class Provenance(NamedTuple):
-    """Where on a page an answer comes from; paragraphs as KILT counts them."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the knowledge source."""
 
+    id: Annotated[Name, Field(validation_alias=AliasChoices("wikipedia_id", "_id"))]
+    title: Annotated[str, Field(validation_alias="wikipedia_title")]
+    paragraphs: Annotated[tuple[str, ...], Field(validation_alias="text")]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePassage:
+    """A passage of a page, and where it stands there; the end is the place behind it.
+
+    Attributes:
+        id: Its docno: the page's id, ``-`` and its number on the page, from 1.
+        title: Title and section, ``Bucatini > Preparation.``
+        text: Its words, with one blank between them.
+    """
+
+    id: Id
+    title: str
+    text: str
     wikipedia_id: str
-    start: tuple[int, int]
-    end: tuple[int, int]
+    start_paragraph_id: StrictInt
+    start_character: StrictInt
+    end_paragraph_id: StrictInt
+    end_character: StrictInt
+
+    def overlaps(self, start: Place, end: Place) -> bool:
+        """Whether it shares a character with a span; an empty span must lie within it."""
+        own_start = self.start_paragraph_id, self.start_character
+        own_end = self.end_paragraph_id, self.end_character
+        return own_start <= start < own_end if start == end else start < own_end and own_start < end
+
+
+def read_pages(path: Path) -> Iterator[Page]:
+    """Yield the pages of a knowledge source; one at a time is in memory.
+
+    Raises:
+        InputError: A line is not a page; with file and line.
+    """
+    hint = "Lines must be as in kilt_knowledgesource.json: wikipedia_id, wikipedia_title, text."
+    return _read(path, Page, hint)
+
+
+def read_passages(path: Path) -> Iterator[PagePassage]:
+    """Yield the passages of a file that :func:`write_passages` wrote.
+
+    Raises:
+        InputError: A line is not a passage of a page; with file and line.
+    """
+    hint = "Make the file with `adducir grounded-generation passages`."
+    return _read(path, PagePassage, hint)
+
+
+def _read(path: Path, kind: type[Any], hint: str) -> Iterator[Any]:
+    """Records whose ids may be as many as Wikipedia has pages, and are not kept."""
+    parse = parsed_as(kind)
+    for line, value in json_values(path):
+        try:
+            yield parse(value)
+        except UsageError as error:
+            raise InputError(error.what, path=path, line=line, hint=hint) from None
+
+
+def write_passages(passages: Iterable[PagePassage], path: Path) -> int:
+    """Write passages as a corpus, whole or not at all; returns how many."""
+    count = 0
+    with writing_text(path) as handle:
+        for count, passage in enumerate(passages, 1):  # noqa: B007
+            handle.write(orjson.dumps(passage).decode() + "\n")
+    return count
+
+
+def cut_page(page: Page, words: int = 150) -> Iterator[PagePassage]:
+    """Yield the passages of a page, each of ``words`` words at most."""
+    number = 0
+    for section, found in _sections(page):
+        for piece in _pieces(found, words):
+            number += 1
+            (first, start), (last, end) = piece[0], piece[-1]
+            text = " ".join(match.group() for _, match in piece)
+            place = first, start.start(), last, end.end()
+            title = f"{page.title} > {section}"
+            yield PagePassage(f"{page.id}-{number}", title, text, page.id, *place)
+
+
+_Word = tuple[int, re.Match[str]]  # the paragraph, and the word in it
+
+
+def _sections(page: Page) -> Iterator[tuple[str, list[_Word]]]:
+    """The words of each section, without headings, and without the marks of list items."""
+    section, found = "Abstract", list[_Word]()
+    for number, paragraph in enumerate(page.paragraphs[1:], 1):  # 0 is the title
+        if paragraph.startswith(_SECTION):
+            yield section, found
+            section, found = paragraph.removeprefix(_SECTION).strip(), []
+            continue
+        words = _WORD.finditer(paragraph)
+        found += [(number, word) for word in words if not word.group().startswith(_BULLET)]
+    yield section, found
+
+
+def _pieces(found: list[_Word], words: int) -> Iterator[list[_Word]]:
+    """Words cut into pieces of about equal length, and of ``words`` at most."""
+    start = 0
+    for left in range(-(-len(found) // words), 1, -1):  # pieces that are to be made
+        share = -(-(len(found) - start) // left)
+        lowest = max(start + share // 2 + 1, len(found) - (left - 1) * words)
+        ends = [end for end in range(lowest, start + words + 1) if _ends_sentence(found, end - 1)]
+        end = min(ends, key=lambda end: abs(end - start - share), default=start + share)
+        yield found[start:end]
+        start = end
+    if start < len(found):
+        yield found[start:]
+
+
+def _ends_sentence(found: list[_Word], place: int) -> bool:
+    paragraph, word = found[place]
+    is_last = place + 1 == len(found) or found[place + 1][0] != paragraph
+    return is_last or _SENTENCE_END.search(word.group()) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Provenance:
+    """Where an answer comes from; some of KILT's tasks name the page alone."""
+
+    wikipedia_id: str | StrictInt | None = None
+    start_paragraph_id: StrictInt | None = None
+    start_character: StrictInt | None = None
+    end_paragraph_id: StrictInt | None = None
+    end_character: StrictInt | None = None
+
+    def __post_init__(self) -> None:
+        span = self.span
+        if span and span[2] < span[1]:
+            raise ValueError(f"a provenance ends at {span[2]}, before its start {span[1]}")
+
+    @property
+    def span(self) -> tuple[str, Place, Place] | None:
+        """Page, start and end; None where one is not known."""
+        page, first, start = self.wikipedia_id, self.start_paragraph_id, self.start_character
+        last, end = self.end_paragraph_id, self.end_character
+        if page is None or first is None or start is None or last is None or end is None:
+            return None
+        return str(page), (first, start), (last, end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    answer: str | None = None
+    provenance: tuple[_Provenance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class KiltExample:
-    """A line of a KILT task.
+    """A line of a KILT task."""
 
-    Attributes:
-        id: Its id.
-        input: The input, as it stands there.
-        answer: The answer; empty in a test set.
-        provenance: Where the answer comes from.
-    """
-
-    id: str
+    id: Name
     input: str
-    answer: str
-    provenance: tuple[Provenance, ...]
+    output: tuple[_Output, ...] = ()
 
-
-@dataclass
-class GoldCounts:
-    """What became of the contexts' gold passages.
-
-    Attributes:
-        contexts: Contexts.
-        unknown: Those without a provenance.
-        lost: Those with one that no passage overlaps.
-        found: Those with a gold passage.
-        several: Those with more than one.
-    """
-
-    contexts: int = 0
-    unknown: int = 0
-    lost: int = 0
-    found: int = 0
-    several: int = 0
-
-
-@dataclass
-class GoldContexts:
-    """Contexts with their gold passages, and counts."""
-
-    contexts: list[GroundedContext] = field(default_factory=list)
-    counts: GoldCounts = field(default_factory=GoldCounts)
+    @property
+    def first(self) -> _Output:
+        """The first output with an answer; an empty one in a test set."""
+        return next((one for one in self.output if one.answer), _Output())
 
 
 def read_kilt(path: Path) -> Iterator[KiltExample]:
-    """Yield the examples of a task's file, in its order.
+    """Yield the examples of a task's file.
 
     Raises:
-        InputError: A line is no example, or an id comes twice; with file and line.
+        InputError: A line is not an example, or an id is duplicated; with file and line.
     """
     hint = "Lines must be as in wow-dev-kilt.jsonl, each with an id of its own."
-    yield from read_records(path, json_values(path), _example, hint)
+    yield from read_records(path, json_values(path), parsed_as(KiltExample), hint)
 
 
-def with_gold(
-    examples: Sequence[KiltExample], passages: Iterable[PagePassage], turns: str = TURNS
-) -> GoldContexts:
+def contexts_of(
+    examples: Sequence[KiltExample], passages: Iterable[PagePassage], turns: str = " | "
+) -> tuple[list[GroundedContext], Counter[str]]:
     """The contexts of examples with the passages that their provenance overlaps.
 
     Args:
-        examples: The examples, which are in memory.
-        passages: The passages, read once; they are not kept. Gold passages stand in their order.
+        passages: Read once and not kept. Gold passages stand in their order.
         turns: Stands for the line breaks between the turns of an input.
+
+    Returns:
+        The contexts, and how many have gold passages (``found``), ``several``, none without
+        provenance (``unknown``) or none though there is one (``lost``).
     """
-    wanted: dict[str, list[tuple[int, Provenance]]] = defaultdict(list)
+    wanted: dict[str, list[tuple[int, Place, Place]]] = defaultdict(list)
     for number, example in enumerate(examples):
-        for one in example.provenance:
-            wanted[one.wikipedia_id].append((number, one))
+        for one in example.first.provenance:
+            if one.span:
+                wanted[one.span[0]].append((number, *one.span[1:]))
     gold: dict[int, dict[str, None]] = defaultdict(dict)
     for passage in passages:
-        for number, one in wanted.get(passage.wikipedia_id, ()):
-            if _overlap(one, passage):
+        for number, start, end in wanted.get(passage.wikipedia_id, ()):
+            if passage.overlaps(start, end):
                 gold[number][passage.id] = None
-    made = GoldContexts()
+    contexts, counts = [], Counter[str]()
     for number, example in enumerate(examples):
-        made.contexts.append(
-            GroundedContext(
-                example.id,
-                turns.join(example.input.split("\n")),
-                example.answer,
-                tuple(gold.get(number, ())),
-                _dialogue(example.id),
-            )
-        )
-    made.counts = GoldCounts(
-        contexts=len(examples),
-        unknown=sum(not example.provenance for example in examples),
-        lost=sum(bool(one.provenance) and n not in gold for n, one in enumerate(examples)),
-        found=len(gold),
-        several=sum(len(docnos) > 1 for docnos in gold.values()),
-    )
-    return made
-
-
-def _overlap(provenance: Provenance, passage: PagePassage) -> bool:
-    """Whether they share a character; an empty provenance must lie within the passage."""
-    if provenance.start == provenance.end:
-        return passage.start <= provenance.start < passage.end
-    return provenance.start < passage.end and passage.start < provenance.end
-
-
-def _dialogue(name: str) -> str | None:
-    dialogue, _, turn = name.rpartition("_")
-    return dialogue if dialogue and turn.isdecimal() else None
-
-
-def _example(record: Any) -> KiltExample:
-    if not isinstance(record, dict):
-        raise UsageError(f"an example must be a JSON object, not a {type(record).__name__}.")
-    name, text, outputs = record.get("id"), record.get("input"), record.get("output", [])
-    if isinstance(name, int) and not isinstance(name, bool):
-        name = str(name)
-    if not isinstance(name, str) or name.split() != [name]:
-        raise UsageError(f"'id' must be text without white space, not {name!r}.")
-    if not isinstance(text, str):
-        raise UsageError("'input' must be text.")
-    if not isinstance(outputs, list) or not all(isinstance(one, dict) for one in outputs):
-        raise UsageError("'output' must be a list of objects.")
-    first: dict[str, Any] = next((one for one in outputs if one.get("answer")), {})
-    answer = first.get("answer", "")
-    if not isinstance(answer, str):
-        raise UsageError("'answer' must be text.")
-    return KiltExample(name, text, answer, tuple(_provenance(first.get("provenance", []))))
-
-
-def _provenance(spans: Any) -> Iterator[Provenance]:
-    """Those that name a place on a page; some of KILT's tasks name the page alone."""
-    if not isinstance(spans, list) or not all(isinstance(one, dict) for one in spans):
-        raise UsageError("'provenance' must be a list of objects.")
-    for one in spans:
-        page = one.get("wikipedia_id")
-        places = [
-            one.get(f"{side}_{what}")
-            for side in ("start", "end")
-            for what in ("paragraph_id", "character")
-        ]
-        if page is None or None in places:
-            continue
-        if not isinstance(page, str | int) or any(type(place) is not int for place in places):
-            raise UsageError("a provenance's page must be text, its places whole numbers.")
-        start, end = (places[0], places[1]), (places[2], places[3])
-        if end < start:
-            raise UsageError(f"a provenance ends at {end}, before its start {start}.")
-        yield Provenance(str(page), start, end)
+        docnos = tuple(gold.get(number, ()))
+        known = any(one.span for one in example.first.provenance)
+        counts["found" if docnos else "lost" if known else "unknown"] += 1
+        counts["several"] += len(docnos) > 1
+        dialogue, _, turn = example.id.rpartition("_")
+        text, target = turns.join(example.input.split("\n")), example.first.answer or ""
+        group = dialogue if dialogue and turn.isdecimal() else None
+        contexts.append(GroundedContext(example.id, text, target, docnos, group))
+    return contexts, counts

@@ -7,8 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.gutenberg import body, title_of
-from adducir.corpora.plain import read_plain, stem_of
+from adducir.corpora.books import body, read_plain, stem_of, title_of
 from adducir.corpora.sentences import paragraph_bounds, sentence_bounds
 
 _ORDINALS = (

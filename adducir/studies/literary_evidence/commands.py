@@ -108,7 +108,7 @@ def quotations(
     wanted = shares_of(shares)
 
     from adducir.cli.console import columns, note, open_progress, show
-    from adducir.corpora.relic_files import write_relic
+    from adducir.corpora.relic import write_relic
     from adducir.corpora.spans import write_spans
     from adducir.studies.literary_evidence.construction import (
         construct,
@@ -216,7 +216,7 @@ def retrieve(
 
     from adducir.cli.console import near, note, open_progress
     from adducir.core.chunks import Chunking
-    from adducir.corpora.relic_files import read_relic
+    from adducir.corpora.relic import read_relic
     from adducir.encoders.ranking import relic_rankings, run_tasks
     from adducir.encoders.settings import Settings
     from adducir.encoders.sources import encoder_source
@@ -263,7 +263,7 @@ def _tasks(
     from adducir.encoders.ranking import book_tasks, task_among
 
     if relic is not None:
-        from adducir.corpora.relic_files import read_relic
+        from adducir.corpora.relic import read_relic
 
         yield from book_tasks(read_relic(relic), hidden=True)
         return

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adducir.corpora.literary_sentences import are_elided
+from adducir.corpora.sentences import are_elided
 from adducir.studies.literary_evidence.grams import Grams, candidate_pairs, grams_of
 from adducir.studies.literary_evidence.similarity import count_words, normalised
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from adducir.core.errors import InputError
 from adducir.core.progress import progress
-from adducir.corpora.gutenberg import body, title_of
-from adducir.corpora.literary_sentences import literary_sentences
+from adducir.corpora.books import TEXT_ENDINGS, body, read_plain, stem_of, title_of
 from adducir.corpora.local import skipped_note
-from adducir.corpora.plain import TEXT_ENDINGS, read_plain, stem_of
+from adducir.corpora.sentences import literary_sentences
 from adducir.studies.literary_evidence.citations import without_citations
 from adducir.studies.literary_evidence.pages import without_pages
 from adducir.studies.literary_evidence.wrapping import paragraphs

@@ -156,7 +156,7 @@ def test_names_meet_neither_seeds_nor_folders(place, capsys, monkeypatch):
         ("baseline: ranker", "equivalence: 0.1, against: NOBODY", "`comparison.against`"),
         ("baseline: ranker", "non_inferiority: true", "`comparison.non_inferiority`"),
         ("{baseline: ranker", "{alpha: 0.1", "`comparison`: nothing is compared"),
-        ("seeds: [3, 5]", "seeds: [3, 3]", "3 comes more than once"),
+        ("seeds: [3, 5]", "seeds: [3, 3]", "3 is repeated"),
         ("seeds: [3, 5]", "seeds: []", "seeds"),
         (
             "{baseline: ranker}",
@@ -205,7 +205,7 @@ def test_models_are_fetched_before_anything_is_trained(place, monkeypatch, capsy
     arguments = ["experiment", "experiments/sets.yaml", "--set", "systems.ours.set=[base=no/such]"]
     arguments += ["--set", "seeds=[7]"]
     assert main([*arguments, "--dry-run"]) == 0
-    assert "not at hand: the model no/such, " in capsys.readouterr().out
+    assert "not available: the model no/such, " in capsys.readouterr().out
     assert main(arguments) == 4
     assert "no/such" in capsys.readouterr().err
     assert not [path for path in (study / "rerankers").rglob("*-7") if path.is_dir()]

@@ -258,7 +258,7 @@ def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
     ("old", "new", "words"),
     [
         ("k: [2, 3]", "k: [2, 7]", "7 passages cannot be sampled of closed sets of 6"),
-        ("seeds: [3, 5]", "seeds: [3, 3]", "3 comes more than once"),
+        ("seeds: [3, 5]", "seeds: [3, 3]", "3 is repeated"),
         ("baseline: marginal", "baseline: other", "`comparison.baseline`"),
         ("baseline: marginal", "equivalence: 0.1, against: NOBODY", "`comparison.against`"),
         ("baseline: marginal", "non_inferiority: true", "`comparison.non_inferiority`"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adducir.corpora.literary_sentences import are_elided
+from adducir.corpora.sentences import are_elided
 from adducir.studies.literary_evidence.citations import is_citation, without_citations
 from adducir.studies.literary_evidence.language import english_share, is_english
 from adducir.studies.literary_evidence.pages import without_pages

@@ -1,13 +1,13 @@
 """The step that selects the sets of a round's test questions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.chunks import Local
 from adducir.core.fingerprint import fingerprint, source_digests
-from adducir.experiments.sections import file_name
 from adducir.experiments.step import ArtifactStep, ModelStep
+from adducir.experiments.study import Trial
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.studies.complementary_evidence.measures import GoldSets
 from adducir.studies.complementary_evidence.questions import (
@@ -29,24 +29,6 @@ if TYPE_CHECKING:
 SELECTED_FILE = "chosen.jsonl"
 
 
-class Trial(NamedTuple):
-    """One row's selections: the system, the data set, the number of its round from 0, the seed.
-
-    The seed is None where the system is not trained.
-    """
-
-    system: str
-    data: str
-    round: int
-    seed: int | None
-
-    @property
-    def name(self) -> str:
-        """The name of the folders that it gets."""
-        last = "untrained" if self.seed is None else str(self.seed)  # no other system's seed
-        return "-".join([file_name(self.data), str(self.round + 1), file_name(self.system), last])
-
-
 class SelectionStep(ArtifactStep):
     """The sets that are selected for the test questions of a round."""
 
@@ -65,17 +47,12 @@ class SelectionStep(ArtifactStep):
         self.study, self.trial, self.selection = study, trial, selection
         self.training = self.inputs = training
         self.precision: Precision = study.recipe.precision
-        self.path = study.folder / "runs" / study.name / trial.name
-        self.place = ("systems", trial.system)
+        self.path = study.path_of(trial)
         self._model = training[-1].path if training else None
 
     @property
     def _tests(self) -> tuple[Path, ...]:
-        return self.study.tests[self.trial.data, self.trial.round]
-
-    def title(self, shown: Callable[[Path], str]) -> str:
-        """Its folder."""
-        return shown(self.path)
+        return self.study.tests[self.trial.data, self.trial.part]
 
     def recipe(self) -> Mapping[str, Any]:
         return {"precision": self.precision} if self.training else self.settings()

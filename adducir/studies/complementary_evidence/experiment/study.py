@@ -1,49 +1,106 @@
-"""Opens a study of evidence sets, and plans its trainings and selections."""
+"""The task ``evidence-sets``: its experiment file, opened, its trainings and selections."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from adducir.core.absent import gathering, may_read
 from adducir.core.errors import InputError
 from adducir.core.files import require
 from adducir.core.names import Seen
+from adducir.core.recipe import Recipe
+from adducir.core.registry import chosen_by_key
 from adducir.corpora.references import file_path
 from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs, run_name
-from adducir.experiments.sections import untestable
-from adducir.experiments.step import Sharing, Step
-from adducir.experiments.study import Finding, Study
-from adducir.studies.complementary_evidence.experiment.steps import SelectionStep, Trial
-from adducir.studies.complementary_evidence.experiment.systems import EvidenceSets, RoundRecipe
+from adducir.experiments.planner import Planner
+from adducir.experiments.sections import Name, Seeds, file_name
+from adducir.experiments.step import Step
+from adducir.experiments.study import Finding, Study, Task, Trial
+from adducir.models.machine import Precision
+from adducir.studies.complementary_evidence.experiment.steps import SelectionStep
+from adducir.studies.complementary_evidence.experiment.systems import (
+    EVIDENCE_SYSTEMS,
+    EvidenceSystem,
+)
 from adducir.studies.complementary_evidence.measures import GoldSets, set_table
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, read_questions
-from adducir.training.recipe import listed
+from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.experiments.planner import Planner
+
+
+AnySystem = Annotated[
+    SerializeAsAny[EvidenceSystem],
+    BeforeValidator(chosen_by_key(EVIDENCE_SYSTEMS, "one of `recipe` and `selector` is needed")),
+]
+
+
+class RoundRecipe(Recipe):
+    """Files of questions: to learn from, to choose settings with, to test on.
+
+    Attributes:
+        train: To learn from.
+        validation: For early stopping and the choice of the selection's settings; without it the
+            recipe's ``data.shares`` hold questions of ``train`` out.
+        test: What is measured; no question of it may be in the others.
+    """
+
+    train: Several
+    validation: Several = ()
+    test: Several
+
+
+class EvidenceSets(Task):
+    """Questions whose evidence is a set of passages; see docs/evidence-sets.md for its keys.
+
+    Attributes:
+        task: ``evidence-sets``.
+        data: Data sets, each with its rounds: with several, each question is tested in one of them.
+        systems: What is compared.
+        seeds: Of training: a run of each trained system for each. Figures are means over runs,
+            tested over questions and runs.
+        precision: What networks compute in when sets are selected.
+    """
+
+    task: Literal["evidence-sets"]
+    data: Annotated[
+        dict[Name, Annotated[tuple[RoundRecipe, ...], Field(min_length=1)]], Field(min_length=1)
+    ]
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    seeds: Seeds = (0,)
+    precision: Precision = "float32"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "EvidenceSets":
+        for name, system in self.systems.items():
+            for data in self.data:
+                if system.lacks(data):
+                    raise ValueError(
+                        f"the system {name!r} has no {system.lacks(data)} for {data!r}"
+                    )
+        return self
+
+    def study(self, planner: Planner) -> "EvidenceStudy":
+        return EvidenceStudy(self, planner)
 
 
 class EvidenceStudy(Study):
     """A study of evidence sets, opened."""
 
     makes: ClassVar[str] = "selections"
+    verb: ClassVar[str] = "select"
 
     def __init__(self, recipe: EvidenceSets, planner: "Planner") -> None:
         super().__init__(recipe, planner)
         self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
         self.gold: dict[str, GoldSets] = {}
-        self.sharing = Sharing()
-        self._steps: list[Step] = []
-
-    def open(self) -> None:
-        """Open questions and recipes; what is wrong is left with the planner."""
-        planner, folder = self.planner, self.folder
-        if any(len(self._seeds_of(system)) > 1 for system in self.recipe.systems):
-            planner.errors.extend(untestable(self.recipe.comparison))
-        for data, rounds in self.recipe.data.items():
+        folder = self.folder
+        for data, rounds in recipe.data.items():
             are_read = planner.opening(("data", data), partial(_separate_all, rounds, folder))
             if are_read is None:
                 continue
@@ -54,25 +111,26 @@ class EvidenceStudy(Study):
                 gold = planner.opening(("data", data), partial(_gold, data, every, planner.path))
                 if gold is not None:
                     self.gold[data] = gold
-        for trial in self._trials():
-            find_step = partial(self.recipe.systems[trial.system].step, trial, self)
-            step = planner.opening(("systems", trial.system), find_step)
-            where = folder / "runs" / self.name / trial.name
-            self._steps.append(step or Step.without_data(where, "select", 2))
 
-    def _trials(self) -> Iterator[Trial]:
+    def trials(self) -> Iterator[Trial]:
+        """Those of a round together."""
         for data, rounds in self.recipe.data.items():
             for number in range(len(rounds)):
                 for system in self.recipe.systems:
-                    for seed in self._seeds_of(system):
-                        yield Trial(system, data, number, seed)
+                    for seed in self.seeds(system):
+                        yield Trial(system, data, seed, number)
 
-    def _seeds_of(self, system: str) -> Sequence[int | None]:
+    def step(self, trial: Trial) -> Step | None:
+        step: Step = self.recipe.systems[trial.system].step(trial, self)
+        return step if (trial.data, trial.part) in self.tests else None
+
+    def path_of(self, trial: Trial) -> Path:
+        seed = "untrained" if trial.seed is None else str(trial.seed)  # no other system's seed
+        names = (file_name(trial.data), str(trial.part + 1), file_name(trial.system), seed)
+        return self.folder / "runs" / self.name / "-".join(names)
+
+    def seeds(self, system: str) -> Sequence[int | None]:
         return self.recipe.seeds if self.recipe.systems[system].is_trained else (None,)
-
-    def goals(self) -> Sequence[Step]:
-        """The selections."""
-        return self._steps
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         """The table."""
@@ -84,7 +142,7 @@ class EvidenceStudy(Study):
             name = data if len(self.gold) > 1 else ""
             scores[name] = []
             for system in recipe.systems:
-                each = [self._scores(system, data, seed) for seed in self._seeds_of(system)]
+                each = [self._scores(system, data, seed) for seed in self.seeds(system)]
                 scores[name].append(over_runs(system, each))
                 if len(each) > 1:
                     rates = ", ".join(f"{one.values[:, 0].mean():.3f}" for one in each)
@@ -92,14 +150,12 @@ class EvidenceStudy(Study):
             bounds[name] = gold.bound(
                 step.read(gold) for step in self._selections() if step.trial.data == data
             )
-        requested = recipe.comparison
-        testing = requested.model_dump(exclude_none=True) if requested else {}
         layout = self.layout(self._provenance(), notes=notes)
-        table = set_table(scores, bounds, testing, layout)
+        table = set_table(scores, bounds, self.testing, layout)
         return [Finding(table, each="per-question")]
 
     def _selections(self) -> list[SelectionStep]:
-        return [step for step in self._steps if isinstance(step, SelectionStep)]
+        return [step for step in self.steps.values() if isinstance(step, SelectionStep)]
 
     def _scores(self, system: str, data: str, seed: int | None) -> Scores:
         """The scores of a system's run, over the rounds' test questions together."""
@@ -115,13 +171,6 @@ class EvidenceStudy(Study):
         made = {s.trial.system: s.settings() for s in steps if not s.training}
         selectors = {"selectors": made} if made else {}
         return self.provenance({"models": models, **selectors})
-
-
-def open_study(recipe: EvidenceSets, planner: "Planner") -> EvidenceStudy:
-    """Open a study's questions and recipes."""
-    study = EvidenceStudy(recipe, planner)
-    study.open()
-    return study
 
 
 def _separate_all(rounds: Sequence[RoundRecipe], folder: Path) -> bool:

@@ -3,24 +3,22 @@
 import json
 from abc import abstractmethod
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BeforeValidator, ConfigDict, Field, SerializeAsAny, model_validator
+from pydantic import ConfigDict, model_validator
 
 from adducir.core.config import load
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family, chosen_by_key, keys_of
+from adducir.core.registry import Family, keys_of
 from adducir.corpora.references import file_path
-from adducir.experiments.sections import Name, Seeds
-from adducir.experiments.step import ModelStep
-from adducir.experiments.tasks import Task
-from adducir.models.machine import Precision
-from adducir.studies.complementary_evidence.experiment.steps import SelectionStep, Trial
+from adducir.experiments.sections import Name
+from adducir.experiments.study import Trial
+from adducir.studies.complementary_evidence.experiment.steps import SelectionStep
 from adducir.studies.complementary_evidence.selectors.selector import SELECTORS, Selector
 from adducir.studies.complementary_evidence.selectors.training import EvidencePlan
 from adducir.training.kinds import open_training
-from adducir.training.recipe import Several, listed
+from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
     from adducir.studies.complementary_evidence.experiment.study import EvidenceStudy
@@ -65,7 +63,7 @@ class TrainedSystem(EvidenceSystem):
         return self.recipe if isinstance(self.recipe, str) else self.recipe.get(data)
 
     def step(self, trial: Trial, study: "EvidenceStudy") -> SelectionStep:
-        one = study.recipe.data[trial.data][trial.round]
+        one = study.recipe.data[trial.data][trial.part]
         changes = (
             *self.set,
             f"data.train={json.dumps(listed(one.train))}",
@@ -76,9 +74,8 @@ class TrainedSystem(EvidenceSystem):
         plan = open_training(document, changes, folder=study.folder)
         if not isinstance(plan, EvidencePlan):
             raise InputError("this is no recipe of an evidence selector.", path=document.path)
-        path = study.folder / "rerankers" / study.name / trial.name
-        training = ModelStep(path, lambda: plan, reads=[("systems", trial.system)])
-        study.sharing.add(training)
+        path = study.folder / "rerankers" / study.name / study.path_of(trial).name
+        training = study.models.add(path, lambda: plan, ("systems", trial.system))
         return SelectionStep(study, trial, plan.model_settings.selection, [training])
 
 
@@ -125,56 +122,3 @@ EVIDENCE_SYSTEMS = Family(
     },
     what="kind of system",
 )
-
-
-AnySystem = Annotated[
-    SerializeAsAny[EvidenceSystem],
-    BeforeValidator(chosen_by_key(EVIDENCE_SYSTEMS, "one of `recipe` and `selector` is needed")),
-]
-
-
-class RoundRecipe(Recipe):
-    """Files of questions: to learn from, to choose settings with, to test on.
-
-    Attributes:
-        train: To learn from.
-        validation: For early stopping and the choice of the selection's settings; without it the
-            recipe's ``data.shares`` hold questions of ``train`` out.
-        test: What is measured; no question of it may be in the others.
-    """
-
-    train: Several
-    validation: Several = ()
-    test: Several
-
-
-class EvidenceSets(Task):
-    """Questions whose evidence is a set of passages; see docs/evidence-sets.md for its keys.
-
-    Attributes:
-        task: ``evidence-sets``.
-        data: Data sets, each with its rounds: with several, each question is tested in one of them.
-        systems: What is compared.
-        seeds: Of training: a run of each trained system for each. Figures are means over runs,
-            tested over questions and runs.
-        precision: What networks compute in when sets are selected.
-    """
-
-    opener: ClassVar[str] = "adducir.studies.complementary_evidence.experiment.study:open_study"
-    task: Literal["evidence-sets"]
-    data: Annotated[
-        dict[Name, Annotated[tuple[RoundRecipe, ...], Field(min_length=1)]], Field(min_length=1)
-    ]
-    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
-    seeds: Seeds = (0,)
-    precision: Precision = "float32"
-
-    @model_validator(mode="after")
-    def _fits(self) -> "EvidenceSets":
-        for name, system in self.systems.items():
-            for data in self.data:
-                if system.lacks(data):
-                    raise ValueError(
-                        f"the system {name!r} has no {system.lacks(data)} for {data!r}"
-                    )
-        return self

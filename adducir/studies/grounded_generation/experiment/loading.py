@@ -81,7 +81,7 @@ class Loading:
 
     def _shared(self, context: "Context", device: "torch.device", load: Any) -> "Frozen":
         key = None if self.vectors is None else read_manifest(self.vectors).fingerprint
-        frozen: Frozen = context.latest("frozen vectors", (key, str(device)), load)
+        frozen: Frozen = context.shared("frozen vectors", load, (key, str(device)))
         return frozen
 
 

@@ -1,7 +1,7 @@
 """The steps of a system: vectors, closed sets of each round, phases, and what it answers."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -49,13 +49,9 @@ class PartsStep(ArtifactStep):
         before: "PhaseStep | None" = None,
         seed: int = 0,
     ) -> None:
-        self.study, self.path, self.place = study, path, place
+        self.study, self.path, self.reads = study, path, [place]
         self.before, self.seed = before, seed
         self.inputs: Sequence[Step] = [*study.vector_steps, *([before] if before else [])]
-
-    def title(self, shown: Callable[[Path], str]) -> str:
-        """Its folder."""
-        return shown(self.path)
 
     @property
     def generator(self) -> dict[str, Any]:

@@ -1,98 +1,149 @@
-"""Opens a study of grounded generation, and plans its rounds."""
+"""The task ``grounded-generation``: its experiment file, opened, and the plan of its rounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from adducir.core.chunks import Local
+from adducir.core.registry import chosen_by_key
 from adducir.encoders.sources import encoder_source
-from adducir.experiments.sections import file_name, untestable
+from adducir.experiments.planner import Planner
+from adducir.experiments.sections import Name, Natural, Seeds, file_name
 from adducir.experiments.step import Step
-from adducir.experiments.study import Finding, Study
+from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import seed_of
 from adducir.models.sources import model_source
 from adducir.studies.grounded_generation.experiment.answers import AnswerStep, LikelihoodStep
-from adducir.studies.grounded_generation.experiment.data import GroundedData
+from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
 from adducir.studies.grounded_generation.experiment.loading import Loading
-from adducir.studies.grounded_generation.experiment.recipe import GroundedGeneration
 from adducir.studies.grounded_generation.experiment.steps import (
     CandidatesStep,
     ClosedStep,
     PhaseStep,
     VectorsStep,
 )
+from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.studies.grounded_generation.experiment.tables import tables
-from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
+from adducir.studies.grounded_generation.generators.generator import Decoding
+from adducir.studies.grounded_generation.generators.kinds import GENERATORS, AnyGenerator
+from adducir.studies.grounded_generation.hindsight.recipe import (
+    ClosedRecipe,
+    GuideRecipe,
+    PhaseRecipe,
+    RetrieverRecipe,
+)
+from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.experiments.planner import Planner
+
+AnySystem = Annotated[
+    SerializeAsAny[GroundedSystem],
+    BeforeValidator(
+        chosen_by_key(GROUNDED_SYSTEMS, "one of `bm25`, `untrained` and `train` is needed")
+    ),
+]
+
 
 UNTRAINED = "untrained"
 
 
-class Trial(NamedTuple):
-    """One row of the tables with one seed: the system, its sampled passages, the seed.
+class GroundedGeneration(Task):
+    """Contexts with targets and gold passages; see docs/hindsight.md for its keys.
 
-    ``k`` is None for a system that samples as its phases say, or not at all.
+    Attributes:
+        task: ``grounded-generation``.
+        data: Contexts and passages.
+        retriever: What retriever and guide start from.
+        guide: How the guide reads.
+        generator: The generator, by key: ``lexical``, ``bart``, ``t5``.
+        closed: The closed sets of a round.
+        systems: What is compared.
+        k: Sampled passages: every trained system is trained with each number, and each has a
+            section in the tables. By default as the phases say.
+        seeds: Of training: a run of each trained system for each. Figures are means over runs,
+            tested over contexts and runs.
+        decode: How texts are written; without it none are.
+        common: The share of the training targets' words that common words make up; Novel-F1 leaves
+            these words out.
+        cutoffs: The k of Success@k.
+        unit: What differences are tested over: ``context``, or ``group``, the means of the
+            contexts of a group, which are not independent.
     """
 
-    system: str
-    k: int | None
-    seed: int
+    task: Literal["grounded-generation"]
+    data: DataRecipe
+    retriever: RetrieverRecipe = RetrieverRecipe()
+    guide: GuideRecipe = GuideRecipe()
+    generator: AnyGenerator = GENERATORS.make("lexical")
+    closed: ClosedRecipe = ClosedRecipe()
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    k: tuple[Natural, ...] = ()
+    seeds: Seeds = (0,)
+    decode: Decoding | None = None
+    common: Annotated[float, Field(ge=0, le=1)] = 0.5
+    cutoffs: Annotated[tuple[Natural, ...], Field(min_length=1)] = (1, 5, 10)
+    unit: Literal["context", "group"] = "context"
 
-    @property
-    def folder(self) -> str:
-        """The name of its folders."""
-        k = "" if self.k is None else f"-k{self.k}"
-        return f"{file_name(self.system)}{k}-{self.seed}"
+    @model_validator(mode="after")
+    def _fits(self) -> "GroundedGeneration":
+        for name, values in (("k", self.k), ("cutoffs", self.cutoffs)):
+            if len(set(values)) < len(values):
+                raise ValueError(f"`{name}` has one twice")
+        depth = self.closed.depth
+        own = [k for system in self.systems.values() for k in system.samples]
+        wide = [k for k in self.k or own if k > depth]
+        if wide:
+            raise ValueError(f"{wide[0]} passages cannot be sampled of closed sets of {depth}")
+        trained = [name for name, system in self.systems.items() if system.phases]
+        if trained and self.data.passages and not listed(self.data.train):
+            raise ValueError(f"{trained[0]!r} has nothing to learn from: `data` has no `train`")
+        return self
+
+    def study(self, planner: Planner) -> "GroundedStudy":
+        return GroundedStudy(self, planner)
 
 
 class GroundedStudy(Study):
-    """A study of grounded generation, opened."""
+    """A study of grounded generation, opened; the part of a trial is its sampled passages.
+
+    That is None for a system that samples as its phases say, or not at all.
+    """
 
     makes: ClassVar[str] = "answers"
-    data: GroundedData
+    verb: ClassVar[str] = "answer"
 
     def __init__(self, recipe: GroundedGeneration, planner: "Planner") -> None:
         super().__init__(recipe, planner)
         self.vector_steps: list[Step] = []
         self.candidates: CandidatesStep | None = None
-        self._steps: dict[Trial, Step] = {}
         self._likelihoods: dict[Trial, LikelihoodStep] = {}
-        self._first: ClosedStep | None = None
-
-    @property
-    def _kept(self) -> Path:
-        return self.folder / "encoders" / self.name
-
-    def open(self) -> None:
-        """Open data and models; what is wrong is left with the planner."""
-        planner, recipe = self.planner, self.recipe
-        if len(recipe.seeds) > 1 and any(system.phases for system in recipe.systems.values()):
-            planner.errors.extend(untestable(recipe.comparison))
         data = planner.opening(("data",), partial(GroundedData, recipe.data, self.folder))
         known = [
             planner.opening(("retriever", "base"), self._retriever_identity),
             planner.opening(("generator",), partial(recipe.generator.identities, self.folder)),
         ]
-        if data is None or None in known:
-            for trial in self._trials():
-                self._steps[trial] = Step.without_data(self._answers(trial), "answer", 2)
+        self._is_open = data is not None and None not in known
+        if data is not None:
+            self.data = data
+        if not self._is_open:
             return
-        self.data = data
         if recipe.closed.candidates != "all":
             self.candidates = CandidatesStep(self, self._kept / "candidates", ("closed",))
         if recipe.retriever.network == "frozen":
             place = ("retriever",)
             self.vector_steps = [VectorsStep(self, self._kept / "vectors", place)]
         self._first = ClosedStep(self, self._kept / UNTRAINED / "closed", ("retriever",))
-        for trial in self._trials():
-            answer = self._steps[trial] = self._step(trial)
-            if answer.system.ranks_by == "model":
-                path = self._kept / trial.folder / "likelihoods"
-                self._likelihoods[trial] = LikelihoodStep(self, path, answer)
+
+    @property
+    def _kept(self) -> Path:
+        return self.folder / "encoders" / self.name
+
+    def seeds(self, system: str) -> Sequence[int | None]:
+        return self.recipe.seeds if self.recipe.systems[system].phases else (None,)
 
     def _retriever_identity(self) -> str:
         recipe = self.recipe.retriever
@@ -105,22 +156,23 @@ class GroundedStudy(Study):
         found = {"retriever": self._retriever_identity()}
         return {**found, **self.recipe.generator.identities(self.folder)}
 
-    def _trials(self) -> Iterator[Trial]:
+    def trials(self) -> Iterator[Trial]:
         for name, system in self.recipe.systems.items():
-            if not system.phases:
-                yield Trial(name, None, 0)
-                continue
-            for k in self.recipe.k or (None,):
-                for seed in self.recipe.seeds:
-                    yield Trial(name, k, seed)
+            for k in self.recipe.k or (None,) if system.phases else (None,):
+                yield from (Trial(name, seed=seed, part=k) for seed in self.seeds(name))
 
-    def _answers(self, trial: Trial) -> Path:
-        return self.folder / "runs" / self.name / trial.folder
+    def path_of(self, trial: Trial) -> Path:
+        k = "" if trial.part is None else f"-k{trial.part}"
+        folder = f"{file_name(trial.system)}{k}-{trial.seed or 0}"
+        return self.folder / "runs" / self.name / folder
 
-    def _step(self, trial: Trial) -> AnswerStep:
+    def step(self, trial: Trial) -> AnswerStep | None:
         """The last step of a trial, behind those of its rounds."""
+        if not self._is_open:
+            return None
         system = self.recipe.systems[trial.system]
-        place, folder = ("systems", trial.system), self._kept / trial.folder
+        path, seed = self.path_of(trial), trial.seed or 0
+        place, folder = ("systems", trial.system), self._kept / path.name
         before: PhaseStep | None = None
         closed, rounds = self._first, 0
         for number, phase in enumerate(system.phases, start=1):
@@ -128,23 +180,22 @@ class GroundedStudy(Study):
                 if phase.rounds:
                     rounds += 1
                     if before is not None:
-                        path = folder / f"closed-{rounds}"
-                        closed = ClosedStep(self, path, place, before, trial.seed)
-                if closed is None:
-                    raise ValueError("there are no closed sets before data are opened.")
-                path = folder / f"phase-{number}-{turn + 1}-{phase.loss}"
+                        closed = ClosedStep(self, folder / f"closed-{rounds}", place, before, seed)
+                name = f"phase-{number}-{turn + 1}-{phase.loss}"
                 # Each training draws its own samples and orders: the lists may be those of before.
-                own = self._phase(phase, trial, seed_of(trial.seed, number, turn))
-                before = PhaseStep(self, path, place, before, trial.seed, closed, own)
-        path = self._answers(trial)
-        return AnswerStep(self, path, place, before, trial.seed, system)
+                own = self._phase(phase, trial, seed_of(seed, number, turn))
+                before = PhaseStep(self, folder / name, place, before, seed, closed, own)
+        answer = AnswerStep(self, path, place, before, seed, system)
+        if system.ranks_by == "model":
+            self._likelihoods[trial] = LikelihoodStep(self, folder / "likelihoods", answer)
+        return answer
 
     def _phase(self, phase: PhaseRecipe, trial: Trial, seed: int) -> PhaseRecipe:
         """A phase with a seed, and the number of passages of a trial."""
         training = phase.training.model_copy(update={"seed": seed})
         changes: dict[str, Any] = {"training": training}
-        if trial.k is not None:
-            changes["sample"] = phase.sample.model_copy(update={"k": trial.k})
+        if trial.part is not None:
+            changes["sample"] = phase.sample.model_copy(update={"k": trial.part})
         return phase.model_copy(update=changes)
 
     def loading(self, before: PhaseStep | None = None, seed: int = 0) -> Loading:
@@ -161,14 +212,14 @@ class GroundedStudy(Study):
 
     def goals(self) -> Sequence[Step]:
         """The answers, and how probable targets are."""
-        return [*self._steps.values(), *self._likelihoods.values()]
+        return [*self.steps.values(), *self._likelihoods.values()]
 
     def answers(self, system: str, k: int | None) -> list[AnswerStep]:
         """The answers of a system with so many sampled passages, one of each seed."""
         return [
             step
-            for trial, step in self._steps.items()
-            if trial.system == system and trial.k in (None, k) and isinstance(step, AnswerStep)
+            for trial, step in self.steps.items()
+            if trial.system == system and trial.part in (None, k) and isinstance(step, AnswerStep)
         ]
 
     def likelihoods(self, system: str, k: int | None) -> list[LikelihoodStep]:
@@ -176,21 +227,14 @@ class GroundedStudy(Study):
         return [
             step
             for trial, step in self._likelihoods.items()
-            if trial.system == system and trial.k in (None, k)
+            if trial.system == system and trial.part in (None, k)
         ]
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         """The tables of retriever, guide and texts."""
         del context
         recipe = self.recipe
-        fingerprints = {step.path.name: step.fingerprint for step in self._steps.values()}
+        fingerprints = {step.path.name: step.fingerprint for step in self.steps.values()}
         provenance = self.provenance({"answers": fingerprints})
         title = recipe.description or self.name
         return tables(self, partial(self.layout, provenance, title=title))
-
-
-def open_study(recipe: GroundedGeneration, planner: "Planner") -> GroundedStudy:
-    """Open a study's data and models."""
-    study = GroundedStudy(recipe, planner)
-    study.open()
-    return study

@@ -12,18 +12,21 @@ from adducir.evaluation.scores import Scores
 from adducir.evaluation.seeds import over_runs
 from adducir.experiments.study import Finding
 from adducir.statistics.comparison.comparison import compare
-from adducir.studies.grounded_generation.evaluation.answers import Answers, Knowledge
-from adducir.studies.grounded_generation.evaluation.files import read_generated
-from adducir.studies.grounded_generation.evaluation.grounding import Grounding
-from adducir.studies.grounded_generation.evaluation.kilt import Kilt
-from adducir.studies.grounded_generation.evaluation.kind import TextMeasures
-from adducir.studies.grounded_generation.evaluation.msmarco import MsMarco
-from adducir.studies.grounded_generation.evaluation.sharpness import CUTOFFS, mass_scores
-from adducir.studies.grounded_generation.evaluation.texts import Generated, Reference
-from adducir.studies.grounded_generation.evaluation.words import common_words
 from adducir.studies.grounded_generation.experiment.answers import TEXTS
-from adducir.studies.grounded_generation.generated_table import with_collections
 from adducir.studies.grounded_generation.hindsight.building import Problem
+from adducir.studies.grounded_generation.measures import (
+    CUTOFFS,
+    Answers,
+    Grounding,
+    Kilt,
+    Knowledge,
+    MsMarco,
+    TextMeasures,
+    common_words,
+    mass_scores,
+)
+from adducir.studies.grounded_generation.text_table import text_table
+from adducir.studies.grounded_generation.texts import Generated, Reference, read_generated
 from adducir.tables.builder import Layout, build_table
 from adducir.tables.stacking import stacked
 from adducir.tables.table import ResultTable, Row, TableCell
@@ -125,38 +128,20 @@ def _masses(study: "GroundedStudy", system: str, found: Distributions) -> Scores
     return mass_scores(system, by_id, cutoffs=cutoffs, depth=depth)
 
 
-Wholes = dict[str, dict[str, Mapping[str, float]]]
-
-
-def text_table(study: "GroundedStudy", layout: Callable[..., Layout], k: int | None) -> ResultTable:
+def texts_table(
+    study: "GroundedStudy", layout: Callable[..., Layout], k: int | None
+) -> ResultTable:
     """The table of one section; a context's figure is the mean over seeds."""
-    references = _references(study)
-    common = _common(study)
-    measures = _measures(study, common, references)
-    scores: dict[str, list[Scores]] = {one.name: [] for one in measures}
-    wholes: Wholes = {one.name: {} for one in measures}
-    for system in study.recipe.systems:
-        found = [_written(study, step) for step in study.answers(system, k)]
-        for one in measures if found else ():
-            each = [
-                one.scores(step.run, references, some)
-                for step, some in zip(study.answers(system, k), found, strict=True)
-            ]
-            scores[one.name].append(over_seeds(study, system, each))
-            wholes[one.name][system] = _mean([one.collection(references, some) for some in found])
-    compared = {name: compare(some, **testing(study, some)) for name, some in scores.items()}
-    counted = {one.name: len(one.counted(references)) for one in measures}
-    notes = [
-        f"{len(common)} common words.",
-        *(
-            f"{name}: {number:,} of {len(references):,} contexts count."
-            for name, number in counted.items()
-            if number < len(references)
-        ),
-        *(note for one in measures for note in one.notes()),
-    ]
-    table = build_table(compared, scores, layout=layout(of="Texts", notes=notes))
-    return with_collections(table, wholes, counted)
+    references, common = _references(study), _common(study)
+    every = {name: study.answers(name, k) for name in study.recipe.systems}
+    return text_table(
+        {name: {one.run: _written(study, one) for one in steps} for name, steps in every.items()},
+        references,
+        _measures(study, common, references),
+        testing=partial(testing, study),
+        layout=layout(of="Texts", notes=[f"{len(common)} common words."]),
+        over_runs=partial(over_seeds, study),
+    )
 
 
 def _references(study: "GroundedStudy") -> dict[str, Reference]:
@@ -233,10 +218,6 @@ def _written(study: "GroundedStudy", step: "AnswerStep") -> dict[str, Generated]
     return found
 
 
-def _mean(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
-
-
 BOUND = "upper bound"
 _WHO = {"retriever": "Retriever (sees the input)", "guide": "Guide (sees input and target)"}
 
@@ -251,7 +232,7 @@ def tables(study: "GroundedStudy", layout: Callable[..., Layout]) -> list[Findin
             table = replace(table, rows=(_bound(study, problem, table), *table.rows))
         found.append(Finding(table, who, who, each="per-context"))
     if study.recipe.decode is not None:
-        written = sectioned(study, partial(text_table, study, layout))
+        written = sectioned(study, partial(texts_table, study, layout))
         found.append(Finding(written, "texts", "texts", each="per-context"))
     if any(system.ranks_by == "model" for system in study.recipe.systems.values()):
         sharp = sectioned(study, partial(sharpness_table, study, layout))

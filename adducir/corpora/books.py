@@ -1,0 +1,116 @@
+"""Plain-text books, and what Project Gutenberg prints around them.
+
+A file of Project Gutenberg's opens with a header, closes with the licence, and has the book
+between a ``*** START OF`` and an ``*** END OF`` line (both may wrap). Files from before 2003 end
+their header with ``*END*THE SMALL PRINT!`` and have "End of ... Project Gutenberg Etext" in place
+of the END line. Just inside these lines stand the producers' credits and notes, and once more "End
+of the Project Gutenberg EBook of ...": neither belongs to the book.
+"""
+
+import re
+from pathlib import Path
+
+from adducir.core.errors import InputError
+from adducir.core.files import read_text
+from adducir.core.json_lines import is_json
+from adducir.core.streams import COMPRESSED, plain_name
+
+TEXT_ENDINGS = tuple(f".txt{packed}" for packed in ("", *COMPRESSED))
+
+_MARKUP = re.compile(r"<(?:[?!]|/?[a-z][\w:.-]*(?:\s[^<>]*)?/?>)", re.IGNORECASE)
+_LOOK = 4096
+_ROWS = 3
+
+# Every repeat below is possessive or bounded: on a file of blanks alone, or of one such line again
+# and again, any other takes quadratic time or worse.
+_START = re.compile(
+    r"^[^\S\n]*+\*\*\*[^\S\n]*+START OF\b.*(?:\n.+){0,5}?\*\*\*[^\S\n]*+$", re.MULTILINE
+)
+_OLD_START = re.compile(r"^.*\*END\*? ?THE SMALL PRINT.*+(?:\n.++)*", re.MULTILINE)
+_END = re.compile(r"^[^\S\n]*+\*\*\*[^\S\n]*+END OF\b", re.MULTILINE)
+_OLD_END = re.compile(
+    r"^[^\S\n]*+\**+[^\S\n]*+end of (?:th(?:e|is) )?(?:\w+ )?project gutenberg",
+    re.MULTILINE | re.IGNORECASE,
+)
+_CREDITS = re.compile(
+    r"""(?:
+        \[?(?:produced|prepared|transcribed|scanned|digitized|html\ version|updated\ by
+        |special\ thanks|credits?:|release\ date:|transcriber['’]?s?['’]?\ note|e-?text
+        |this\ e-?(?:text|book)\ was|note:\ project\ gutenberg)
+        |.*(?:distributed\ proofread|pgdp\.net|gutenberg\.org|ebook\ was\ produced)
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TITLE = re.compile(r"^Title:[ \t]*(\S.*)$", re.MULTILINE)
+_HEADER = 5000
+_INK = re.compile(r"\S")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
+_LICENCE = re.compile(
+    r"project gutenberg(?:-tm|™|\(tm\))?\s+(?:license|electronic work)", re.IGNORECASE
+)
+
+
+def read_plain(path: Path) -> str:
+    """The text of a book's file; JSON, markup and tables are refused."""
+    text = read_text(path)
+    head = text[:_LOOK].lstrip("\ufeff \t\r\n")
+    tabs = [line.count("\t") for line in head.split("\n")[:-1] if line.strip()][:_ROWS]
+    what = None
+    if is_json(head):
+        what = "JSON"
+    elif _MARKUP.match(head):
+        what = "markup (HTML, XML or SGML)"
+    elif len(tabs) == _ROWS and tabs[0] > 0 and len(set(tabs)) == 1:
+        what = "a table with tabs"
+    if what is not None:
+        raise InputError(
+            f"this is {what} and not the plain text of a book.",
+            path=path,
+            line=1,
+            hint="Take the text out of it first, or name the format of its records.",
+        )
+    return text
+
+
+def stem_of(path: Path) -> str:
+    """The name of a file without ``.txt`` and the ending of its compression."""
+    return plain_name(path.name).removesuffix(".txt")
+
+
+def title_of(text: str) -> str | None:
+    """The title in Project Gutenberg's header."""
+    title = _TITLE.search(text[:_HEADER])
+    return title[1].strip() if title else None
+
+
+def body(text: str, path: Path | None = None) -> str:
+    """The book itself, without what Project Gutenberg prints around it."""
+    start, end = body_bounds(text, path)
+    return text[start:end]
+
+
+def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
+    """The first and past-the-last character of the book itself.
+
+    A text without Project Gutenberg's lines is all book. An InputError where the licence would
+    remain within the book, since a line that separates them is missing.
+    """
+    opening = _START.search(text) or _OLD_START.search(text)
+    start = opening.end() if opening else 0
+    endings = (_END.search(text, start), _OLD_END.search(text, start))
+    end = min((found.start() for found in endings if found), default=len(text))
+    # Credits are paragraphs with a blank line after them.
+    while (first := _INK.search(text, start, end)) and _CREDITS.match(text, first.start(), end):
+        blank = _BLANK_LINE.search(text, first.start(), end)
+        if blank is None:
+            break
+        start = blank.end()
+    if _LICENCE.search(text, start, end):
+        raise InputError(
+            "this is a book of Project Gutenberg's, and where its licence ends cannot be seen.",
+            path=path,
+            hint="Restore the lines '*** START OF ... ***' and '*** END OF ... ***', or cut the "
+            "licence out by hand.",
+        )
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

@@ -1,0 +1,217 @@
+"""``index:``: a search of an index, with a retrieval model and feedback where it has words."""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import polars as pl
+from pydantic import ConfigDict, Field, ValidationError, model_validator
+
+from adducir.core.recipe import errors_at, errors_of
+from adducir.core.registry import entry, hyperparameters, keys_of
+from adducir.corpora.topics import Topics
+from adducir.experiments.retrieval.runs import Answer, RunStep
+from adducir.experiments.retrieval.tuned import TunableSystem
+from adducir.experiments.sections import Name
+from adducir.experiments.tuning.feedback import SharedFeedback
+from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of
+from adducir.experiments.tuning.tune import Tunable
+from adducir.indexes.feedback import FEEDBACK, RM3, FeedbackMethod
+from adducir.indexes.index import Index, Query
+from adducir.indexes.models import MODELS, Model
+from adducir.indexes.search import Search as Found
+from adducir.indexes.search import search_topics
+from adducir.runs.run import Run
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.study import RetrievalStudy
+
+
+class Search(TunableSystem):
+    """A search; the model's hyperparameters stand beside ``model``, feedback under its name.
+
+    Attributes:
+        index: The index.
+        model: The retrieval model; a dense index has none.
+        fields: Weights of fields that the index keeps by themselves: BM25F.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    verb: ClassVar[str] = "search"
+    references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
+    index: Name
+    model: str = "bm25"
+    fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
+
+    @classmethod
+    def more_keys(cls) -> Collection[str]:
+        return {*FEEDBACK, *(key for name in MODELS for key in keys_of(MODELS, name))}
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Search":
+        _ = self.retrieval_model, self.feedback
+        return self
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The model's hyperparameters that the file gives."""
+        extra = self.model_extra or {}
+        return {key: value for key, value in extra.items() if key not in FEEDBACK}
+
+    @property
+    def retrieval_model(self) -> Model:
+        """The model with the hyperparameters that the file gives."""
+        if self.model not in MODELS:
+            what = f"should be one of {', '.join(MODELS)}, not {self.model!r}"
+            raise errors_at((("model",), what))
+        known = keys_of(MODELS, self.model)
+        strange = (self.given.keys() & set(type(self).more_keys())) - set(known)
+        if strange:
+            listed = ", ".join(f"`{key}`" for key in sorted(strange))
+            raise ValueError(f"{listed} has no effect on the model {self.model}")
+        own = type(self).model_fields
+        return hyperparameters(MODELS.kind(self.model), self.model, self.given, own)
+
+    @property
+    def feedback(self) -> FeedbackMethod | None:
+        """The feedback method with its hyperparameters; None for none."""
+        stated = {name: one for name, one in (self.model_extra or {}).items() if name in FEEDBACK}
+        for name, value in stated.items():
+            # A row called RM3 must not silently lack it because nothing stands after "rm3:".
+            if value is None:
+                what = "is empty; write `{}` for the default settings, `false` for none"
+                raise errors_at(((name,), what))
+        requested = [name for name, value in stated.items() if value is not False]
+        if len(requested) > 1:
+            raise ValueError(f"a search has one feedback method, not {' and '.join(requested)}")
+        if not requested:
+            return None
+        (name,) = requested
+        value = {} if stated[name] is True else stated[name]
+        if not isinstance(value, Mapping):
+            raise errors_at(((name,), "should be 'key: value' lines, true or false"))
+        try:
+            return entry(FEEDBACK, name, value)
+        except ValidationError as error:
+            found = errors_of(error, value)
+            raise errors_at(*(((name, *one.path), one.what) for one in found)) from error
+
+    def check(self, name: str, study: "RetrievalStudy") -> None:
+        super().check(name, study)
+        index = study.recipe.indexes.get(self.index)
+        for path, what in () if index is None else index.unfit(self):
+            study.planner.add(("systems", name, *path), what)
+
+    def identity(self, step: RunStep) -> Mapping[str, Any]:
+        feedback = self.feedback
+        return {
+            "model": MODELS.settings(self.retrieval_model, "model"),
+            "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
+            **({"fields": self.fields} if self.fields else {}),
+        }
+
+    def answer(self, step: RunStep, context: "Context") -> Answer:
+        from adducir.indexes.building import engine_versions
+
+        index = step.parts["index"]
+        found = index.search(self, step.topics, step.tag, step.study.recipe.most, context)
+        note = "; ".join([f"{step.counted(found.run)} in {found.seconds:.1f} s", *found.remarks()])
+        data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
+        return Answer(found.run, note, found.method, found.seconds, data, engine_versions())
+
+    def ranked(
+        self, index: Index, topics: Topics, *, tag: str, depth: int | None, threads: int | None
+    ) -> Found:
+        """Search every topic of an index."""
+        return search_topics(
+            index,
+            topics,
+            self.retrieval_model,
+            tag=tag,
+            feedback=self.feedback,
+            fields=self.fields,
+            depth=depth,
+            threads=threads,
+        )
+
+    @property
+    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
+        feedback = self.feedback
+        of_feedback = hyperparameters_of(type(feedback)) if feedback else {}
+        return hyperparameters_of(MODELS.kind(self.model)) | of_feedback
+
+    @property
+    def fixed(self) -> dict[str, float]:
+        model, feedback = self.retrieval_model, self.feedback
+        found = {name: getattr(model, name) for name in sorted(self.given)}
+        if feedback is not None:
+            found |= {name: getattr(feedback, name) for name in sorted(feedback.model_fields_set)}
+        return found
+
+    def at(self, setting: Setting) -> tuple[Model, FeedbackMethod | None]:
+        """Model and feedback with the values of a setting."""
+        kinds = [MODELS.kind(self.model), *([type(self.feedback)] if self.feedback else [])]
+        values = {**self.fixed, **setting}
+        made: list[Any] = [
+            kind(**{name: value for name, value in values.items() if name in kind.model_fields})
+            for kind in kinds
+        ]
+        return made[0], made[1] if len(made) > 1 else None
+
+    def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
+        (index, *_) = (step.parts["index"] for step in steps.values())
+        depth = next(iter(steps.values())).study.recipe.most
+        return self.tunable(index.open(context), depth, context.threads)
+
+    def tunable(self, index: Index, depth: int | None, threads: int | None) -> Tunable:
+        """The search of an index, with hyperparameters left open.
+
+        All topics are searched in one call, and queries of the same text once. Settings of RM3 that
+        differ in the weight of the original query share feedback documents and relevance model.
+        """
+        run = partial(self._tried, index, SharedFeedback(index, threads), depth, threads)
+        facts = {
+            "index": index.identity,
+            "model": self.model,
+            "feedback": FEEDBACK.name_of(type(self.feedback)) if self.feedback else None,
+            **({"fixed": self.fixed} if self.fixed else {}),
+            **({"fields": dict(self.fields)} if self.fields else {}),
+            "depth": depth or "all",
+        }
+        return Tunable(run, facts, check=self.at, order=_sharing_feedback)
+
+    def _tried(
+        self,
+        index: Index,
+        shared: SharedFeedback,
+        depth: int | None,
+        threads: int | None,
+        setting: Setting,
+        topics: Topics,
+    ) -> Run:
+        """What a setting ranks."""
+        model, feedback = self.at(setting)
+        texts = list(dict.fromkeys(topics.queries))
+        queries: Sequence[Query] = texts
+        if isinstance(feedback, RM3) and "original_query_weight" in setting:
+            queries, feedback = shared.queries(texts, model, feedback), None
+        options: dict[str, Any] = {"fields": self.fields} if self.fields else {}
+        hits = index.search(
+            queries, model, feedback=feedback, depth=depth, threads=threads, **options
+        )
+        if len(texts) == len(topics):
+            return Run(hits.frame(topics.qids), "tuned")
+        asked = pl.DataFrame({"topic": topics.qids, "qid": topics.queries})
+        frame = asked.join(hits.frame(texts), on="qid", maintain_order="left_right")
+        return Run(frame.select(pl.col("topic").alias("qid"), "docno", "score"), "tuned")
+
+
+def _sharing_feedback(grid: Grid) -> Sequence[int]:
+    """The settings in an order in which those that share a relevance model stand together."""
+
+    def but_the_weight(number: int) -> list[int]:
+        places = zip(grid.names, grid.places(number), strict=True)
+        return [place for name, place in places if name != "original_query_weight"]
+
+    return sorted(range(len(grid)), key=lambda number: (but_the_weight(number), number))

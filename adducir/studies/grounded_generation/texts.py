@@ -1,0 +1,198 @@
+"""Generated texts and their references, and the files of both: JSONL in three forms.
+
+=========  ================================================  ======================================
+form       a system's line                                   a reference's line
+=========  ================================================  ======================================
+Adducir's  ``{"id", "outputs": [{"text", "docno",            a grounded context: ``{"id", "input",
+           "passage"}, ...]}``, by rank of the passages;     "target", "gold", "group"}``
+           ``docno`` and ``passage`` may be left out
+KILT's     ``{"id", "output": [{"answer", "provenance":      ``{"id", "input", "output":
+           [{"wikipedia_id"}, ...]}]}``, one output          [{"answer", "provenance"}, ...]}``
+MS         ``{"query_id", "answers": [text]}``, one answer   ``{"query_id", "answers": [text]}``
+MARCO's    or none
+=========  ================================================  ======================================
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import AliasChoices, Field
+from pydantic.dataclasses import dataclass
+
+from adducir.core.errors import InputError, UsageError
+from adducir.core.json_lines import json_values
+from adducir.corpora.documents import text_of
+from adducir.corpora.records import parsed_as, read_records
+from adducir.corpora.sources import open_corpus
+from adducir.studies.grounded_generation.contexts import GroundedContext
+from adducir.studies.grounded_generation.kilt import Name
+from adducir.studies.grounded_generation.nlgen import NO_ANSWER
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A text that was generated from one passage, with its name and its own text, if known."""
+
+    text: str
+    docno: str | None = None
+    passage: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What a system generated for one input.
+
+    Attributes:
+        outputs: A text for each passage, in the order of the passages' ranks; the first is the
+            system's answer.
+        pages: The pages of the passages, best first (KILT's provenance).
+    """
+
+    id: str
+    outputs: tuple[Output, ...]
+    pages: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """The answer; empty where there is none."""
+        return self.outputs[0].text if self.outputs else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What is right for one input.
+
+    Attributes:
+        answers: One or several; an output is compared with the nearest.
+        input: The input itself; empty where it is not known.
+        gold: The docnos of the passages that the answer was written from.
+        evidence: The pages behind each answer (KILT).
+        unanswerable: Whether the right answer is that there is none (MS MARCO).
+    """
+
+    id: str
+    answers: tuple[str, ...]
+    input: str = ""
+    gold: tuple[str, ...] = ()
+    evidence: tuple[tuple[str, ...], ...] = ()
+    unanswerable: bool = False
+
+    @classmethod
+    def of(cls, context: GroundedContext) -> "Reference":
+        """The reference of a context with its target."""
+        answers = (context.target,) if context.target else ()
+        return cls(context.id, answers, context.input, context.gold)
+
+
+References = Mapping[str, Reference]
+"""References by id, in the order in which they are reported."""
+System = Mapping[str, Generated]
+"""What one system generated, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    wikipedia_id: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    answer: str = ""
+    provenance: tuple[_Page, ...] | None = None
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """Each once; KILT's files have numbers, too."""
+        named = (one.wikipedia_id for one in self.provenance or ())
+        return tuple(dict.fromkeys(str(one).strip() for one in named if one is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of any of the forms: ``outputs``, ``output`` or ``answers`` says which."""
+
+    id: Annotated[Name, Field(validation_alias=AliasChoices("id", "query_id"))]
+    input: Annotated[str, Field(validation_alias=AliasChoices("input", "query"))] = ""
+    outputs: tuple[Output, ...] | None = None
+    output: tuple[_Answer, ...] | None = None
+    answers: tuple[str, ...] | None = None
+    target: str = ""
+    gold: tuple[str, ...] = ()
+
+    def generated(self) -> Generated:
+        """The line of a system."""
+        if self.outputs is not None:
+            return Generated(self.id, self.outputs)
+        if self.output is not None:
+            if len(self.output) != 1:
+                raise UsageError(f"a KILT prediction has one output, not {len(self.output)}.")
+            (one,) = self.output
+            return Generated(self.id, (Output(one.answer),) if one.answer else (), one.pages)
+        if self.answers is None:
+            raise UsageError("this object has neither 'outputs' nor 'output' nor 'answers'.")
+        if len(self.answers) > 1:
+            raise UsageError(f"a system gives one answer, not {len(self.answers)}.")
+        texts = ("" if one == NO_ANSWER else one for one in self.answers)
+        return Generated(self.id, tuple(map(Output, texts)))
+
+    def reference(self) -> Reference:
+        """The line of references."""
+        if self.output is not None:
+            answers = dict.fromkeys(one.answer.strip() for one in self.output)
+            evidence = tuple(one.pages for one in self.output if one.provenance is not None)
+            kept = tuple(filter(None, answers))
+            return Reference(self.id, kept, self.input, evidence=evidence)
+        if self.answers is not None:
+            unique = tuple(dict.fromkeys(self.answers))
+            return Reference(self.id, unique, self.input, unanswerable=NO_ANSWER in unique)
+        if not self.input and not self.target:
+            raise UsageError("this object has neither 'output' nor 'answers' nor 'input'.")
+        return Reference.of(GroundedContext(self.id, self.input, self.target, self.gold))
+
+
+def read_generated(path: Path) -> dict[str, Generated]:
+    """What one system generated, by id.
+
+    Raises:
+        InputError: A line is of none of the forms, or an id is duplicated; with file and line.
+    """
+    return _read(path, _Line.generated)
+
+
+def read_references(*paths: Path) -> dict[str, Reference]:
+    """References of files by id, in their order.
+
+    Raises:
+        InputError: As :func:`read_generated`, or an id is in two files.
+    """
+    found: dict[str, Reference] = {}
+    for path in paths:
+        some = _read(path, _Line.reference)
+        if twice := found.keys() & some.keys():
+            raise InputError(f"the id {min(twice)!r} is in a file before it, too.", path=path)
+        found |= some
+    return found
+
+
+Item = TypeVar("Item", Generated, Reference)
+
+
+def _read(path: Path, convert: Callable[[_Line], Item]) -> dict[str, Item]:
+    parse, hint = parsed_as(_Line), "docs/generation.md shows the three forms that are read."
+    records = read_records(path, json_values(path), lambda value: convert(parse(value)), hint)
+    return {one.id: one for one in records}
+
+
+def passages_of(
+    source: str | Path, references: References, systems: Iterable[System]
+) -> dict[str, str]:
+    """The texts of the passages that references and outputs name, by docno, from a corpus.
+
+    The text is that of all the fields that would be indexed, the title first.
+    """
+    wanted = {docno for one in references.values() for docno in one.gold}
+    for system in systems:
+        wanted |= {out.docno for one in system.values() for out in one.outputs if out.docno}
+    corpus = open_corpus(source)
+    return {one.docno: text_of(one, corpus.default_fields) for one in corpus if one.docno in wanted}

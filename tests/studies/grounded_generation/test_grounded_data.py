@@ -1,0 +1,440 @@
+"""Contexts, KILT's passages and gold, MS MARCO NLGen, and the synthetic collection of arguments."""
+
+import gzip
+import hashlib
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adducir.cli.app import main
+from adducir.core.errors import InputError
+from adducir.corpora.documents import Document
+from adducir.corpora.sources import open_corpus
+from adducir.studies.grounded_generation import nlgen
+from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
+from adducir.studies.grounded_generation.contexts import (
+    GroundedContext,
+    read_contexts,
+    write_contexts,
+)
+from adducir.studies.grounded_generation.kilt import (
+    Page,
+    PagePassage,
+    contexts_of,
+    cut_page,
+    read_kilt,
+    read_pages,
+    read_passages,
+)
+from adducir.studies.grounded_generation.texts import Reference, read_references
+
+CONTEXTS = [
+    GroundedContext("1", "Who was Vivaldi?", "A composer.", ("d4", "d5"), "music"),
+    GroundedContext("2", "And then?"),
+]
+
+
+def lines(path: Path, *records) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["contexts.jsonl", "contexts.jsonl.gz"])
+def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
+    assert write_contexts(CONTEXTS, tmp_path / name) == 2
+    assert list(read_contexts(tmp_path / name)) == CONTEXTS
+    with pytest.raises(InputError):
+        write_contexts([CONTEXTS[0], CONTEXTS[0]], tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        [1],
+        {"id": "2"},
+        {"id": "2", "input": "x", "question": "y"},
+        {"id": "2", "input": 3},
+        {"id": "2", "input": "x", "gold": "d1"},
+        {"id": "2", "input": "x", "gold": ["d1", "d1"]},
+        {"id": "2", "input": "x", "gold": ["d 1"]},
+        {"id": "2", "input": "x", "group": 1},
+        {"id": "1", "input": "x"},
+        {"id": "a b", "input": "x"},
+    ],
+)
+def test_a_line_that_is_not_a_context_is_named(tmp_path: Path, record) -> None:
+    path = lines(tmp_path / "contexts.jsonl", {"id": "1", "input": "x"}, record)
+    with pytest.raises(InputError) as caught:
+        list(read_contexts(path))
+    assert (caught.value.path, caught.value.line) == (path, 2)
+
+
+FIRST = "Bucatini , also known as perciatelli , is a thick pasta. It is hollow.\n"
+PAGE = {
+    "_id": "4041",
+    "wikipedia_id": "4041",
+    "wikipedia_title": "Bucatini",
+    "text": [
+        "Bucatini\n",
+        FIRST,
+        'The name comes from "buco".\n',
+        "Section::::Preparation.\n",
+        "BULLET::::- Boil it for 9 minutes.\n",
+        "Section::::Preparation.:Sauces.\n",
+        "Section::::History.\n",
+        "Unknown.\n",
+    ],
+    "categories": "Pasta",
+}
+
+
+def span(one: PagePassage) -> tuple:
+    return (
+        (one.start_paragraph_id, one.start_character),
+        (one.end_paragraph_id, one.end_character),
+    )
+
+
+def page(*paragraphs: str) -> Page:
+    return Page("1", "T", ("T\n", *paragraphs))
+
+
+def test_passages_keep_within_sections_and_count_as_kilt_does(tmp_path) -> None:
+    (read,) = read_pages(lines(tmp_path / "source.json", PAGE))
+    found = list(cut_page(read))
+    assert [(one.id, one.title) for one in found] == [
+        ("4041-1", "Bucatini > Abstract"),
+        ("4041-2", "Bucatini > Preparation."),
+        ("4041-3", "Bucatini > History."),
+    ]
+    assert found[0].text == f'{FIRST.strip()} The name comes from "buco".'
+    assert span(found[0]) == ((1, 0), (2, 27))
+    assert span(found[1]) == ((4, 12), (4, 34))  # behind the mark of the list
+    assert PAGE["text"][4][12:34] == found[1].text
+
+
+def test_long_sections_are_cut_where_sentences_end() -> None:
+    text = "one two three. four five six. seven eight nine ten eleven twelve."
+    assert [one.text for one in cut_page(page(text), 5)] == [
+        "one two three.",
+        "four five six. seven eight",  # no sentence ends near the half of nine
+        "nine ten eleven twelve.",
+    ]
+
+
+WORDS = st.sampled_from(["w", "end.", 'x!"', "été", "Section::::no", "\t", "9.4"])
+PARAGRAPHS = st.lists(st.lists(WORDS, max_size=30).map(" ".join), max_size=6)
+
+
+@given(PARAGRAPHS, st.integers(1, 9))
+def test_every_word_stands_in_one_passage_where_it_says(paragraphs, words) -> None:
+    paragraphs = [one.removeprefix("Section::::") for one in paragraphs]
+    found = list(cut_page(page(*paragraphs), words))
+    assert " ".join(one.text for one in found).split() == " ".join(paragraphs).split()
+    assert all(0 < len(one.text.split()) <= words for one in found)
+    assert len(found) == -(-sum(len(one.split()) for one in paragraphs) // words)
+    for one in found:
+        inside = paragraphs[one.start_paragraph_id - 1 : one.end_paragraph_id]
+        inside[-1] = inside[-1][: one.end_character]
+        inside[0] = inside[0][one.start_character :]
+        assert " ".join(inside).split() == one.text.split()
+
+
+def example(name="6bc2-99d6_3", start=(1, 57), end=(1, 70), wikipedia_id="4041"):
+    places = zip(("start", "end"), (start, end), strict=True)
+    place = {
+        f"{side}_{what}": value
+        for side, pair in places
+        for what, value in zip(("paragraph_id", "character"), pair, strict=True)
+    }
+    provenance = [{"wikipedia_id": wikipedia_id, "title": "B", "bleu_score": 1.0, **place}]
+    output = [{"answer": "They are hollow.", "provenance": provenance}]
+    return {"id": name, "input": "Hi!\nWhat is bucatini?", "output": output}
+
+
+def test_gold_is_every_passage_that_shares_a_character(tmp_path) -> None:
+    passages = list(cut_page(Page("4041", "B", ("B\n", "aa bb cc dd\n", "ee ff\n")), 2))
+    assert [span(one) for one in passages] == [
+        ((1, 0), (1, 5)),
+        ((1, 6), (1, 11)),
+        ((2, 0), (2, 5)),
+    ]
+    wanted = {
+        "inside": ((1, 3), (1, 5), "4041-1"),
+        "over": ((1, 4), (2, 1), "4041-1 4041-2 4041-3"),
+        "gap": ((1, 5), (1, 6), ""),
+        "touching": ((1, 5), (1, 7), "4041-2"),
+        "title": ((0, 0), (0, 1), ""),
+        "empty": ((2, 4), (2, 4), "4041-3"),
+    }
+    records = (example(name, *places) for name, (*places, _) in wanted.items())
+    contexts, counts = contexts_of(list(read_kilt(lines(tmp_path / "t", *records))), passages)
+    assert {one.id: " ".join(one.gold) for one in contexts} == {
+        name: gold for name, (*_, gold) in wanted.items()
+    }
+    assert (counts["found"], counts["several"], counts["lost"]) == (4, 1, 2)
+
+
+def test_gold_by_brute_force(tmp_path) -> None:
+    drawn = random.Random(4)
+    passages = list(cut_page(page(*(" ".join("word" for _ in range(40)) for _ in range(4))), 7))
+    spans = [sorted((drawn.randint(1, 4), drawn.randint(0, 199)) for _ in "ab") for _ in range(60)]
+    records = (example(f"{n}", *places, wikipedia_id=1) for n, places in enumerate(spans))
+    examples = list(read_kilt(lines(tmp_path / "t", *records)))
+
+    def characters(start, end):
+        return {
+            (paragraph, place)
+            for paragraph in range(start[0], end[0] + 1)
+            for place in range(
+                start[1] if paragraph == start[0] else 0, end[1] if paragraph == end[0] else 200
+            )
+        }
+
+    for (start, end), made in zip(spans, contexts_of(examples, passages)[0], strict=True):
+        mine = characters(start, end)
+        found = {one.id for one in passages if mine & characters(*span(one))}
+        assert start == end or set(made.gold) == found
+
+
+def test_from_the_official_forms_to_contexts(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "source.json", PAGE, {**PAGE, "wikipedia_id": "7", "text": ["Empty\n"]})
+    several = example("d_11")
+    several["output"].insert(0, {"provenance": [{"wikipedia_id": "7"}]})  # without an answer
+    bare = example("page_only") | {"output": [{"answer": "a", "provenance": [{}]}]}
+    others = [example("other_0", wikipedia_id="5"), {"id": "test_1", "input": "no output"}]
+    lines(tmp_path / "wow.jsonl", example(), several, bare, *others)
+    assert main(["grounded-generation", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
+    arguments = ["grounded-generation", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
+    assert main([*arguments, "-o", "contexts.jsonl", "--qrels", "gold.qrels"]) == 0
+    assert Path("gold.qrels").read_text() == "6bc2-99d6_3 0 4041-1 1\nd_11 0 4041-1 1\n"
+    printed = capsys.readouterr()
+    assert hashlib.sha256(Path("wow.jsonl").read_bytes()).hexdigest() in printed.err
+    assert [row.split()[-1] for row in printed.out.splitlines()] == ["5", "2", "0", "2", "1"]
+    found = list(read_contexts(Path("contexts.jsonl")))
+    assert found[0].input == "Hi! | What is bucatini?"
+    assert [(one.target, one.gold, one.group) for one in found] == [
+        ("They are hollow.", ("4041-1",), "6bc2-99d6"),
+        ("They are hollow.", ("4041-1",), "d"),
+        ("a", (), None),
+        ("They are hollow.", (), "other"),
+        ("", (), "test"),
+    ]
+    corpus = open_corpus("passages.jsonl.gz")
+    assert corpus.default_fields == ("title", "text")
+    assert [one.docno for one in corpus] == ["4041-1", "4041-2", "4041-3"]
+
+
+def test_parts_share_no_dialogue_and_make_the_files_of_the_study(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "source.json", PAGE)
+    lines(tmp_path / "wow.jsonl", *(example(f"d{n // 3}_{n % 3}") for n in range(90)))
+    assert main(["grounded-generation", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
+    arguments = ["grounded-generation", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
+    wanted = ["-o", "wow.jsonl.gz", "--shares", ".8,.2,0", "--qrels", "wow.qrels"]
+    assert main([*arguments, *wanted]) == 0
+    names = [f"wow.{name}.jsonl.gz" for name in ("train", "validation")]
+    parts = [list(read_contexts(Path(name))) for name in names]
+    assert sum(map(len, parts)) == 90 == len(Path("wow.qrels").read_text().splitlines())
+    assert {one.group for one in parts[0]}.isdisjoint(one.group for one in parts[1])
+    study = Path(__file__).parents[3] / "experiments" / "hindsight-wow.yaml"
+    assert re.findall(r"data/hindsight/(wow\.\S+)", study.read_text(encoding="utf-8")) == names
+
+
+@pytest.mark.parametrize(
+    ("read", "record"),
+    [
+        (read_pages, [1]),
+        (read_pages, {**PAGE, "wikipedia_id": "a b"}),
+        (read_pages, {**PAGE, "text": "all"}),
+        (read_pages, {**PAGE, "wikipedia_title": None}),
+        (read_passages, PAGE),
+        (read_kilt, [1]),
+        (read_kilt, example() | {"id": "a b"}),
+        (read_kilt, example() | {"input": 1}),
+        (read_kilt, example() | {"output": ["a"]}),
+        (read_kilt, example() | {"output": [{"answer": 1}]}),
+        (read_kilt, example("x", start=("1", 2))),
+        (read_kilt, example("x", start=(2, 2))),
+        (read_kilt, example("0")),
+    ],
+)
+def test_bad_lines_are_named(tmp_path, read, record) -> None:
+    good = {read_pages: PAGE, read_kilt: example("0")}.get(read)
+    path = lines(tmp_path / "x.jsonl", *([good] if good else []), record)
+    with pytest.raises(InputError) as caught:
+        list(read(path))
+    assert (caught.value.path, caught.value.line) == (path, 2 if good else 1)
+
+
+def query(number, answers, selected="A thick  pasta.", **more):
+    passages = [
+        {"is_selected": 0, "passage_text": "No.", "url": "http://a"},
+        {"is_selected": 1, "passage_text": selected, "url": "http://b"},
+    ]
+    return {
+        "answers": ["short"],
+        "passages": passages,
+        "query": f". what is {number}?",
+        "query_id": number,
+        "wellFormedAnswers": answers,
+        **more,
+    }
+
+
+ROWS = [
+    query(1102432, "[]"),
+    query(7, ["It is a pasta.", "A pasta.", "It is a pasta."]),
+    query(8, []),
+    query(9, ["No Answer Present."]),
+    query(10, ["Été."], "Unknown\u00e9"),
+]
+
+
+def columns(rows) -> dict:
+    """Rows as pandas and MS MARCO write them: the columns by name, rows by number."""
+    return {
+        name: {str(place): row[name] for place, row in enumerate(rows) if name in row}
+        for name in sorted({name for row in rows for name in row})
+    }
+
+
+def forms(folder: Path) -> list[Path]:
+    texts = {
+        "table.json": json.dumps(columns(ROWS)),
+        "reversed.json": json.dumps(dict(reversed(columns(ROWS).items())), indent=1),
+        "array.json": json.dumps(ROWS),
+        "lines.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+        (folder / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    return [folder / f"{name}{end}" for name in texts for end in ("", ".gz")]
+
+
+def test_all_forms_of_nlgen_give_the_same(tmp_path) -> None:
+    for path in forms(tmp_path):
+        questions, counts = nlgen.read_nlgen(path)
+        assert [(one.id, one.query, one.answers, one.selected) for one in questions] == [
+            ("7", ". what is 7?", ("It is a pasta.", "A pasta."), ("A thick pasta.",)),
+            ("10", ". what is 10?", ("Été.",), ("Unknown\u00e9",)),
+        ]
+        assert counts == {"queries": 5, "unanswered": 2, "unanswerable": 1}
+    texts = {"p1": "A thick pasta.", "p2": "a thick pasta.", "p3": " A thick\tpasta. "}
+    collection = (Document(docno, {"text": text}) for docno, text in texts.items())
+    first, second = nlgen.contexts_of(questions, collection)
+    assert (first.input, first.target) == (". what is 7?", "It is a pasta.")
+    assert (first.gold, second.gold) == (("p1", "p3"), ())
+
+
+def test_the_command_cuts_and_reports(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    forms(tmp_path)
+    Path("collection.tsv").write_text("0\tA thick pasta.\n1\tRice.\n", encoding="utf-8")
+    start = ["grounded-generation", "nlgen", "table.json", "--corpus", "collection.tsv"]
+    arguments = [*start, "--first", "1", "-o", "validation.jsonl"]
+    assert main([*arguments, "--references", "references.jsonl"]) == 0
+    assert read_references(Path("references.jsonl"))["7"] == Reference(
+        "7", ("It is a pasta.", "A pasta."), ". what is 7?"
+    )
+    report = capsys.readouterr().out.splitlines()
+    assert [row.split()[-1] for row in report] == ["5", "2", "1", "1", "1", "1", "1"]
+    assert json.loads(Path("references.jsonl").read_text())["query_id"] == 7  # as MS MARCO has it
+    assert main([*start, "--skip", "1", "-o", "test.jsonl", "--qrels", "test.qrels"]) == 0
+    assert Path("test.qrels").read_text(encoding="utf-8") == ""
+    (kept,) = read_contexts(Path("validation.jsonl"))
+    assert (kept.id, kept.gold) == ("7", ("0",))
+    assert main([*start, "--skip", "2", "-o", "none.jsonl"]) == 2
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        query(1, "none"),
+        query(1, [1]),
+        query(True, ["a"]),
+        query(1, ["a"], query=None),
+        query(1, ["a"], passages={}),
+        query(1, ["a"], passages=[{"is_selected": 1}]),
+        query(1, ["a"], passages=[{"passage_text": "a"}]),
+        query(7, ["a"]),
+        {name: value for name, value in query(1, ["a"]).items() if name != "passages"},
+    ],
+)
+def test_bad_rows_are_named(tmp_path, row) -> None:
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps(columns([*ROWS, row]), indent=0), encoding="utf-8")
+    for path, line in ((table, None), (lines(tmp_path / "x.jsonl", *ROWS, row), 6)):
+        with pytest.raises(InputError) as caught:
+            nlgen.read_nlgen(path)
+        assert caught.value.path == path
+        assert caught.value.line == line or (line is None and caught.value.line > 1)
+
+
+CONCLUSIONS = [f"{word} should be banned now" for word in ("cars", "guns", "zoos", "cars and zoos")]
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> Path:
+    records = [
+        {
+            "docno": f"d{number}",
+            "conclusion": CONCLUSIONS[number % 4],
+            "premise": f"This is the first sentence of {number} and the end. "
+            f"And that is the second one of {number} for us all.",
+        }
+        for number in range(24)
+    ]
+    records.append({"docno": "alone", "conclusion": "None", "premise": "One two three four five."})
+    return lines(tmp_path / "arguments.jsonl", *records, {**records[0], "docno": "again"})
+
+
+def test_arguments_have_the_passage_of_their_target_as_gold(arguments: Path) -> None:
+    recipe = ArgumentsRecipe(sentences=2, dropped=0.0, shares={"train": 0.5, "test": 0.5})
+    bed = build_bed(arguments, recipe)
+    assert set(bed.relevant.values()) == {6}
+    assert "again" not in bed.passages  # a premise that is another's once more
+    contexts = [one for part in bed.contexts.values() for one in part]
+    assert len(contexts) == 2 * 24
+    for one in contexts:
+        assert one.target in bed.passages[one.gold[0]]
+        assert one.input == one.group
+    groups = [{one.group for one in part} for part in bed.contexts.values()]
+    assert not groups[0] & groups[1]
+
+
+def test_every_content_word_has_a_nonce_word_of_its_own(arguments: Path) -> None:
+    bed = build_bed(arguments, ArgumentsRecipe(nonce=1.0, shares={"train": 1.0}))
+    inputs = {one.group: one.input.split() for one in bed.contexts["train"]}
+    cars, zoos, both = (inputs[CONCLUSIONS[place]] for place in (0, 2, 3))
+    assert cars[0] not in ("cars", zoos[0])
+    assert (both[0], both[1], both[2]) == (cars[0], "and", zoos[0])  # "and" is frequent
+    plain = build_bed(arguments, ArgumentsRecipe(shares={"train": 1.0}))
+    assert bed.passages == plain.passages
+
+
+def test_words_of_targets_are_dropped_by_the_seed(arguments: Path) -> None:
+    recipe = ArgumentsRecipe(dropped=0.5, shares={"train": 1.0})
+    first, again = (build_bed(arguments, recipe).contexts["train"] for _ in range(2))
+    assert first == again
+    lengths = [len(one.target.split()) for one in first]
+    assert 0.3 < sum(lengths) / (11 * len(lengths)) < 0.7
+    other = build_bed(arguments, recipe.model_copy(update={"seed": 1})).contexts["train"]
+    assert other != first
+
+
+def test_what_is_not_an_argument_is_refused(arguments: Path) -> None:
+    with arguments.open("a") as file:
+        file.write('{"docno": "d", "premise": "p"}\n')
+    with pytest.raises(InputError) as caught:
+        build_bed(arguments, ArgumentsRecipe())
+    assert caught.value.line == 27
+    lines(arguments, {"docno": "d", "conclusion": "c", "premise": "p"})
+    with pytest.raises(InputError):
+        build_bed(arguments, ArgumentsRecipe())

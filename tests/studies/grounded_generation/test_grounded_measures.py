@@ -1,0 +1,456 @@
+"""Measures of generated texts: by hand, by definition, against official figures, on real data."""
+
+import csv
+import json
+import math
+import random
+import re
+import string
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adducir.cli.app import main
+from adducir.core.errors import InputError, UsageError
+from adducir.studies.grounded_generation.measures import (
+    Answers,
+    Grounding,
+    Kilt,
+    Knowledge,
+    MsMarco,
+    common_words,
+    f1,
+    mass_scores,
+    words_of,
+)
+from adducir.studies.grounded_generation.scripts import (
+    bleu,
+    kilt_rouge_l,
+    marco_rouge_l,
+    marco_words,
+    r_precision,
+    recall_at,
+)
+from adducir.studies.grounded_generation.texts import (
+    Generated,
+    Output,
+    Reference,
+    read_generated,
+    read_references,
+)
+
+WORDS = st.lists(st.sampled_from(["the", "A", "cat", "cats", "don't", "9.4", "été", "-", "an"]))
+TEXTS = WORDS.map(" ".join)
+PAPER = """
+i and of in is to it that are you they have was but for as its like with on so be or not yes do can
+from there by well also one my know has some he their love most people think really all about just
+too them im which sure more been at would many were good very dont when thats no yeah what other
+great if because used actually first since lot me even your how we time different world use get
+called only out much over had though music around popular his am made than such back up us make
+usually who favorite new food oh long she now did pretty any where years this way go
+"""
+"""The common words of Wizard of Wikipedia that the paper prints in appendix A.2, by frequency."""
+
+
+@given(st.text())
+def test_words_by_the_definition(text) -> None:
+    kept = "".join(mark for mark in text.lower() if mark not in set(string.punctuation))
+    assert list(words_of(text)) == re.sub(r"\b(a|an|the)\b", " ", kept).split()
+
+
+@given(TEXTS, TEXTS)
+def test_f1_by_enumeration(first, second) -> None:
+    left, right = list(words_of(first)), list(words_of(second))
+    rest, same = list(right), 0
+    for word in left:
+        if word in rest:
+            rest.remove(word)
+            same += 1
+    assert f1(first, second) == pytest.approx(2 * same / (len(left) + len(right)) if same else 0)
+
+
+def novel_f1(first, second, context, common=()) -> float:
+    right = {"1": Reference("1", (second,), context)}
+    scores = Answers(common).scores("x", right, {"1": Generated("1", (Output(first),))})
+    return scores.values[0, 1]
+
+
+def test_novel_f1_by_hand() -> None:
+    # novel: {bucatini, hollow, spaghetti} and {bucatini, hollow, pasta, tube}: 2 P R / (P + R).
+    first = "Bucatini is a hollow spaghetti"
+    second = "Bucatini: hollow pasta, like a tube"
+    value = novel_f1(first, second, "Do you like noodles?", {"is"})
+    assert value == pytest.approx(2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4))
+
+
+@given(TEXTS, TEXTS.filter(bool), TEXTS, st.frozensets(st.sampled_from(["cat", "dont", "94"])))
+def test_novel_f1_edges(first, second, context, common) -> None:
+    assert novel_f1(context, second, context, common) == 0  # a copy of x
+    assert novel_f1(" ".join(common), second, context, common) == 0  # common words alone
+    assert novel_f1(first, second, "") == f1(first, second)
+    assert 0 <= novel_f1(first, second, context, common) <= 1
+
+
+def test_common_words_to_the_word_that_reaches_the_share() -> None:
+    texts = ["b b b b", "c c c", "a a", "d"]  # of 10 words; "a" is an article: 8 are left
+    assert common_words(texts, 0) == common_words([], 0.5) == ()
+    assert common_words(texts, 0.5) == ("b",)
+    assert common_words(texts, 0.51) == ("b", "c")
+    assert common_words(["y x"], 0.5) == ("x",)  # equally frequent: by the alphabet
+
+
+@given(st.lists(TEXTS), st.floats(0, 1), st.floats(0, 1))
+def test_common_words_grow_with_the_mass(texts, one, other) -> None:
+    low, high = (common_words(texts, mass) for mass in sorted((one, other)))
+    assert high[: len(low)] == low
+    counts = Counter(word for text in texts for word in words_of(text))
+    assert sum(counts[word] for word in high) >= max(one, other) * counts.total() - 1e-9
+
+
+def test_answers_take_the_nearest_and_count_pairs_without_novel_words() -> None:
+    right = {
+        "1": Reference("1", ("red wine", "white wine"), "Which wine?"),
+        "2": Reference("2", ("yes",), "yes?"),
+        "3": Reference("3", ()),
+        "4": Reference("4", ("a dog",)),
+    }
+    found = {
+        "1": Generated("1", (Output("white wine"), Output("red wine, yes"))),
+        "2": Generated("2", (Output("yes"),)),
+        "9": Generated("9", ()),
+    }
+    measure = Answers((), 2)
+    scores = measure.scores("ours", right, found)
+    names = ["F1", "Novel-F1", "ROUGE-L"]
+    assert [str(one) for one in scores.measures] == [*names, *(f"max {one}@2" for one in names)]
+    assert (scores.qids, scores.missing, scores.extra) == (("1", "2", "4"), ("4",), ("9",))
+    assert scores.values.tolist() == [[1] * 6, [1, 0, 1, 1, 0, 1], [0] * 6]
+    note = "Novel-F1: 1 of 5 pairs of outputs and answers have no novel word on either side"
+    assert measure.notes()[0].startswith(note)
+
+
+def test_groundedness_and_knowledge() -> None:
+    asked = {"1": Reference("1", ("z",), "do you like pasta", ("p", "q"))}
+    outputs = Output("pasta like rice", "p"), Output("long hollow pasta", passage="a long pasta")
+    written = {"1": Generated("1", (*outputs, Output("none", passage="other")))}
+    texts = {"p": "pasta and rice", "q": "hollow"}
+    # rank 1: {pasta, rice} of 3 and 3; novel {rice} of {rice} and {and, rice}
+    # rank 2: {long, pasta} of 3 and 2; novel {long} of {long, hollow} and {long}
+    scores = Grounding((), texts, depth=2).scores("ours", asked, written)
+    assert scores.values[0] == pytest.approx([2 / 3, 2 / 3, 0.8, 2 / 3])
+    with pytest.raises(InputError):
+        Grounding((), {}).scores("ours", asked, written)
+    scores = Knowledge(texts, 2).scores("ours", {**asked, "2": Reference("2", ("x",))}, written)
+    assert scores.qids == ("1",)
+    assert scores.values.tolist() == [[pytest.approx(2 / 3)] * 2]
+    with pytest.raises(UsageError):
+        Knowledge({}).scores("ours", asked, written)
+
+
+def lines(path: Path, *records) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def kilt_line(name, answer, *pages):
+    output = {"answer": answer, "provenance": [{"wikipedia_id": page} for page in pages]}
+    return {"id": name, "input": "In one word, how?", "output": [output]}
+
+
+def test_kilts_own_figures(tmp_path) -> None:
+    # tests/test_eval_downstream.py of facebookresearch/KILT: these answers and pages.
+    texts = ["suicide", "suicide", "it was suicide"], ["suicide", "a suicide", "suicide"]
+    pages = ["10287141"] * 3, ["10287141", "999", 999]
+    gold, guess = (
+        lines(tmp_path / f"{n}.jsonl", *map(kilt_line, range(3), texts[n], pages[n]))
+        for n in range(2)
+    )
+    scores = Kilt().scores("guess", read_references(gold), read_generated(guess))
+    assert dict(zip(map(str, scores.measures), scores.values.mean(axis=0), strict=True)) == {
+        "R-precision": 1 / 3,
+        "Recall@5": 1 / 3,
+        "F1": pytest.approx(0.8333333333333334, abs=1e-15),
+        "ROUGE-L": pytest.approx(0.7222222178240741, abs=1e-15),
+        "KILT-F1": 1 / 3,
+        "KILT-ROUGE-L": pytest.approx(0.3333333316666667, abs=1e-15),
+    }
+
+
+def test_kilts_own_figures_of_pages() -> None:
+    # tests/test_eval_retrieval.py of facebookresearch/KILT.
+    evidence = [["1", "2"], ["5"], ["7", "9", "11"]]
+    found = ["2", "5", "7", "33", "1", "9", "44", "88"]
+    assert (r_precision(found, evidence), recall_at(5, found, evidence)) == (1 / 2, 2 / 3)
+    assert (r_precision(["5"], evidence), recall_at(5, ["5"], evidence)) == (1, 1 / 3)
+
+
+def test_pages_count_once_and_without_evidence_nothing() -> None:
+    assert r_precision(["3", "3", "2"], [["2", "3", "2"]]) == 1
+    assert recall_at(1, ["3", "3", "2"], [["2", "3"]]) == 1  # a set takes one place, its last
+    assert recall_at(1, ["9", "2"], [["2"]]) == 0
+    assert recall_at(2, ["2"], [["2"], ["2"]]) == 1  # one set given twice is one
+    assert r_precision([], [["2"]]) == recall_at(5, [], [["2"]]) == 0
+    assert r_precision(["2"], []) == recall_at(5, ["2"], []) == r_precision(["2"], [[]]) == 0
+    right = Reference("1", ("yes",), evidence=(("41", "7-x"),))
+    outputs = (Output("yes", "41-2"), Output("no", "41-1"), Output("no"), Output("no", "7-x-9"))
+    assert Kilt().values(right, Generated("1", outputs))[:2] == [1, 1]
+    assert Kilt().values(right, Generated("1", outputs, ("41", "8")))[:2] == [0.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "value"),
+    [
+        ("Suicide", "suicide", 0),  # capitals count
+        ("...", "suicide", 0),
+        ("x x y", "x y y", 2 / (2 + 1e-8)),  # sets of words
+        ("a b", "b a", 0.5 / (1 + 1e-8)),
+        # The rest are figures of rouge 1.0.1.
+        ("a suicide", "suicide", 0.6666666622222223),
+        ("suicide", "it was suicide", 0.4999999962500001),
+        ("d. . d. d. A e a f", "9.4 b c e b . 9.4 f 9.4 d. e e ", 0.4615384565680473),
+        (
+            "9.4 d. f 9.4 .  . A e 9.4  a f 9.4",
+            "c 9.4 9.4 d. f a A .  9.4 d. 9.4",
+            0.7999999950222222,
+        ),
+        ("A . f . a 9.4", "  . A  a d. c", 0.3999999950000001),
+        (". f a e c d. a e b b e e", "c f  e c a 9.4 a  d. ", 0.7142857093877552),
+        ("c  9.4 a f d. .", "d.", 0.24999999781250004),
+        (".  9.4 e", ". . b e d.", 0.2857142808163266),
+    ],
+)
+def test_rouge_of_kilt_is_that_of_its_package(said, wanted, value) -> None:
+    assert kilt_rouge_l(said, wanted) == pytest.approx(value, abs=1e-15)
+
+
+def marco(folder, name):
+    references = read_references(folder / f"{name}_references.json")
+    return references, read_generated(folder / f"{name}_candidates.json")
+
+
+def figures(references, found) -> list[float]:
+    measure = MsMarco()
+    rouge = measure.scores("x", references, found).values.mean()
+    return [round(one, 5) for one in (*measure.collection(references, found).values(), rouge)]
+
+
+def test_ms_marcos_samples(collections) -> None:
+    # ms_marco_eval_test.py: .17634, .11419, .08906, .07623 and .12077, of texts cut by spaCy 1.
+    folder = collections / "msmarco_nlgen"
+    references = read_references(folder / "dev_as_references.json")
+    found = read_generated(folder / "dev_first_sentence_as_candidates.json")
+    values = figures(references, found)
+    assert values[:3] == [0.17634, 0.11419, 0.08906]
+    assert values[3:] == pytest.approx([0.07623, 0.12077], abs=2e-4)
+    assert figures(*marco(folder, "same_answer_test")) == [1] * 5
+    assert figures(*marco(folder, "no_answer_test")) == pytest.approx([0] * 5, abs=1e-5)
+    # The official figures are without query 1, whose answer is that there is none; the script as
+    # it stands counts it as an empty answer.
+    references, found = marco(folder, "sample")
+    assert figures(references, found) == [0.00437, 0, 0, 0, 0.02062]
+    del references["1"], found["1"]
+    assert figures(references, found) == [0.00852, 0, 0, 0, 0.03093]
+
+
+def test_words_of_ms_marco() -> None:
+    assert marco_words("Approximately $15,000 per year.") == [
+        *("approximately", "$", "15,000", "per", "year", ".")
+    ]
+    assert marco_words("I can't (yet) say: it's the U.S. hair follicle.It") == [
+        *("i", "ca", "n't", "(", "yet", ")", "say", ":", "it", "'s", "the", "u.s.", "hair"),
+        *("follicle", ".", "it"),
+    ]
+    assert marco_words("long-term 1990-95 5kg ... 'x' ") == [
+        *("long", "-", "term", "1990", "-", "95", "5", "kg", "...", "'", "x", "'")
+    ]
+    for long in ("." * 200_000 + "x", "(" * 200_000, "-a" * 100_000):
+        assert marco_words(long) == [long]  # at once
+
+
+def test_bleu_and_rouge_of_ms_marco_by_hand() -> None:
+    # 2 of 3 words and 1 of 2 pairs are right; the nearest lengths are 3 and 4: no penalty at 3.
+    values = bleu([(["a", "b", "x"], [["a", "b", "c"], ["a", "b", "c", "d"]])])
+    assert values[:2] == pytest.approx([2 / 3, math.sqrt(2 / 3 * 1 / 2)])
+    # "a a a" may find the most in one reference: two; of lengths 2 and 4, as near, the shorter.
+    assert bleu([(["a", "a", "a"], [["a", "a"], ["b", "b", "b", "a"]])])[0] == pytest.approx(2 / 3)
+    # Two words for four: exp(1 - 4 / 2), and no empty answer fails.
+    assert bleu([(["a", "b"], [["a", "b", "c", "d"]])])[0] == pytest.approx(math.exp(-1))
+    assert bleu([([], [["a"]])])[0] == 0
+    # Precision 1 of the first, recall 1 of the second.
+    assert marco_rouge_l("a b", ("a b c d e f", "a")) == pytest.approx(1)
+    assert marco_rouge_l("a b", ("a b c d",)) == pytest.approx(2.44 * 0.5 / (0.5 + 1.44))
+    assert marco_rouge_l("", ("a",)) == 0
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        [1],
+        {"outputs": []},
+        {"id": "a b", "outputs": []},
+        {"id": "1"},
+        {"id": "1", "outputs": [{"docno": "d"}]},
+        {"id": "1", "outputs": ["x"]},
+        {"id": "1", "output": []},
+        {"id": "1", "output": [{"provenance": [1]}]},
+        {"query_id": 1, "answers": ["a", "b"]},
+        {"query_id": 1, "answers": "a"},
+        {"id": "0", "outputs": []},
+    ],
+)
+def test_lines_that_are_not_generated_texts(tmp_path, record) -> None:
+    path = lines(tmp_path / "x.jsonl", {"id": "0", "outputs": []}, record)
+    with pytest.raises(InputError) as caught:
+        read_generated(path)
+    assert caught.value.line == 2
+
+
+def test_lines_that_are_not_references(tmp_path) -> None:
+    good = {"id": "1", "input": "", "target": "x"}
+    for record in (good, {"id": "2"}, {"id": "2", "input": "x", "gold": [1]}):
+        path = lines(tmp_path / "x.jsonl", good, record)
+        with pytest.raises(InputError) as caught:
+            read_references(path)
+        assert caught.value.line == 2
+    with pytest.raises(InputError):
+        read_references(*[lines(tmp_path / "x.jsonl", good)] * 2)
+
+
+@given(
+    st.lists(st.floats(-50, 50), min_size=1, max_size=12),
+    st.integers(1, 15),
+    st.sampled_from([0.5, 1.0, 3.0]),
+)
+def test_sharpness_by_the_definition(scores, depth, temperature) -> None:
+    cutoffs = [1, 2, 5, 20]
+    found = mass_scores("x", {"q": scores}, cutoffs=cutoffs, depth=depth, temperature=temperature)
+    weights = sorted((np.exp(one / temperature) for one in scores), reverse=True)[:depth]
+    expected = [sum(weights[:cutoff]) / sum(weights) for cutoff in cutoffs]
+    assert found.values[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_sharpness_of_the_extremes(tmp_path, monkeypatch, capsys) -> None:
+    sharp = mass_scores("x", {"q": [0.0, -1e4, -np.inf]}, cutoffs=[1])
+    assert sharp.values.tolist() == [[1]]
+    for wrong in ({}, {"q": []}, {"q": [np.nan]}):
+        with pytest.raises(UsageError):
+            mass_scores("x", wrong)
+    monkeypatch.chdir(tmp_path)
+    Path("flat.trec").write_text("".join(f"a Q0 d{n} {n + 1} {-n * 1e-9} t\n" for n in range(4)))
+    arguments = ["grounded-generation", "sharpness", "flat.trec", "--format", "json"]
+    assert main([*arguments, "--cutoffs", "1,2,9"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert [cell["mean"] for cell in row["cells"]] == pytest.approx([0.25, 0.5, 1])
+    Path("empty.trec").write_text("")
+    assert main([*arguments, "--cutoffs", "x"]) == 2
+    assert main(["grounded-generation", "sharpness", "empty.trec"]) != 0
+
+
+def test_measures_are_those_that_there_are_data_for(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "gold.jsonl", kilt_line("d_1", "yes", "41"), kilt_line("d_2", "no", "7"))
+    lines(tmp_path / "kilt.jsonl", kilt_line("d_1", "yes", "41"))
+    outputs = [{"text": "yes", "docno": "41-1"}, {"text": "no"}]
+    lines(tmp_path / "ours.jsonl", {"id": "d_1", "outputs": outputs})
+    lines(tmp_path / "bare.jsonl", {"id": "d_1", "outputs": [{"text": "yes", "passage": "no"}]})
+
+    def groups(*words, code=0):
+        command = ["grounded-generation", "generated", *words, "-r", "gold.jsonl"]
+        assert main([*command, "--format", "json"]) == code
+        out = capsys.readouterr().out
+        return code or {one["group"] for one in json.loads(out)["columns"]}
+
+    assert groups("kilt.jsonl", "ours.jsonl") == {"answers", "kilt"}
+    assert groups("bare.jsonl") == {"answers", "grounding"}
+    assert groups("bare.jsonl", "-m", "kilt,answers") == {"answers", "kilt"}
+    groups("kilt.jsonl", "-m", "rouge", code=2)
+    groups("kilt.jsonl", "kilt.jsonl", code=2)
+    groups("ours.jsonl", "-m", "grounding", code=3)
+
+
+@pytest.fixture(scope="module")
+def turns(collections):
+    """544 turns of Wizard of Wikipedia: message, knowledge sentence, answer, two systems'."""
+    path = collections / "wow" / "q2.cross_annotation.csv"
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def written(folder: Path, turns) -> dict[str, str]:
+    """The turns as contexts, as a corpus of knowledge, and as files of three systems."""
+    docnos: dict[str, str] = {}
+    files = {"contexts": [], "dodeca": [], "memnet": [], "gold": []}
+    for number, turn in enumerate(turns):
+        docno, name = docnos.setdefault(turn["knowledge"], f"k{len(docnos)}"), f"t{number}"
+        context = {"id": name, "input": turn["message"], "target": turn["gold"], "gold": [docno]}
+        files["contexts"].append(context)
+        for system in ("dodeca", "memnet", "gold"):
+            text = turn["gold" if system == "gold" else f"{system}_response"]
+            files[system].append({"id": name, "outputs": [{"text": text, "docno": docno}]})
+    files["corpus"] = [{"docno": docno, "text": text} for text, docno in docnos.items()]
+    return {name: str(lines(folder / f"{name}.jsonl", *rows)) for name, rows in files.items()}
+
+
+def test_real_dialogue(turns, tmp_path, capsys) -> None:
+    files = written(tmp_path, turns)
+    arguments = ["grounded-generation", "generated", files["memnet"], files["dodeca"]]
+    arguments += [files["gold"], "-r", files["contexts"], "--corpus", files["corpus"]]
+    assert main([*arguments, "-b", "memnet", "--format", "json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    columns = [(one["group"], one["measure"]) for one in table["columns"]]
+    means = {
+        row["system"]: dict(zip(columns, (cell["mean"] for cell in row["cells"]), strict=True))
+        for row in table["rows"]
+    }
+    for system, key in (("dodeca", "dodeca_response"), ("gold", "gold")):
+        plain = np.mean([f1(turn[key], turn["knowledge"]) for turn in turns])
+        # The one passage that is given is the gold one.
+        assert means[system]["grounding", "F1"] == pytest.approx(plain)
+        assert means[system]["knowledge", "Knowledge-F1"] == pytest.approx(plain)
+    # As docs/generation.md has them.
+    assert [
+        [round(means[one][column], 3) for column in columns[:5]] for one in list(means)[:2]
+    ] == [
+        [0.287, 0.271, 0.274, 0.351, 0.345],
+        [0.303, 0.291, 0.277, 0.313, 0.333],
+    ]
+    assert means["gold"]["answers", "F1"] == 1
+    assert means["gold"]["answers", "Novel-F1"] < 1  # answers without a novel word
+
+
+def test_common_words_are_those_of_the_paper(turns) -> None:
+    assert words_of(PAPER) == tuple(PAPER.split())
+    # Half of all words, as in the paper; from 544 answers and not from its whole training set.
+    ours = common_words((turn["gold"] for turn in turns), 0.5)
+    assert (len(PAPER.split()), len(ours), len({*ours} & {*PAPER.split()})) == (121, 116, 99)
+
+
+def test_context_words_do_not_ground(turns) -> None:
+    # A.2 of the paper: of answers with passages not theirs, what is left falls with the words
+    # that are taken out: first the common ones, then those of the input.
+    common = common_words((turn["gold"] for turn in turns), 0.5)
+    references, found = {}, {}
+    for number, (turn, other) in enumerate(zip(turns, turns[1:] + turns[:1], strict=True)):
+        name = str(number)
+        references[name] = Reference(name, (), turn["message"])
+        found[name] = Generated(name, (Output(turn["gold"], passage=other["knowledge"]),))
+    plain, novel = Grounding(common, {}).scores("x", references, found).values.mean(axis=0)
+    assert novel < plain / 2
+
+
+def test_rouge_is_that_of_googles_package() -> None:
+    package = pytest.importorskip("rouge_score.rouge_scorer")
+    from adducir.evaluation.rouge import rouge_l, stems_of, words_of
+
+    drawn = random.Random(2)
+    words = ["a", "b", "C", "d.", "9.4", "été", "-", "running", "runs", "gas"]
+    for stem, cut in ((False, words_of), (True, stems_of)):
+        scorer = package.RougeScorer(["rougeL"], use_stemmer=stem)
+        for _ in range(200):
+            said, wanted = (" ".join(drawn.choices(words, k=drawn.randint(0, 14))) for _ in "ab")
+            value = scorer.score(wanted, said)["rougeL"].fmeasure
+            assert rouge_l(wanted, said, cut) == pytest.approx(value, abs=1e-12)
