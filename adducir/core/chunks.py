@@ -176,7 +176,7 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
     finally:
         _builders.clear()
     if failed:
-        raise _incomplete(failed, made, folder)
+        raise _incomplete(failed, made)
     return made
 
 
@@ -430,22 +430,18 @@ def _pickled(work: Work) -> bytes:
         ) from error
 
 
-def _incomplete(failed: Mapping[int, BaseException], made: Made, folder: Path) -> IncompleteError:
-    """The error for chunks that cannot be made; all items are named in a file."""
-    report, lines, shown = folder / "failed.jsonl", list[str](), list[str]()
+def _incomplete(failed: Mapping[int, BaseException], made: Made) -> IncompleteError:
+    """The error for chunks that cannot be made."""
+    lines = []
     for number, error in sorted(failed.items()):
-        names, reason = made.names[number], _reason(error)
-        lines.append(json.dumps({"chunk": number, "names": names, "reason": reason}) + "\n")
+        names = made.names[number]
         more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-        shown.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {reason}")
-    report.write_text("".join(lines), encoding="utf-8")
-    if len(shown) > _SHOWN:
-        shown[_SHOWN:] = [f"\n  and {len(shown) - _SHOWN:,} more"]
+        lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {_reason(error)}")
+    if len(lines) > _SHOWN:
+        lines[_SHOWN:] = [f"\n  and {len(lines) - _SHOWN:,} more"]
     error = IncompleteError(
         f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
-        + "".join(shown)
-        + "\n ",
-        hint=f"All names and reasons are in {report}.",
+        + "".join(lines)
     )
     error.__cause__ = failed[min(failed)]
     return error
