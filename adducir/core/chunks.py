@@ -32,7 +32,6 @@ from adducir.core.errors import (
     MachineError,
     UsageError,
     explaining_writes,
-    is_disk_full,
     machine_error,
 )
 from adducir.core.executors import HERE, Execution, Place
@@ -306,7 +305,7 @@ def _round(
                     raise error.args[0]
                 elif isinstance(error, InputError):
                     failed[number] = error
-                elif isinstance(error, AdducirError) or is_disk_full(error) or machine_error(error):
+                elif isinstance(error, AdducirError) or machine_error(error):
                     raise error  # no other chunk is worth trying
                 else:
                     failed[number] = error
@@ -411,7 +410,7 @@ def _make(
         raise
     except Exception as error:
         _builders.clear()  # a GPU's context may fail for every other chunk, too
-        if is_disk_full(error) or machine_error(error):
+        if machine_error(error):
             raise
         # Not every error can be read back from its pickle.
         raise _ChunkError(f"{type(error).__name__}: {error}") from error

@@ -235,6 +235,6 @@ def test_a_run_that_cannot_be_written_leaves_the_old_one_and_its_metadata(
 
     with monkeypatch.context() as patch:
         patch.setattr("adducir.runs.write.sync", full)
-        with pytest.raises(MachineError, match="no space left"):
+        with pytest.raises(MachineError, match="no space"):
             write_run(run_of([("1", "a", 1.0)]), path)
     assert (path.read_bytes(), metadata_for(path).read_bytes()) == before
