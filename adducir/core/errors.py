@@ -169,7 +169,8 @@ def machine_error(error: BaseException, path: Path | None = None) -> MachineErro
     if number not in _MACHINE:
         return None
     what, hint = _MACHINE[number]
-    return MachineError(what, path=path, hint=hint)
+    is_anywhere = number == errno.ENOMEM and not isinstance(error, OSError)
+    return MachineError(what, path=None if is_anywhere else path, hint=hint)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
