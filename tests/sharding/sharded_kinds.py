@@ -13,9 +13,9 @@ from tiny_t5 import sharpened
 
 from adducir.core.chunks import Chunking
 from adducir.corpora.topics import Topics
-from adducir.rerankers import work as reranking
-from adducir.rerankers.asking import AskedScores
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers import rerank as reranking
+from adducir.rerankers.recipe import Joint
+from adducir.rerankers.registry import Reranker, open_reranker
 from adducir.rerankers.rerank import rerank
 from adducir.rerankers.texts import KnownTexts
 from adducir.runs.run import Run
@@ -81,14 +81,14 @@ def reranked(name: str, patch: pytest.MonkeyPatch, **options: Any) -> Kind:
         return found.run.frame.rows(), found.computed, found.cached
 
     def spoil(patch: pytest.MonkeyPatch) -> None:
-        whole = AskedScores.scores
+        whole = Joint.scores
 
-        def scores(self: AskedScores, pairs: Any) -> Any:
+        def scores(self: Joint, pairs: Any) -> Any:
             if any(query.endswith("5") for query, _ in pairs):
                 raise ValueError("an odd query")
             return whole(self, pairs)
 
-        patch.setattr(AskedScores, "scores", scores)
+        patch.setattr(Joint, "scores", scores)
 
     return Kind(make, spoil, r"chunk 2 \(q4, q5\): ValueError: an odd query", 5)
 
