@@ -15,7 +15,7 @@ from adducir.core.chunks import Chunking
 from adducir.corpora.topics import Topics
 from adducir.rerankers import rerank as reranking
 from adducir.rerankers.recipe import Joint
-from adducir.rerankers.registry import Reranker, open_reranker
+from adducir.rerankers.registry import open_reranker
 from adducir.rerankers.rerank import rerank
 from adducir.rerankers.texts import KnownTexts
 from adducir.runs.run import Run
