@@ -81,20 +81,13 @@ class Work(Protocol):
     """Long work on a sequence of items; it can be pickled, and is small."""
 
     @property
-    def doing(self) -> str:
-        """What is done, for the progress: ``encoding``."""
-
+    def doing(self) -> str: ...  # for the progress: ``encoding``
     @property
-    def unit(self) -> str:
-        """What the items are called: ``texts``."""
-
+    def unit(self) -> str: ...  # what items are called: ``texts``
     @property
-    def size(self) -> int:
-        """Items in a chunk."""
-
+    def size(self) -> int: ...  # items in a chunk
     @property
-    def total(self) -> int | None:
-        """How many items there are; None where that is not known."""
+    def total(self) -> int | None: ...  # items; None where that is not known
 
     def identity(self) -> Mapping[str, Any]:
         """What determines the bytes of chunks beside their items and the artifact's fingerprint."""

@@ -84,8 +84,7 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
     names = {group.removeprefix("adducir."): kinds for group, kinds in points.items()}
     assert set(names) == set(FAMILIES)
     code = "from adducir.testing import check_kind\n" + "".join(
-        f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n', "
-        f"settings={study_newcomers.SETTINGS.get(kind)!r})\n"
+        f"check_kind({family!r}, {kind!r}, settings={study_newcomers.SETTINGS.get(kind)!r})\n"
         for family, kinds in names.items()
         for kind in kinds
     )
