@@ -15,7 +15,7 @@ from adducir.core.progress import progress
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-_SHARE = "ADDUCIR_PROCESSES"  # processes that share the cores: those started from here inherit it
+_SHARE = "_ADDUCIR_PROCESSES"  # processes that share the cores: those started from here inherit it
 _around = int(os.environ.get(_SHARE, "1"))
 _TOKENIZERS = "RAYON_NUM_THREADS"
 
