@@ -12,7 +12,6 @@ from adducir.core.errors import UsageError
 Item = TypeVar("Item", str, int)
 
 _LONGEST = 60
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 LARGEST = 2**63 - 1
 """The greatest whole number that arrays, and most programs, can hold."""
 _DIGITS = 19
@@ -81,15 +80,6 @@ def whole_number(text: str, most: int = LARGEST) -> int | None:
         return None
     value = int(text.lstrip("0") or "0")
     return value if value <= most else None
-
-
-def of_bytes(count: float) -> str:
-    """A number of bytes with two figures or three, in powers of 1,000: ``3.1 GB``."""
-    unit = 0
-    while count >= 999.5 and unit < len(_UNITS) - 1:
-        count, unit = count / 1000, unit + 1
-    digits = 1 if count < 9.95 and unit else 0
-    return f"{count:.{digits}f} {_UNITS[unit]}"
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
