@@ -121,7 +121,7 @@ def test_a_card_may_be_edited(tmp_path: Path, reads: list[str]) -> None:
 
 def test_the_kind_is_checked(tmp_path: Path, reads: list[str]) -> None:
     path = toy(tmp_path / "toy")
-    with pytest.raises(ArtifactError, match=r"kind 'toy', where one of the kind 'a' or 'b'"):
+    with pytest.raises(ArtifactError, match=r"kind 'toy', where 'a' or 'b'"):
         open_artifact(path, "a", "b")
     refuse_damaged(tmp_path)  # no artifact
     assert reads == []
