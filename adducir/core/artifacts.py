@@ -138,7 +138,7 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
 
 
 def refuse_damaged(folder: Path) -> None:
-    """Refuse a folder that is a damaged artifact; what is no artifact has nothing to be held to."""
+    """Refuse a folder that is a damaged artifact; what is not an artifact is not checked."""
     if (folder / MANIFEST).is_file():
         open_artifact(folder)
 
@@ -305,7 +305,7 @@ def publishing_results(path: Path) -> Iterator[Path]:
 
 
 def _take_over(target: Path, hidden: Path) -> None:
-    """Bring along what lies in a folder of results and is no file of its older results."""
+    """Bring along what lies in a folder of results and is not one of its older files."""
     own = {MANIFEST, *read_manifest(target).files} if (target / MANIFEST).is_file() else {MANIFEST}
     for path in sorted(target.rglob("*")):
         place = hidden / path.relative_to(target)

@@ -13,7 +13,7 @@ Item = TypeVar("Item", str, int)
 
 _LONGEST = 60
 LARGEST = 2**63 - 1
-"""The greatest whole number that arrays, and most programs, can hold."""
+"""The greatest integer that arrays, and most programs, can hold."""
 _DIGITS = 19
 MOST_ROWS = 10
 """Rows that a notebook is shown of what has more."""
@@ -71,7 +71,7 @@ def _folded(word: str) -> str:
 
 
 def whole_number(text: str, most: int = LARGEST) -> int | None:
-    """The whole number, from 0 to ``most``, that a text is; None where it is none.
+    """The integer, from 0 to ``most``, that a text is; None if it is not one.
 
     Read are ASCII digits alone: other digits (``²``, ``٣``) pass ``str.isdigit`` and not ``int``,
     and ``int`` takes no text of more than 4,300.

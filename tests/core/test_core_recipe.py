@@ -228,7 +228,7 @@ def test_what_has_no_error_can_be_looked_at_and_reported_together(tmp_path: Path
     assert message == [
         "a.yaml: 3 errors in this recipe:",
         '  a.yaml:8: at `systems."v1.0 dense".encoder`: no such encoder.',
-        "  a.yaml:13: at `depth`: should be a whole number, not 'none'",
+        "  a.yaml:13: at `depth`: should be an integer, not 'none'",
         "  in the override `systems.bm25.k1=much`: at `systems.bm25.k1`: should be a number, "
         "not 'much'",
     ]
