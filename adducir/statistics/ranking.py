@@ -20,25 +20,21 @@ from the observed scores alone, so that one pass over the pairs, from the last t
 all of them, gives the largest |t| of every step.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from adducir.statistics.blas import one_thread
-from adducir.statistics.choices import DEFAULT_SAMPLES, DEFAULT_SEED
-from adducir.statistics.corrections.correction import PairFamily
-from adducir.statistics.corrections.max_t import MaxT
-from adducir.statistics.differences import FloatArray, scores_array, tolerance
-from adducir.statistics.effects import check_share
-from adducir.statistics.signs import block_rows, sample_counts
-from adducir.statistics.tests.randomisation import check_draws
-
-IntArray = NDArray[np.int64]
-
-_ROWS = 2048
-"""Samples at a time: what belongs to one system stays in the processor's nearest cache."""
+from adducir.statistics.corrections import MaxT
+from adducir.statistics.differences import Flags, Floats, Integers, tolerance
+from adducir.statistics.resampling import (
+    CACHED_ROWS,
+    block_rows,
+    one_thread,
+    reached_by_largest,
+    sample_counts,
+)
+from adducir.statistics.settings import SAMPLES, SEED, PairFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,111 +45,77 @@ class Ranking:
         rank: (S,) rank of the mean, 1 the best; equal means share the smallest.
         low: (S,) best end of the bootstrap interval of the rank.
         high: (S,) its worst end.
-        surely_low: (S,) best end of the simultaneous interval of the rank.
-        surely_high: (S,) its worst end.
+        simultaneous_low: (S,) best end of the simultaneous interval of the rank.
+        simultaneous_high: (S,) its worst end.
         p_best: (S,) p of the model confidence set; 1 for the system that is left last.
         best: (S,) whether the system is in the set: it may be the best.
-        alpha: 1 - the level of the set and of the intervals.
-        samples: Samples and sign vectors drawn.
-        seed: Seed of the draws.
-        n: Number of topics.
     """
 
-    rank: IntArray
-    low: IntArray
-    high: IntArray
-    surely_low: IntArray
-    surely_high: IntArray
-    p_best: FloatArray
-    best: NDArray[np.bool_]
-    alpha: float
-    samples: int
-    seed: int
-    n: int
+    rank: Integers
+    low: Integers
+    high: Integers
+    simultaneous_low: Integers
+    simultaneous_high: Integers
+    p_best: Floats
+    best: Flags
 
 
 def ranking(
-    values: ArrayLike,
+    values: Floats,
     *,
     lower_is_better: bool = False,
     alpha: float = 0.05,
-    samples: int = DEFAULT_SAMPLES,
-    seed: int = DEFAULT_SEED,
+    samples: int = SAMPLES,
+    seed: int = SEED,
 ) -> Ranking:
     """The set of systems that may be the best, and every system's rank intervals.
 
     Args:
-        values: Scores, shape (S, T).
-        lower_is_better: The best has the lowest mean.
+        values: (S, T) scores.
+        lower_is_better: Whether the best has the lowest mean.
         alpha: 1 - the level of the set and of the intervals.
         samples: Samples of topics, and sign vectors, to draw.
         seed: Seed of the draws.
-
-    Raises:
-        UsageError: Fewer than two topics, NaN, or an option that makes no sense.
     """
-    check_share(alpha, "alpha")
-    check_draws(samples, seed, "samples")
-    scores = _oriented(values, lower_is_better)
+    scores = -values if lower_is_better else values
     systems, topics = scores.shape
     found = _Elimination(scores)
     ranks = np.zeros((systems, systems), dtype=np.int64)
     with one_thread():
         for counts in _drawn(seed, samples, topics):
             ranks += _rank_counts(found.take(counts).T, found.equal)
-    better, worse = _surely(scores, found.means, alpha, samples, seed)
     means, p_best = found.means, found.p(samples)
+    better, worse = _surely(scores, means, alpha, samples, seed)
     return Ranking(
         rank=1 + (means[None, :] > means[:, None] + found.equal).sum(axis=1),
         low=_quantile(ranks, alpha / 2),
         high=_quantile(ranks, 1 - alpha / 2),
-        surely_low=1 + better,
-        surely_high=systems - worse,
+        simultaneous_low=1 + better,
+        simultaneous_high=systems - worse,
         p_best=p_best,
         best=p_best > alpha,
-        alpha=alpha,
-        samples=samples,
-        seed=seed,
-        n=topics,
     )
 
 
 def confidence_sets(
-    values: ArrayLike,
-    lower_is_better: Sequence[bool],
+    values: Floats,
+    lower_is_better: list[bool],
     *,
-    samples: int = DEFAULT_SAMPLES,
-    seed: int = DEFAULT_SEED,
-) -> FloatArray:
-    """(M, S) p of the model confidence sets of M measures, as each :func:`ranking` has it.
-
-    Args:
-        values: Scores, shape (M, S, T).
-        lower_is_better: Of each measure, whether the best has the lowest mean.
-        samples: Samples of topics; all measures share them.
-        seed: Seed of the draw.
-
-    Raises:
-        UsageError: Fewer than two topics, NaN, or an option that makes no sense.
-    """
-    check_draws(samples, seed, "samples")
-    scores = [_oriented(*one) for one in zip(np.asarray(values), lower_is_better, strict=True)]
-    found = [_Elimination(one) for one in scores]
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> Floats:
+    """(M, S) p of the model confidence sets of M measures, which share samples, by (M, S, T)."""
+    oriented = zip(values, lower_is_better, strict=True)
+    found = [_Elimination(-scores if falls else scores) for scores, falls in oriented]
     with one_thread():
-        for counts in _drawn(seed, samples, scores[0].shape[1]):
+        for counts in _drawn(seed, samples, values.shape[2]):
             for one in found:
                 one.take(counts)
     return np.stack([one.p(samples) for one in found])
 
 
-def _oriented(values: ArrayLike, lower_is_better: bool) -> FloatArray:
-    """(S, T) scores of which more is better."""
-    return scores_array(values) * (-1.0 if lower_is_better else 1.0)
-
-
-def _drawn(seed: int, samples: int, topics: int) -> Iterator[FloatArray]:
-    """How often each sample holds each topic, in blocks of bounded memory."""
-    return sample_counts(seed, samples, topics, min(_ROWS, block_rows(topics, 1)))
+def _drawn(seed: int, samples: int, topics: int) -> Iterator[Floats]:
+    return sample_counts(seed, samples, topics, min(CACHED_ROWS, block_rows(topics, 1)))
 
 
 class _Elimination:
@@ -164,13 +126,11 @@ class _Elimination:
         equal: By how much means may differ and count as equal.
         order: (S,) systems, the first eliminated first.
         observed: (S - 1,) the largest t among those that are left at each step.
-        scale: (S, S) 1 / standard error of the difference of each pair; 0 where a difference does
-            not vary.
         reached: (S - 1,) samples whose largest |t| among the systems that are left at a step
             reaches the observed one.
     """
 
-    def __init__(self, scores: FloatArray) -> None:
+    def __init__(self, scores: Floats) -> None:
         systems, topics = scores.shape
         self.scores, self.means = scores, scores.mean(axis=1)
         self.equal = float(tolerance(scores, scores).max())
@@ -187,30 +147,26 @@ class _Elimination:
         left, order, observed = list(range(systems)), [], []
         while len(left) > 1:
             among = t[np.ix_(left, left)]
-            worst = int(np.argmax(among.max(axis=1)))
             observed.append(among.max())
-            order.append(left.pop(worst))
+            order.append(left.pop(int(np.argmax(among.max(axis=1)))))
         self.order, self.observed = np.array([*order, *left]), np.array(observed)
-        self.scale = np.where(np.isinf(scale), 0.0, scale)
         self.reached = np.zeros(systems - 1)
+        # The pairs of each step are those of the system eliminated there with all that are left.
+        step, later = np.triu_indices(systems, 1)
+        self._pairs = self.order[step], self.order[later]
+        self._scale = np.where(np.isinf(scale), 0.0, scale)[self._pairs]
+        self._bounds = self.observed[step] * (1.0 - 1e-12)
+        self._last = np.searchsorted(step, np.arange(systems - 1))
 
-    def take(self, counts: FloatArray) -> FloatArray:
+    def take(self, counts: Floats) -> Floats:
         """Count samples in, (N, T) how often each holds each topic; (S, N) their means."""
-        sampled: FloatArray = (self.scores @ counts.T) / self.scores.shape[1]
+        sampled: Floats = (self.scores @ counts.T) / self.scores.shape[1]
         centred = sampled - self.means[:, None]
-        limits = self.observed * (1.0 - 1e-12)
-        largest, gap = np.zeros(len(counts)), np.empty(len(counts))
-        for step in range(len(self.means) - 2, -1, -1):
-            one = self.order[step]
-            for other in self.order[step + 1 :]:
-                np.subtract(centred[one], centred[other], out=gap)
-                np.abs(gap, out=gap)
-                gap *= self.scale[one, other]
-                np.maximum(largest, gap, out=largest)
-            self.reached[step] += np.count_nonzero(largest >= limits[step])
+        reached = reached_by_largest(centred, *self._pairs, self._scale, self._bounds)
+        self.reached += reached[self._last]
         return sampled
 
-    def p(self, samples: int) -> FloatArray:
+    def p(self, samples: int) -> Floats:
         """(S,) p of the model confidence set, once so many samples are counted in."""
         systems, topics = self.scores.shape
         p = np.ones(systems)
@@ -219,7 +175,7 @@ class _Elimination:
         return p
 
 
-def _rank_counts(means: FloatArray, equal: float) -> IntArray:
+def _rank_counts(means: Floats, equal: float) -> Integers:
     """(S, S) how often each system has each rank in rows (N, S) of means."""
     systems = means.shape[1]
     order = np.argsort(-means, axis=1)
@@ -232,8 +188,8 @@ def _rank_counts(means: FloatArray, equal: float) -> IntArray:
 
 
 def _surely(
-    scores: FloatArray, means: FloatArray, alpha: float, samples: int, seed: int
-) -> tuple[IntArray, IntArray]:
+    scores: Floats, means: Floats, alpha: float, samples: int, seed: int
+) -> tuple[Integers, Integers]:
     """How many systems are significantly better, and worse, than each: two (S,) counts."""
     first, second = np.triu_indices(len(means), 1)
     family = PairFamily(np.ones(first.size), scores, first, second)
@@ -246,7 +202,7 @@ def _surely(
     return better, worse
 
 
-def _quantile(ranks: IntArray, share: float) -> IntArray:
+def _quantile(ranks: Integers, share: float) -> Integers:
     """(S,) the smallest rank that this share of the samples does not exceed."""
     cumulated = np.cumsum(ranks, axis=1) / ranks.sum(axis=1, keepdims=True)
     return np.asarray(1 + (cumulated < share - 1e-12).sum(axis=1), dtype=np.int64)

@@ -7,14 +7,14 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.runs.run import Run
-from adducir.statistics.comparison.comparison import compare
+from adducir.statistics.comparison import compare
+from adducir.statistics.settings import Testing
 from adducir.studies.complementary_evidence.measures import GoldSets, set_table
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
-from adducir.tables.builder import Layout, build_table
+from adducir.tables.build import Layout, build_table
 from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Curve, Material
 from adducir.tables.ranks import rank_table
-from adducir.tables.style import Style
 from adducir.tables.table import ResultTable
 
 UNJUDGED = -9
@@ -56,7 +56,7 @@ def made_up(
     if not testing and systems > 1 and topics > 1:
         testing = {"baseline": f"system 0{odd}", "equivalence": 0.05}
     queries = {qid: f"what is {qid} & <why>?" for qid in qids}
-    hits = HitCollector(qrels, systems, queries, evaluator.measures)
+    hits = HitCollector(qrels, systems, queries)
     for run in runs:
         hits.add(run.tag, run)
     material = Material(
@@ -66,9 +66,8 @@ def made_up(
         {f"a model{odd}": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
         (("index", ()), (f"run A{odd}", ("index",)), (f"run B{odd}", ("index",))),
     )
-    style = Style(critical_difference="tests")
-    layout = Layout(title=f"Made-up <runs> & figures{odd}", style=style, material=material)
-    return build_table(compare(scores, **testing), scores, layout=layout)  # type: ignore[arg-type]
+    layout = Layout(title=f"Made-up <runs> & figures{odd}", material=material)
+    return build_table(compare(scores, **testing), layout)
 
 
 def _run(
@@ -102,7 +101,7 @@ def known_item(queries: int = 30) -> ResultTable:
         )
         for name, most in (("BM25", 60), ("EGRET", 25))
     }
-    return rank_table(systems, random=True, testing={"baseline": "BM25"})
+    return rank_table({"": systems}, random=True, testing=Testing(baseline="BM25"))
 
 
 def evidence_sets(questions: int = 20) -> ResultTable:
@@ -122,4 +121,4 @@ def evidence_sets(questions: int = 20) -> ResultTable:
     }
     scores = [gold.scores(name, found) for name, found in chosen.items()]
     bound = gold.bound(chosen.values())
-    return set_table({"": scores}, {"": bound}, {"baseline": "first"}, Layout())
+    return set_table({"": scores}, {"": bound}, Testing(baseline="first"), Layout())

@@ -175,7 +175,6 @@ def test_without_script_every_figure_stands(opened, table, browser) -> None:
     for name in (
         "differences-0",
         "pairs-0",
-        "critical-difference-0",
         "topics-map",
         "compare-bars",
         "hits-lines",
@@ -213,7 +212,7 @@ def test_dark_and_forced_colours(opened, table) -> None:
         "all => new Set(all.map(one => getComputedStyle(one).fill)).size"
     )
     assert marks > 2
-    strokes = page.locator("#critical-difference-0 line").evaluate_all(
+    strokes = page.locator("#ranks-0 line").evaluate_all(
         "all => [...new Set(all.map(one => getComputedStyle(one).stroke))]"
     )
     assert len(strokes) > 1
@@ -231,7 +230,7 @@ def test_it_prints(opened, table) -> None:
 
 @pytest.mark.parametrize(
     ("systems", "topics", "testing"),
-    [(1, 8, {}), (2, 8, {"family": "pairs"}), (3, 1, {}), (5, 12, {"correction": "none"})],
+    [(1, 8, {}), (2, 8, {"comparisons": "all-pairs"}), (3, 1, {}), (5, 12, {"best": "set"})],
 )
 def test_few_systems_one_topic_and_no_baseline(opened, systems, topics, testing) -> None:
     one = opened(made_up(systems, topics, **testing))

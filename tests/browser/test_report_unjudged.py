@@ -11,12 +11,12 @@ from report_pages import made_up
 from adducir.cli.app import main
 
 MEASURES = "nDCG@5 AP@10 P@5"
-PLOTS = ("unjudged-0", "unjudged-1", "unjudged-2")
+PLOTS = ("unjudged-0", "unjudged-1")
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> dict[str, Path]:
-    """A page without and with bounds in its footer, and the table with them as JSON.
+    """A page with bounds, and the table with them as JSON.
 
     Of three systems the first finds what is relevant, the second what is not, both judged; the
     third finds what nobody judged.
@@ -33,10 +33,9 @@ def written(tmp_path: Path) -> dict[str, Path]:
         (tmp_path / f"{name}.trec").write_text("\n".join(lines) + "\n")
     runs = [str(tmp_path / f"{name}.trec") for name in ("poor", "new", "good")]
     command = ["evaluate", *runs, "-q", str(tmp_path / "q.txt"), "-m", MEASURES]
-    files = {name: tmp_path / name for name in ("plain.html", "asked.html", "asked.json")}
-    for name, file in files.items():
-        asked = ["--set", "unjudged=true"] * name.startswith("asked")
-        assert main([*command, *asked, "--output", str(file)]) == 0
+    files = {name: tmp_path / name for name in ("asked.html", "asked.json")}
+    for file in files.values():
+        assert main([*command, "--set", "unjudged=true", "--output", str(file)]) == 0
     return files
 
 
@@ -53,7 +52,7 @@ def test_the_figures_are_those_of_the_table_and_of_the_footer(opened, written) -
     one = opened(written["asked.html"])
     page = one.go()
     table = json.loads(written["asked.json"].read_text())
-    for plot, measure in zip(PLOTS[:2], ("nDCG@5", "AP@10"), strict=True):
+    for plot, measure in zip(PLOTS, ("nDCG@5", "AP@10"), strict=True):
         found = shown(page, plot)
         place = next(n for n, c in enumerate(table["columns"]) if c["measure"] == measure)
         for row in table["rows"]:
@@ -77,27 +76,16 @@ def test_the_figures_are_those_of_the_table_and_of_the_footer(opened, written) -
     assert one.requests == [one.address]
 
 
-def test_quick_ones_are_drawn_without_being_asked_for(opened, written) -> None:
-    asked, plain = (opened(written[f"{name}.html"]).go() for name in ("asked", "plain"))
-    for plot in PLOTS:
-        assert shown(plain, plot) == shown(asked, plot)
-    assert "Bounds of" not in plain.locator(".notes").first.text_content()
-    titles = plain.locator("#unjudged figcaption").evaluate_all(
-        "all => all.map(one => one.firstChild.data)"
-    )
-    assert titles == ["nDCG@5", "AP@10", "RBP(rel=1)@50"]
-
-
 def test_they_stand_without_script_on_paper_and_as_files(opened, written, tmp_path) -> None:
-    one = opened(written["plain.html"], java_script_enabled=False)
+    one = opened(written["asked.html"], java_script_enabled=False)
     one.page.goto(one.address)
     assert one.page.locator("#unjudged-0").is_visible()
-    page = opened(written["plain.html"]).go()
+    page = opened(written["asked.html"]).go()
     page.emulate_media(media="print")
     assert page.locator("#unjudged-0").is_visible()
     for ending in ("svg", "pdf"):
         file = tmp_path / f"bounds.{ending}"
-        assert main(["figure", str(written["plain.html"]), "unjudged-1", "-o", str(file)]) == 0
+        assert main(["figure", str(written["asked.html"]), "unjudged-1", "-o", str(file)]) == 0
     drawn = (tmp_path / "bounds.svg").read_text()
     assert "Bounds of AP@10 from unjudged documents: 3 systems" in drawn
     assert (tmp_path / "bounds.pdf").read_bytes()[:5] == b"%PDF-"
@@ -105,7 +93,7 @@ def test_they_stand_without_script_on_paper_and_as_files(opened, written, tmp_pa
 
 def test_filled_and_open_marks_differ_in_forced_colours_and_in_the_dark(opened, written) -> None:
     for window in ({"forced_colors": "active"}, {"color_scheme": "dark"}):
-        page = opened(written["plain.html"], **window).go()
+        page = opened(written["asked.html"], **window).go()
         fills = [
             page.locator(f"#unjudged-0 circle.{role}").first.evaluate(
                 "one => getComputedStyle(one).fill"

@@ -87,12 +87,7 @@ SINGLE = [
     (("model: qld", "rm3: ~"), "`systems.QLD.rm3`: is empty; write `{}` for the default", "QLD"),
     (("index: pets, model: qld", "fuse: [BM25]"), "two systems or more, each once", "QLD"),
     (("index: pets, model: qld", "fuse: [BM25, Q]"), "there is no system `Q`", "QLD"),
-    (("{baseline: BM25}", "{test: sign}"), "nothing is compared: name a `baseline`", "comparison"),
-    (
-        ("{baseline: BM25}", "{baseline: BM25, preset: wilcoxon-bh, test: t}"),
-        "sets test and correction to wilcoxon and bh, and cannot be combined with t",
-        "comparison",
-    ),
+    (("{baseline: BM25}", "{test: sign}"), "`comparison.test`: has no effect", None),
     (("{baseline: BM25}", "{baseline: BM25, against: QLD}"), "`comparison.against`", None),
     (("{baseline: BM25}", "{baseline: BM25, seed: -1}"), "should be at least 0", None),
     (("[nDCG@5, P@1, Judged@3]", "[]"), "at `measures`: at least one is needed", "measures"),
@@ -136,7 +131,10 @@ def test_all_errors_of_all_kinds_come_at_once(study: Study) -> None:
         ("indexes.pets.stopwords=words.txt", "'words.txt' is no stop list"),
         ("systems.given={run: data/no.run}", "STUDY/data/no.run: no such file"),
         ("table.show=[equivalence_p]", "`equivalence_p` needs `equivalence`"),
-        ("comparison={family: pairs, against: Q, equivalence: 1}", "there is no system `Q`"),
+        (
+            "comparison={comparisons: all-pairs, against: Q, equivalence: 1}",
+            "there is no system `Q`",
+        ),
     ],
 )
 def test_an_error_that_an_override_causes_names_it(study: Study, override, message) -> None:

@@ -125,7 +125,7 @@ def test_a_changed_corpus_changes_all(study: Study) -> None:
         ("systems.QLD.rm3={}", {"QLD": "search"}),
         ("depth=100", {"BM25": "search", "QLD": "search"}),
         ("measures=[AP]", {}),
-        ("comparison={family: pairs, test: sign}", {}),
+        ("comparison={comparisons: all-pairs, test: sign}", {}),
         ("table.decimals=5", {}),
         ("systems.BM25.group=one", {}),
         ("indexes.pets.stemmer=none", {"pets": "build", "BM25": "search", "QLD": "search"}),

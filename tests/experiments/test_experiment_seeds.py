@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from adducir.cli.app import main
@@ -14,7 +15,6 @@ from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.spans import write_spans
 from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.seeds import over_runs
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.indexes.documents import DocumentStore
 from adducir.runs.read import read_run
@@ -105,15 +105,15 @@ def test_the_row_of_a_system_is_that_of_its_runs_by_hand(study, outcome):
         assert run.tag == name
         found[name] = evaluator.score(run, system=name)
     for system in ("DeepCT", "CE"):
-        pooled = over_runs(system, [found[f"{system}.seed{seed}"] for seed in (0, 1)])
-        for column in (0, 1):
-            cell = rows[system].cells[column]
-            assert cell.values == tuple(pooled.values[:, column])
-            assert cell.mean == pytest.approx(pooled.values[:, column].mean(), abs=1e-15)
-            by_hand = two_level(pooled.runs[:, :, column], found["BM25"].values[:, column])
-            versus = cell.against("BM25")
-            assert versus.more["test"]["statistic"] == by_hand.t
-            assert (versus.p, versus.ci, versus.verdict) == (None, None, "none")  # two runs
+        for number, measure in enumerate(("nDCG@5", "AP")):
+            runs = np.array([found[f"{system}.seed{seed}"].values(measure) for seed in (0, 1)])
+            shown = outcome.table.values(rows[system], outcome.table.columns[number])
+            assert (shown == runs).all()
+            assert rows[system].cells[number].mean == pytest.approx(runs.mean(), abs=1e-15)
+            by_hand = two_level(runs, found["BM25"].values(measure)[None])
+            tests = outcome.table.comparison.tests.filter(system=system, measure=measure)
+            assert tests["statistic"][0] == pytest.approx(by_hand.t, rel=1e-12)
+            assert tests.select("p", "verdict").row(0) == (None, None)  # two runs
 
 
 def test_models_differ_in_their_seed_alone(study, outcome):
@@ -147,9 +147,8 @@ def test_the_footer_and_the_files_say_what_runs_there_are(study, outcome, capsys
     again = json.loads(capsys.readouterr().out)
     figures = {row["system"]: [cell["mean"] for cell in row["cells"]] for row in again["rows"]}
     assert figures == {row.system: [cell.mean for cell in row.cells] for row in outcome.table.rows}
-    p = {row["system"]: [one["p"] for one in row["cells"][0]["versus"]] for row in again["rows"]}
-    own = {row.system: [one.p for one in row.cells[0].versus] for row in outcome.table.rows}
-    assert p == own
+    statistics = outcome.table.comparison.tests["statistic"].to_list()
+    assert sorted(one["statistic"] for one in again["tests"]) == sorted(statistics)
     report = (study / "experiments" / "pets" / "report.html").read_text()
     assert "Deep CT" in report
 
@@ -194,7 +193,7 @@ def test_each_seed_trains_an_encoder_and_builds_its_vectors(study):
     ("change", "place"),
     [
         ("comparison.test=sign", "test"),
-        ("comparison.preset=wilcoxon-bh", "preset"),
+        ("comparison.correction=maxt", "correction"),
         ("comparison.interval=bootstrap", "interval"),
     ],
 )

@@ -4,10 +4,12 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from sample_tables import NASTY, nasty, small, versus, wide
+from sample_tables import NASTY, nasty, small, wide
 
+from adducir.tables.build import figure_table
 from adducir.tables.report.page import render
-from adducir.tables.table import Column, ResultTable, Row, Style, TableCell
+from adducir.tables.style import Style
+from adducir.tables.table import Column, ResultTable
 
 VOID = {"meta", "wbr", "line", "input"}
 
@@ -43,7 +45,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.parametrize(
-    "table", [small(), nasty(), wide(), wide(topics=300), small(Style(details=("ci", "wtl")))]
+    "table", [small(), nasty(), wide(), wide(topics=300), small(Style(details=("ci", "wins")))]
 )
 def test_page_is_well_formed_and_self_contained(table: ResultTable) -> None:
     source = render(table)
@@ -72,10 +74,12 @@ def test_names_are_text_and_never_markup() -> None:
 
 def test_table_has_figures_marks_and_exact_values_to_sort_by() -> None:
     source = render(small())
-    assert '<td data-value="0.61249">0.612<' in source
-    assert '<b>0.700</b><sup class="better" title="significantly better">↑</sup>' in source
+    cell = small().rows[0].cells[0]
+    assert f'<td data-value="{cell.mean}">{cell.text}<' in source
+    top = small().rows[1].cells[0].text
+    assert f'<b>{top}</b><sup class="better" title="significantly better">↑</sup>' in source
     assert '<sup class="worse"' in source
-    assert "<td>–<" in source
+    assert "<td>–<" in render(figure_table([Column("AP")], {"a": [None]}))
 
 
 def test_groups_and_sections_span() -> None:
@@ -87,21 +91,18 @@ def test_groups_and_sections_span() -> None:
 
 def test_footer_provenance_and_facts_are_on_the_page() -> None:
     source = render(replace(wide(), facts={"topic_sets": [{"name": "2020", "alpha": 0.05}]}))
-    assert "Paired t-test against BM25" in source
+    assert "Paired t-test, two-sided, against DirichletLM, BM25" in source
     assert '<th scope="row">runs · BM25</th><td>ab</td>' in source
     assert "adducir experiment experiments/wide.yaml" in source
     assert '<th scope="row">2020 · alpha</th><td>0.05</td>' in source
 
 
 def test_no_topics_without_values() -> None:
-    table = ResultTable((Column("AP"),), (Row("a", (TableCell(0.5),)),))
-    assert 'id="topics"' not in render(table)
-    assert "<svg" not in render(ResultTable((Column("AP"),), ()))
+    assert 'id="topics"' not in render(figure_table([Column("AP")], {"a": [0.5]}))
+    assert "<svg" not in render(figure_table([Column("AP")], {}))
 
 
 def test_details_carry_true_minus_signs() -> None:
-    cells = (TableCell(0.5, versus=(versus("BM25", -0.1),)),)
-    table = ResultTable(
-        (Column("AP"),), (Row("x", cells),), ("BM25",), style=Style(details=("difference",))
-    )
-    assert '<span class="detail">−0.100</span>' in render(table)
+    table = small(Style(details=("difference",)))
+    difference = f"{table.rows[2].cells[0].tests[0].difference:.3f}".replace("-", "−")
+    assert f'<span class="detail">{difference}</span>' in render(table)

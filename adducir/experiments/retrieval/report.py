@@ -32,7 +32,6 @@ def collectors(study: "RetrievalStudy") -> dict[str, HitCollector]:
             one.qrels,
             len(study.recipe.systems),
             dict(zip(one.topics.qids, one.topics.queries, strict=True)),
-            one.evaluator.measures,
         )
         for name, one in study.topic_sets.items()
     }

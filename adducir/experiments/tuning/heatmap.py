@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adducir.evaluation.judgements import Floats
+from adducir.evaluation.lists import Floats
 from adducir.experiments.tuning.grid import Parameter, plain
 from adducir.experiments.tuning.tune import Tuning, mean
 

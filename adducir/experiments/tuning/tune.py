@@ -37,6 +37,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
+from ir_measures import Measure
 from pydantic import Field, field_validator, model_validator
 
 from adducir.core.chunks import ANY, TEMPORARY, Chunking
@@ -44,10 +45,9 @@ from adducir.core.errors import UsageError
 from adducir.core.executors import Place
 from adducir.core.recipe import KeyPath, Recipe, errors_at
 from adducir.corpora.topics import Topics
-from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
-from adducir.evaluation.measures import Measure, parse_measure
-from adducir.evaluation.vectorised import is_vectorised
+from adducir.evaluation.evaluator import Evaluator, is_ours
+from adducir.evaluation.lists import Floats, Integers, NegativeGrades
+from adducir.evaluation.measures import parse_measure
 from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.grid import (
     Grid,
@@ -326,7 +326,7 @@ class TuningWork:
         values = np.zeros((len(items), len(self.pool)))
         for row, number in enumerate(items):
             for part, run in self.runs(number):
-                values[row, part.rows] = part.evaluator.score(run).of(self.measure)
+                values[row, part.rows] = part.evaluator.score(run).values(self.measure)
         with path.open("wb") as handle:
             np.save(handle, values)
 
@@ -334,7 +334,7 @@ class TuningWork:
     def parts(self) -> list[Part]:
         """All topics."""
         groups = [np.arange(len(self.pool))]
-        if not is_vectorised(self.measure):
+        if not is_ours(self.measure):
             groups = [self.folds.test(fold) for fold in range(len(self.folds))]
         found = []
         for group in groups:

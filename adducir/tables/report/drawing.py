@@ -110,3 +110,8 @@ def _titled(tag: str, attributes: str, title: str) -> str:
     if not title:
         return f"<{tag} {attributes}/>"
     return f"<{tag} {attributes}><title>{escape(title)}</title></{tag}>"
+
+
+def printed_p(p: float) -> str:
+    """``p = 0.0123``, or ``p < .001``: no p-value is printed as 0."""
+    return "p < .001" if p < 0.001 else f"p = {p:.3g}"

@@ -56,7 +56,11 @@ def hit_lists(view: View) -> HitLists | None:
 
 def _topic_sets(view: View) -> Mapping[str, tuple[tuple[str, ...], TopicHits]]:
     """The topics of each group of columns, with what is known of them."""
-    qids = {column.group: column.topics for column in view.table.columns if column.topics}
+    qids = {
+        column.group: topics
+        for column in view.table.columns
+        if (topics := view.table.topics(column))
+    }
     known = view.material.topics
     return {name: (topics, known[name]) for name, topics in qids.items() if name in known}
 

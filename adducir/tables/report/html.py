@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from adducir.tables.formats.format import TableFormat
+from adducir.tables.formats import TableFormat
 from adducir.tables.report.page import render
 from adducir.tables.table import ResultTable
 

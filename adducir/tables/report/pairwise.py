@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.statistics.all_pairs import all_pairs
-from adducir.statistics.comparison.statements import title_of_test
-from adducir.statistics.corrections import CORRECTIONS, correct
+from adducir.statistics.corrections import Holm
+from adducir.statistics.settings import CORRECTIONS, TESTS
+from adducir.statistics.tests import StudentT
 from adducir.statistics.two_level import two_level
 from adducir.tables.report.view import Floats, View
 
@@ -54,20 +54,20 @@ def pairwise(view: View, place: int) -> Pairwise | None:
     """The tests of a column; None where there are no two systems with values on two topics."""
     values = view.values(place)
     rows = view.scored(place)
-    if len(rows) < 2 or len(view.column(place).topics) < 2:
+    if len(rows) < 2 or len(view.topics(place)) < 2:
         return None
-    settings = view.settings(view.column(place).group)
-    alpha = view.alpha(place)
+    alpha, comparison = view.alpha, view.table.comparison
     scores = np.array([values[at] for at in rows])
     planned = view.pairs
     runs = view.runs(place)
     each = [runs[at] for at in rows] if runs else []
     p = _planned(view, place, rows) if planned else _exploratory(scores, each)
-    test, correction = (settings.get(one, "") for one in ("test", "correction"))
-    if not (planned and test and correction):
-        test, correction = "t", "holm"
+    test, correction = "t", "holm"
+    if planned and comparison is not None:
+        test, correction = comparison.testing.test, comparison.testing.correction
     corrected = CORRECTIONS.kind(correction).title
-    how = title_of_test(test, of_runs=bool(runs)) + f", {corrected or 'not corrected'}"
+    title = "two-level t-test" if runs else TESTS.kind(test).title
+    how = f"{title[0].upper()}{title[1:]}, {corrected or 'not corrected'}"
     mean = scores.mean(axis=1)
     differ = (p <= alpha) & (mean[:, None] != mean[None, :])
     return Pairwise(rows, scores, p, differ, alpha, how)
@@ -78,9 +78,9 @@ def _planned(view: View, place: int, rows: list[int]) -> Floats:
     p = np.ones((len(rows), len(rows)))
     numbers = {view.table.rows[at].system: number for number, at in enumerate(rows)}
     for i, at in enumerate(rows):
-        for entry in view.table.rows[at].cells[place].versus:
-            if entry.p_corrected is not None and entry.baseline in numbers:
-                p[i, numbers[entry.baseline]] = entry.p_corrected
+        for entry in view.table.rows[at].cells[place].tests:
+            if entry.p_corrected is not None and entry.reference in numbers:
+                p[i, numbers[entry.reference]] = entry.p_corrected
     return p
 
 
@@ -92,7 +92,7 @@ def _exploratory(values: Floats, runs: Sequence[Floats]) -> Floats:
             [two_level(runs[int(i)], runs[int(j)]).p for i, j in zip(*upper, strict=True)]
         )
     else:
-        raw = all_pairs(values).p[upper]
+        raw = StudentT().pairs(values, *upper)[1]
     p = np.ones((len(values), len(values)))
-    p[upper] = correct(raw, "holm")
+    p[upper] = Holm().adjusted(raw)
     return np.minimum(p, p.T)

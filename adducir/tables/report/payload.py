@@ -5,7 +5,7 @@ import gzip
 import json
 from typing import Any
 
-from adducir.tables.formats import csv, latex, markdown
+from adducir.tables.formats import render
 from adducir.tables.report.hits import HitLists
 from adducir.tables.report.sections.compare import MOST_DOTS, drawn_dots
 from adducir.tables.report.view import View
@@ -22,7 +22,9 @@ def data_block(view: View, hits: HitLists | None) -> str:
 
 def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
     table = view.table
-    groups = {column.group: column.topics for column in table.columns if column.topics}
+    groups = {
+        column.group: table.topics(column) for column in table.columns if table.topics(column)
+    }
     known = view.material.topics
     queries = {
         name: [known[name].queries.get(qid, "") for qid in qids] if name in known else []
@@ -51,9 +53,9 @@ def _data(view: View, hits: HitLists | None) -> dict[str, Any]:
         **_weights(view, hits),
         "snippets": [snippets.get(docno, "") for docno in hits.docnos] if hits and snippets else [],
         "copies": {
-            "latex": latex.render(table),
-            "markdown": markdown.render(table),
-            "csv": csv.render(table),
+            "latex": render(table, "latex"),
+            "markdown": render(table, "markdown"),
+            "csv": render(table, "csv"),
         },
     }
 

@@ -1,16 +1,12 @@
 """A table as the sections of a report read it: rated columns, arrays of values, names."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.tables.formats.layout import number
 from adducir.tables.material import Material
-from adducir.tables.style import Style
 from adducir.tables.table import Column, ResultTable
 
 Floats = NDArray[np.float64]
@@ -62,32 +58,31 @@ class View:
     def base(self) -> int | None:
         """The row of the first baseline."""
         rows = enumerate(self.table.rows)
-        named = self.table.baselines[:1] if not self.table.pairs else ()
+        named = self.table.references[:1] if not self.table.pairs else ()
         return next((at for at, row in rows if row.system in named), None)
+
+    def topics(self, place: int) -> tuple[str, ...]:
+        """The topics of a column."""
+        return self.table.topics(self.column(place))
 
     def values(self, place: int) -> dict[int, Floats]:
         """The values per topic of each row that has them, by the row's number."""
-        count = len(self.table.columns[place].topics)
-        found = {}
-        for at, row in enumerate(self.table.rows):
-            values = row.cells[place].values
-            if count and len(values) == count:
-                found[at] = np.asarray(values, dtype=np.float64)
-        return found
+        return {at: runs.mean(axis=0) for at, runs in self._each(place).items()}
 
     def runs(self, place: int) -> dict[int, Floats]:
         """The values per run and topic, (R, T), of each row that has values, by its number.
 
         Empty where no row has several runs.
         """
-        values = self.values(place)
-        own = {at: self.table.rows[at].cells[place].runs for at in values}
-        if not any(own.values()):
+        found = self._each(place)
+        return found if any(len(one) > 1 for one in found.values()) else {}
+
+    def _each(self, place: int) -> dict[int, Floats]:
+        if not self.topics(place):
             return {}
-        return {
-            at: np.array([*own[at].values()]) if own[at] else alone[None]
-            for at, alone in values.items()
-        }
+        column = self.column(place)
+        found = ((at, self.table.values(row, column)) for at, row in enumerate(self.table.rows))
+        return {at: values for at, values in found if values is not None}
 
     @cached_property
     def with_values(self) -> list[int]:
@@ -150,31 +145,9 @@ class View:
 
     def number(self, value: float | None, *, signed: bool = False) -> str:
         """A figure with the table's decimals and a true minus sign."""
-        style = Style(self.table.style.decimals, self.table.style.leading_zero)
-        return number(value, style, signed=signed).replace("-", "−")
+        return self.table.style.number(value, signed=signed).replace("-", "−")
 
-    def alpha(self, place: int, section: str = "") -> float:
-        """The significance level of a column's tests; .05 where that is not known."""
-        return float(self.settings(self.column(place).group, section).get("alpha") or 0.05)
-
-    def settings(self, group: str, section: str = "") -> Mapping[str, Any]:
-        """How the columns of a topic set were tested; nothing where that is not known.
-
-        Of a table whose sections are tested each by itself: in the section, or in the first that
-        was tested.
-        """
-        every = self.table.facts.get("sections", {"": self.table.facts})
-        found = [
-            (name, one)
-            for name, facts in every.items()
-            for one in facts.get("topic_sets", ())
-            if one.get("name") == group
-        ]
-        found.sort(key=lambda pair: (not _tested(pair[1]), pair[0] != section))
-        return found[0][1].get("settings", {}) if found else {}
-
-
-def _tested(facts: Mapping[str, Any]) -> bool:
-    """Whether anything was tested on a topic set, or a set of best systems made."""
-    counts = (facts.get(f"{kind}tests_in_family", {}).values() for kind in ("", "equivalence_"))
-    return facts.get("settings", {}).get("best") == "set" or any(map(any, counts))
+    @property
+    def alpha(self) -> float:
+        """The significance level of the tests; .05 where there are none."""
+        return self.table.comparison.testing.alpha if self.table.comparison else 0.05

@@ -14,8 +14,7 @@ from adducir.core.names import Seen
 from adducir.core.recipe import Recipe
 from adducir.core.registry import chosen_by_key
 from adducir.corpora.references import file_path
-from adducir.evaluation.scores import Scores
-from adducir.evaluation.seeds import over_runs, run_name
+from adducir.evaluation.scores import Scores, run_name
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import Name, Seeds, file_name
 from adducir.experiments.step import Step
@@ -143,15 +142,15 @@ class EvidenceStudy(Study):
             scores[name] = []
             for system in recipe.systems:
                 each = [self._scores(system, data, seed) for seed in self.seeds(system)]
-                scores[name].append(over_runs(system, each))
+                scores[name] += [one.renamed(system) for one in each]
                 if len(each) > 1:
-                    rates = ", ".join(f"{one.values[:, 0].mean():.3f}" for one in each)
+                    rates = ", ".join(f"{one.mean('EM'):.3f}" for one in each)
                     notes.append(f"EM of {system} on {data} by seed: {rates}.")
             bounds[name] = gold.bound(
                 step.read(gold) for step in self._selections() if step.trial.data == data
             )
         layout = self.layout(self._provenance(), notes=notes)
-        table = set_table(scores, bounds, self.testing, layout)
+        table = set_table(scores, bounds, recipe.comparison, layout)
         return [Finding(table, each="per-question")]
 
     def _selections(self) -> list[SelectionStep]:

@@ -28,7 +28,7 @@ def section(view: View) -> Section | None:
 
 
 def _plot(view: View, place: int) -> str:
-    if len(view.column(place).topics) < FEWEST:
+    if len(view.topics(place)) < FEWEST:
         return ""
     values, rows = view.values(place), view.scored(place)
     low = min(0.0, *(float(values[at].min()) for at in rows))

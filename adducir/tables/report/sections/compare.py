@@ -31,7 +31,7 @@ def section(view: View) -> Section | None:
     )
     names = view.names[first], view.names[second]
     base, other = values[first], values[second]
-    qids, higher = view.column(place).topics, view.column(place).higher_is_better
+    qids, higher = view.topics(place), view.column(place).higher_is_better
     caption = f"{names[1]} less {names[0]}, {view.title(place)}"
     scatter_title = f"{names[1]} over {names[0]}, {view.title(place)}{_sampled(len(qids))}"
     choices = filled(

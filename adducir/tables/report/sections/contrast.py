@@ -60,7 +60,7 @@ def overlap(first: Sequence[int], second: Sequence[int], depth: int) -> float:
 def _row(view: View, place: int, at: int, rbo: float, lists: tuple[list[int], list[int]]) -> str:
     column, (first, second) = view.column(place), view.pair or (0, 0)
     values, known = view.values(place), view.material.topics[column.group].queries
-    qid = column.topics[at]
+    qid = view.topics(place)[at]
     cells = (
         view.number(float(values[second][at] - values[first][at]), signed=True),
         f"{rbo:.2f}",

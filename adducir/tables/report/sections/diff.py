@@ -58,7 +58,9 @@ def section(view: View, hits: HitLists | None) -> Section | None:
 
 def _shown(view: View, hits: HitLists, group: str, topic: int) -> str:
     lists = [(hits.lists[group][at] or [])[topic] for at in view.first]
-    qid = next(column.topics[topic] for column in view.table.columns if column.group == group)
+    qid = next(qs for c in view.table.columns if c.group == group and (qs := view.table.topics(c)))[
+        topic
+    ]
     query = view.material.topics[group].queries.get(qid, "")
     grades = hits.grades[group][topic]
     lines = ""

@@ -8,12 +8,11 @@ one that the equivalence test was asked for.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from adducir.statistics.outcome import printed_p
-from adducir.tables.report.drawing import box, dot, line, path, room_for
+from adducir.tables.report.drawing import box, dot, line, path, printed_p, room_for
 from adducir.tables.report.frame import framed
 from adducir.tables.report.rows import OPEN, TOP, Rows
 from adducir.tables.report.view import Section, View
-from adducir.tables.table import TableCell, Versus
+from adducir.tables.table import Cell, PairResult
 
 
 class Line(NamedTuple):
@@ -21,8 +20,8 @@ class Line(NamedTuple):
 
     system: str
     name: str
-    cell: TableCell
-    entry: Versus | None
+    cell: Cell
+    entry: PairResult | None
 
 
 def section(view: View) -> Section | None:
@@ -61,22 +60,27 @@ def _plot(view: View, place: int, base: int) -> str:
     return framed(drawn, view.title(place), fold=len(lines) > OPEN)
 
 
-def _band(lines: list[Line]) -> tuple[float, float] | None:
+def _band(view: View, lines: list[Line]) -> tuple[float, float] | None:
     """The band of equivalence as differences to the baseline, round whom it is asked for."""
-    tested = [one for line in lines if (one := line.cell.equivalence) and one.bound]
-    if not tested or tested[0].bound is None:
+    tested = [one for line in lines if (one := line.cell.equivalence)]
+    bound = view.table.comparison and view.table.comparison.testing.equivalence
+    if not tested or not bound:
         return None
     entries = {one.system: one.entry for one in lines}
-    entry = entries.get(tested[0].against)
+    entry = entries.get(tested[0].reference)
     centre = entry.difference if entry else 0.0
-    return centre - tested[0].bound, centre + tested[0].bound
+    return centre - bound, centre + bound
 
 
 def _drawn(view: View, place: int, lines: list[Line]) -> str:
     ends = [
-        end for line in lines if line.entry for end in (line.entry.ci or (line.entry.difference,))
+        end
+        for line in lines
+        if (entry := line.entry)
+        for end in (entry.difference, entry.low, entry.high)
+        if end is not None
     ]
-    band = _band(lines)
+    band = _band(view, lines)
     low, high = min([0.0, *ends, *(band or ())]), max([0.0, *ends, *(band or ())])
     margin = (high - low or 0.1) * 0.04
     low, high = low - margin, high + margin
@@ -108,8 +112,8 @@ def _figures(view: View, line: Line) -> str:
     if line.entry is None:
         return "baseline"
     text = view.number(line.entry.difference, signed=True)
-    if line.entry.ci:
-        low, high = (view.number(end, signed=True) for end in line.entry.ci)
+    if line.entry.low is not None:
+        low, high = (view.number(end, signed=True) for end in (line.entry.low, line.entry.high))
         text += f" [{low}, {high}]"
     return text
 
@@ -117,16 +121,18 @@ def _figures(view: View, line: Line) -> str:
 def _mark(one: Line, x: Callable[[float], float], y: float) -> list[str]:
     drawn = []
     at = x(one.entry.difference if one.entry else 0.0)
-    if one.entry and one.entry.ci:
-        low, high = map(x, one.entry.ci)
+    if one.entry and one.entry.low is not None and one.entry.high is not None:
+        low, high = x(one.entry.low), x(one.entry.high)
         drawn += [line(low, y, high, y, "whisker")]
         drawn += [line(end, y - 4, end, y + 4, "whisker") for end in (low, high)]
-    if one.cell.equivalence and one.cell.equivalence.equivalent:
+    if one.cell.equivalence and one.cell.equivalence.verdict:
         drawn.append(f'<circle class="equal-ring" cx="{at:.1f}" cy="{y:g}" r="9"/>')
     if one.entry is None:
         corners = [(at, y - 6), (at + 6, y), (at, y + 6), (at - 6, y)]
         drawn.append(path(corners, "none", closed=True))
         return drawn
     p = "" if one.entry.p_corrected is None else f", corrected {printed_p(one.entry.p_corrected)}"
-    drawn.append(dot(at, y, 5, one.entry.verdict, f"{one.name}: {one.entry.difference:+.4g}{p}"))
+    drawn.append(
+        dot(at, y, 5, one.entry.verdict or "none", f"{one.name}: {one.entry.difference:+.4g}{p}")
+    )
     return drawn

@@ -1,7 +1,7 @@
 """The sentence that the report begins with, made from the tests and nothing else."""
 
 from adducir.tables.report.view import View
-from adducir.tables.table import ResultTable, Versus
+from adducir.tables.table import PairResult, ResultTable
 
 NAMED = 3
 """So many systems are named before the rest is counted."""
@@ -18,7 +18,7 @@ def headline(table: ResultTable) -> str:
         return f"No system was evaluated on {view.title(place)}."
     if len(order) == 1:
         return f"{_best(view, place)}; with one system there is nothing to compare."
-    if not any(cell.versus for row in table.rows for cell in row.cells):
+    if not any(cell.tests for row in table.rows for cell in row.cells):
         return f"{_best(view, place)}. No difference was tested."
     finding = _pairs(view, place) if table.pairs else _against_baseline(view, place)
     return " ".join(filter(None, [finding, _elsewhere(view), _equivalent(view, place)]))
@@ -33,13 +33,13 @@ def _best(view: View, place: int) -> str:
     return f"{most} on {view.title(place)}: {name} with {mean} over {topics}"
 
 
-def _found(view: View, place: int) -> dict[str, list[tuple[int, Versus]]]:
+def _found(view: View, place: int) -> dict[str, list[tuple[int, PairResult]]]:
     """The rows by their verdict against the first baseline, the greatest difference first."""
-    found: dict[str, list[tuple[int, Versus]]] = {"better": [], "worse": [], "none": []}
+    found: dict[str, list[tuple[int, PairResult]]] = {"better": [], "worse": [], "none": []}
     for at in view.ranked(place):
-        entry = view.table.rows[at].cells[place].against(view.table.baselines[0])
+        entry = view.table.rows[at].cells[place].against(view.table.references[0])
         if entry is not None and entry.p is not None:
-            found[entry.verdict].append((at, entry))
+            found[entry.verdict or "none"].append((at, entry))
     found["worse"].reverse()
     return found
 
@@ -47,7 +47,7 @@ def _found(view: View, place: int) -> dict[str, list[tuple[int, Versus]]]:
 def _against_baseline(view: View, place: int) -> str:
     found = _found(view, place)
     tested = sum(map(len, found.values()))
-    base = view.table.title_of(view.table.baselines[0])
+    base = view.table.title_of(view.table.references[0])
     if not tested:
         return f"{_best(view, place)}. No difference was tested on it."
     parts = []
@@ -67,18 +67,18 @@ def _against_baseline(view: View, place: int) -> str:
     return f"Of {tested} systems {against}, {what}."
 
 
-def _difference(view: View, at: int, one: Versus) -> str:
+def _difference(view: View, at: int, one: PairResult) -> str:
     text = f"{view.names[at]} {view.number(one.difference, signed=True)}"
-    if one.ci:
-        low, high = (view.number(end, signed=True) for end in one.ci)
+    if one.low is not None:
+        low, high = (view.number(end, signed=True) for end in (one.low, one.high))
         text += f" [{low}, {high}]"
     return text
 
 
 def _pairs(view: View, place: int) -> str:
     cells = [row.cells[place] for row in view.table.rows]
-    total = sum(one.p is not None for cell in cells for one in cell.versus) // 2
-    differ = sum(one.verdict != "none" for cell in cells for one in cell.versus) // 2
+    total = sum(one.p is not None for cell in cells for one in cell.tests) // 2
+    differ = sum(one.verdict is not None for cell in cells for one in cell.tests) // 2
     return (
         f"{_best(view, place)}. Of {total} pairs of systems, {differ} "
         f"differ{'s' * (differ == 1)} significantly."
@@ -93,7 +93,7 @@ def _elsewhere(view: View) -> str:
     found = [
         view.title(place)
         for place in others
-        if any(one.verdict != "none" for row in view.table.rows for one in row.cells[place].versus)
+        if any(one.verdict for row in view.table.rows for one in row.cells[place].tests)
     ]
     if not found:
         further = f"the {len(others)} other measures" if len(others) > 1 else view.title(others[0])
@@ -108,9 +108,10 @@ def _equivalent(view: View, place: int) -> str:
     tested = [(at, one) for at, one in cells if one is not None]
     if not tested:
         return ""
-    same = [view.names[at] for at, one in tested if one.equivalent]
-    bound = tested[0][1].bound
-    against = view.table.title_of(tested[0][1].against)
+    same = [view.names[at] for at, one in tested if one.verdict]
+    comparison = view.table.comparison
+    bound = comparison.testing.equivalence if comparison else None
+    against = view.table.title_of(tested[0][1].reference)
     within = f" within ±{bound:g}" if bound else ""
     if not same:
         return f"No system was shown to be equivalent to {against}{within}."

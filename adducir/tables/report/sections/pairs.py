@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.statistics.differences import tolerance
-from adducir.statistics.outcome import printed_p
-from adducir.tables.report.drawing import CHARACTER, box, figure, label, room_for, shortened
+from adducir.tables.report.drawing import (
+    CHARACTER,
+    box,
+    figure,
+    label,
+    printed_p,
+    room_for,
+    shortened,
+)
 from adducir.tables.report.frame import for_each_measure
 from adducir.tables.report.pairwise import Pairwise, pairwise
 from adducir.tables.report.view import Floats, Section, View

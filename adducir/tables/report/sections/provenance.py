@@ -16,8 +16,10 @@ MOST = 200
 
 def section(view: View) -> Section | None:
     """Tables of names and values, and the graph of the plan's steps."""
-    table = view.table
-    parts = [_mapping("How it was made", table.provenance), _mapping("Tests", table.facts)]
+    table, tested = view.table, dict[str, Any](view.table.facts)
+    if table.comparison is not None:
+        tested |= table.comparison.testing.model_dump()
+    parts = [_mapping("How it was made", table.provenance), _mapping("Tests", tested)]
     if 1 < len(view.material.plan) <= MOST:
         caption = "The steps of the plan, each after what it is made from"
         parts.insert(0, framed(graph(view.material.plan), caption))

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from adducir.statistics.outcome import printed_p
 from adducir.statistics.ranking import ranking
-from adducir.tables.report.drawing import dot, line
+from adducir.tables.report.drawing import dot, line, printed_p
 from adducir.tables.report.frame import framed
 from adducir.tables.report.rows import OPEN, Rows, rank_ticks
 from adducir.tables.report.view import Section, View
@@ -47,10 +46,10 @@ def _title(view: View, place: int, section: str) -> str:
 
 def _plot(view: View, place: int, section: str, figure: str) -> str:
     values, rows = view.values(place), view.compared(place)[section]
-    topics = len(view.column(place).topics)
+    topics = len(view.topics(place))
     if not (1 < len(rows) <= MOST and 1 < topics <= MOST_TOPICS) or view.runs(place):
         return ""  # samples of topics would take the few runs at hand for all there could be
-    lower, alpha = not view.column(place).higher_is_better, view.alpha(place, section)
+    lower, alpha = not view.column(place).higher_is_better, view.alpha
     scores = np.array([values[at] for at in rows])
     found = ranking(scores, lower_is_better=lower, alpha=alpha, samples=SAMPLES)
     p_best = [view.table.rows[at].cells[place].p_best for at in rows]
@@ -60,7 +59,7 @@ def _plot(view: View, place: int, section: str, figure: str) -> str:
     for number, name in enumerate(names):
         y = lines.y(number)
         ends = found.low[number], found.high[number]
-        sure = found.surely_low[number], found.surely_high[number]
+        sure = found.simultaneous_low[number], found.simultaneous_high[number]
         p = p_best[number]
         inside = p is not None and p > alpha
         tip = f"{name}: rank {ends[0]} to {ends[1]}, surely {sure[0]} to {sure[1]}"

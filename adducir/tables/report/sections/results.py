@@ -3,25 +3,24 @@
 from collections.abc import Iterator
 from html import escape
 
-from adducir.tables.formats import layout
 from adducir.tables.formats.names import joints
 from adducir.tables.report.templates import filled
 from adducir.tables.report.view import Section, View
-from adducir.tables.table import Column, ResultTable, Row, TableCell
+from adducir.tables.table import Cell, Column, Mark, MarkKind, ResultTable, Row
 
 MANY = 6
 """A table of more columns is printed smaller."""
 VERY_MANY = 12
 """One of more is printed across the page."""
-_SYMBOLS: dict[layout.LegendKind, str] = {
-    "best": "<b>Bold</b>",
+_SYMBOLS: dict[MarkKind, str] = {
+    "best": "<b>Bold</b>:",
     "set": '<sup class="set">°</sup>',
     "better": '<sup class="better">↑</sup>',
     "worse": '<sup class="worse">↓</sup>',
     "equivalent": '<sup class="equivalent">≈</sup>',
 }
-_SIGNS: dict[layout.MarkKind, str] = {"set": "°", "better": "↑", "worse": "↓", "equivalent": "≈"}
-_EXPLANATIONS: dict[layout.LegendKind, str] = {
+_SIGNS: dict[MarkKind, str] = {"set": "°", "better": "↑", "worse": "↓", "equivalent": "≈"}
+_EXPLANATIONS: dict[MarkKind, str] = {
     "set": "may be the best",
     "better": "significantly better",
     "worse": "significantly worse",
@@ -53,7 +52,7 @@ def table_lines(table: ResultTable, *, sortable: bool = False) -> Iterator[str]:
     widest = [_widest(table, place) for place in range(len(table.columns))]
     zero = "" if table.style.leading_zero else ' data-zero="no"'
     yield f'<table class="results{many}"{zero}><thead>'
-    groups = layout.column_groups(table)
+    groups = table.groups()
     if groups:
         spans = "".join(
             f'<th class="group" scope="colgroup" colspan="{count}">{escape(name)}</th>'
@@ -64,7 +63,7 @@ def table_lines(table: ResultTable, *, sortable: bool = False) -> Iterator[str]:
         yield f"<tr><td></td>{spans}</tr>"
     heads = "".join(_head(place, column, sortable) for place, column in enumerate(table.columns))
     yield f'<tr><th scope="col">{escape(table.head)}</th>{heads}</tr></thead>'
-    for name, rows in layout.sections(table):
+    for name, rows in table.sections():
         yield "<tbody>"
         if name:
             span = 1 + len(table.columns)
@@ -93,55 +92,49 @@ def _breakable(title: str) -> str:
 
 def _widest(table: ResultTable, place: int) -> str:
     """The longest marks of a column."""
-    found = (layout.marks(table, table.columns[place], row.cells[place]) for row in table.rows)
+    found = (row.cells[place].marks for row in table.rows)
     return max((_signs(many) for many in found), key=len, default="")
 
 
-def _signs(many: tuple[layout.Mark, ...]) -> str:
+def _signs(many: tuple[Mark, ...]) -> str:
     return "".join(_SIGNS[mark.kind] + mark.letters for mark in many)
 
 
 def _row(table: ResultTable, row: Row, widest: list[str]) -> str:
-    mark = layout.letter_of_row(table, row)
+    mark = row.letter
     name = escape(row.title) + (f" <sup>{mark}</sup>" if mark else "")
-    is_base = row.system in table.baselines and not table.pairs
+    is_base = row.system in table.references and not table.pairs
     if is_base:
         name += ' <small class="tag">baseline</small>'
-    cells = (
-        _cell(table, column, cell, room)
-        for column, cell, room in zip(table.columns, row.cells, widest, strict=True)
-    )
+    cells = (_cell(cell, room) for cell, room in zip(row.cells, widest, strict=True))
     kind = ' class="baseline"' if is_base else ""
     return f'<tr{kind}><th scope="row">{name}</th>{"".join(cells)}</tr>\n'
 
 
-def _cell(table: ResultTable, column: Column, cell: TableCell, room: str) -> str:
+def _cell(cell: Cell, room: str) -> str:
     """A cell; unseen, the signs that its marks lack of the column's longest stand behind them."""
-    text = escape(layout.figure(table, column, cell)).replace("-", "−")
-    if layout.is_best(column, cell):
+    text = escape(cell.text).replace("-", "−")
+    if cell.best:
         text = f"<b>{text}</b>"
-    own = layout.marks(table, column, cell)
+    own = cell.marks
     text += "".join(_mark(mark) for mark in own)
     if lacking := room[len(_signs(own)) :]:
         text += f'<sup data-room="{escape(lacking)}"></sup>'
     below = "".join(
-        f'<span class="detail">{escape(line).replace("-", "−")}</span>'
-        for line in layout.detail_lines(table, column, cell)
+        f'<span class="detail">{escape(line).replace("-", "−")}</span>' for line in cell.lines
     )
     value = "" if cell.mean is None else f' data-value="{cell.mean!r}"'
     return f"<td{value}>{text}{below}</td>"
 
 
-def _mark(mark: layout.Mark) -> str:
+def _mark(mark: Mark) -> str:
     sign = _SIGNS[mark.kind]
     details = _EXPLANATIONS[mark.kind]
     return f'<sup class="{mark.kind}" title="{details}">{sign}{mark.letters}</sup>'
 
 
 def notes(table: ResultTable) -> Iterator[str]:
-    """The legend and the footer."""
-    for kinds, meaning in layout.legend(table):
-        signs = " ".join(_SYMBOLS[kind] for kind in kinds)
-        yield f"<p>{signs}{': ' if signs else ''}{escape(meaning)}</p>"
-    for sentence in table.footer:
-        yield f"<p>{escape(sentence)}</p>"
+    """The lines below the table."""
+    for note in table.notes:
+        shown = (_SYMBOLS[x.kind] if isinstance(x, Mark) else escape(x) for x in note)
+        yield f"<p>{''.join(shown)}</p>"

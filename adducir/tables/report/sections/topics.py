@@ -20,7 +20,7 @@ def section(view: View) -> Section | None:
     if not view.with_values:
         return None
     place = view.with_values[0]
-    topics = len(view.column(place).topics)
+    topics = len(view.topics(place))
     lead = (
         "One row per topic, the hardest first (by the mean over all systems), one column per "
         "system; the stronger the colour, the higher the value."
@@ -66,13 +66,13 @@ def steps(values: Floats) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
 
 def heat_map(view: View, place: int) -> str:
     """The ``svg`` element: one path for each colour."""
-    column, found = view.column(place), view.values(place)
+    column, found, qids = view.column(place), view.values(place), view.topics(place)
     rows = [at for at in range(len(view.table.rows)) if at in found][:MOST_SYSTEMS]
     values = np.array([found[at] for at in rows])
     shown = drawn_topics(values, column.higher_is_better)
     hits = view.material.topics.get(column.group)
     queries = hits.queries if hits else {}
-    texts = [f"{column.topics[at]}  {queries.get(column.topics[at], '')}".strip() for at in shown]
+    texts = [f"{qids[at]}  {queries.get(qids[at], '')}".strip() for at in shown]
     wide = 52 if len(rows) <= 8 else 26 if len(rows) <= 30 else 12
     turn = -60 if wide > 12 else -90  # upright where slanting names would touch
     left = room_for(texts, QUERY) * 0.92 + 14

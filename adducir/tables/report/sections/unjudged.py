@@ -45,7 +45,7 @@ def section(view: View) -> Section | None:
             "numbered one whatever these grades are (their bars do not meet). An open one: that is "
             "not sure. "
         )
-    if any(cell.runs for row in view.table.rows for cell in row.cells):
+    if view.table.comparison and view.table.comparison.runs:
         lead += "Of a system with several runs, those of its first. "
     return Section("unjudged", "Unjudged documents", lead.rstrip(), "".join(drawn))
 
