@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from adducir.evaluation.scores import Scores
     from adducir.experiments.experiment import plan_experiment, run_experiment
     from adducir.indexes.building import IndexSettings
-    from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.engines import open_index
     from adducir.indexes.feedback import RM3
     from adducir.indexes.index import Index
     from adducir.indexes.lucene import build_index
     from adducir.indexes.models import BM25, QLD
-    from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
+    from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
     from adducir.runs.fusion import fuse
     from adducir.runs.read import read_run
     from adducir.runs.run import Run
@@ -80,14 +79,13 @@ if not TYPE_CHECKING:
             "adducir.evaluation.evaluator": "Evaluator evaluate",
             "adducir.evaluation.scores": "Scores",
             "adducir.experiments.experiment": "plan_experiment run_experiment",
-            "adducir.indexes.dense.retriever": "DenseRetriever",
             "adducir.indexes.engines": "open_index",
             "adducir.indexes.feedback": "RM3",
             "adducir.indexes.index": "Index",
             "adducir.indexes.building": "IndexSettings",
             "adducir.indexes.lucene": "build_index",
             "adducir.indexes.models": "BM25 QLD",
-            "adducir.indexes.retriever": "LexicalRetriever QueryExpansion",
+            "adducir.indexes.retriever": "DenseRetriever LexicalRetriever QueryExpansion",
             "adducir.runs.fusion": "fuse",
             "adducir.runs.read": "read_run",
             "adducir.runs.run": "Run",

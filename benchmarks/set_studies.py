@@ -8,8 +8,6 @@ numbers are put into a dense index.
 import hashlib
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 from span_studies import Work, apart, command, write_base
 from synthetic import documents
@@ -79,18 +77,20 @@ def write_vectors(folder: Path, count: int) -> None:
 def flat(folder: Path, count: int, part: int | None) -> Work:
     """Put so many vectors into a flat index."""
     del part
-    from adducir.indexes.dense import engine
-    from adducir.indexes.dense.builder import _DenseWork
-    from adducir.indexes.dense.settings import DenseSettings
+    from adducir.encoders.vectors import read_shard
+    from adducir.indexes.building import DenseSettings
+    from adducir.indexes.dense_build import put_together
 
     apart(write_vectors, folder, count)
-    made: Any = SimpleNamespace(files=sorted(folder.glob("*.safetensors")))
-    engine.version()  # FAISS is there
+    files = sorted(folder.glob("*.safetensors"))
 
     def work() -> bytes:
         docnos = [f"d{number}" for number in range(count)]
-        order: Any = SimpleNamespace(size=SHARD, settings=DenseSettings(), threads=1)
-        _DenseWork._indexed(order, folder, made, docnos, 384)
+        shards = (
+            read_shard(path, docnos[number * SHARD : (number + 1) * SHARD])
+            for number, path in enumerate(files)
+        )
+        put_together(shards, (count, 384), DenseSettings(), folder)
         with (folder / "index.faiss").open("rb") as file:
             return hashlib.file_digest(file, "sha256").digest()
 

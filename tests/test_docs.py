@@ -27,7 +27,7 @@ from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
 from adducir.experiments.retrieval.runs import SYSTEMS, System
 from adducir.experiments.retrieval.study import Retrieval
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
-from adducir.indexes.dense.settings import DenseSettings
+from adducir.indexes.building import DenseSettings
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 from adducir.runs.fusion import FUSION

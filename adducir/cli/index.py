@@ -79,16 +79,13 @@ class Index(common.Computing):
         default=None,
         panel=PANEL,
     )
-    more: Annotated[tuple[str, ...], DENSE] = option(
-        "Settings of the kind of dense index, as in links=16; can be repeated.",
-        "--set",
-        metavar="KEY=VALUE",
-        default=(),
-    )
-    kind: Annotated[Literal["flat", "hnsw", "ivf-pq"], DENSE] = option(
-        "Exact (flat), or approximate with recall measured (hnsw, ivf-pq).",
-        default="flat",
+    kind: Annotated[str, DENSE] = option(
+        "FAISS's index: Flat is exact; HNSW32, IVF1024,PQ48x8 are not: recall is measured.",
+        default="Flat",
         rare=True,
+    )
+    parameters: Annotated[str, DENSE] = option(
+        "FAISS's parameters, such as efSearch=64 or nprobe=16.", default="", rare=True
     )
     device: Annotated[Literal["auto", "cpu", "cuda", "mps"], DENSE] = option(
         "Where the encoder runs.", default="auto", rare=True
@@ -149,8 +146,8 @@ def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
 
 def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
     from adducir.encoders.sources import encoder_source
-    from adducir.indexes.dense.builder import Running, build_dense_index
-    from adducir.indexes.dense.settings import dense_settings
+    from adducir.indexes.building import DenseSettings
+    from adducir.indexes.dense_build import Running, build_dense_index
 
     if settings.encoder is None:
         raise UsageError(
@@ -160,7 +157,7 @@ def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
         corpus,
         settings.output,
         encoder_source(settings.encoder),
-        dense_settings(settings.kind, settings.more),
+        DenseSettings(kind=settings.kind, parameters=settings.parameters),
         fields=settings.fields,
         running=Running(
             device=settings.device,

@@ -7,7 +7,7 @@ from adducir.core import offering
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
     from adducir.corpora.qrels import Qrels, load_qrels
-    from adducir.corpora.sources import bundled_corpus, bundled_qrels, bundled_topics, open_corpus
+    from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import Topics, load_topics
 
 __all__ = [
@@ -15,9 +15,6 @@ __all__ = [
     "Document",
     "Qrels",
     "Topics",
-    "bundled_corpus",
-    "bundled_qrels",
-    "bundled_topics",
     "load_qrels",
     "load_topics",
     "open_corpus",
@@ -31,7 +28,7 @@ if not TYPE_CHECKING:
         {
             "adducir.corpora.documents": "Corpus Document refuse_duplicates text_of",
             "adducir.corpora.qrels": "Qrels load_qrels",
-            "adducir.corpora.sources": "bundled_corpus bundled_qrels bundled_topics open_corpus",
+            "adducir.corpora.sources": "open_corpus",
             "adducir.corpora.topics": "Topics load_topics",
         },
     )

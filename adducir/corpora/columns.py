@@ -45,10 +45,9 @@ class Fault(NamedTuple):
     line: int
     code: str
     message: str
-    hint: str
 
     def error(self, path: Path) -> InputError:
-        return InputError(self.message, path=path, line=self.line or None, hint=self.hint)
+        return InputError(self.message, path=path, line=self.line or None)
 
 
 class Columns(NamedTuple):
@@ -139,16 +138,41 @@ def _are_numbers(values: pl.Series, layout: Layout) -> NDArray[np.bool_]:
     return is_integer
 
 
-class _Lines(NamedTuple):
-    """A file with single blanks between columns, and of each line what is to be known."""
+def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
+    """The same of a file that is not in order throughout."""
+    text, lengths, width = _single_blanks(data)
+    names = list(dict.fromkeys(("qid", "docno", layout.number, *wanted)))
+    frame = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    if (whole := _fault_of_file(width, layout)) is not None:
+        return Columns(frame.select(wanted), faults=[whole], malformed=1)
+    is_good = width == len(layout.columns)
+    lines = np.flatnonzero(is_good) + 1
+    if len(lines):
+        frame = _parsed(text[np.repeat(is_good, lengths)].tobytes(), layout, names, pl.String)
+    faults = [
+        Fault(line + 1, "columns", f"this line has {width[line]}, not {layout.shown}.")
+        for line in _first((width > 0) & ~is_good)
+    ]
+    value = frame[layout.number].cast(pl.Float64, strict=False).fill_null(np.nan)
+    is_number = _are_numbers(value, layout)
+    for row in _first(~is_number):
+        what = f"the {layout.number} {frame[layout.number][row]!r} is not {layout.meant}."
+        faults.append(Fault(int(lines[row]), layout.number, what))
+    frame, lines = frame.with_columns(value).filter(is_number), lines[is_number]
+    is_again = np.zeros(len(lines), dtype=bool)
+    is_again[repeated_rows(frame)] = True
+    for row in _first(is_again):
+        qid, docno = frame["qid"][row], frame["docno"][row]
+        first = ((frame["qid"] == qid) & (frame["docno"] == docno)).arg_max() or 0
+        what = f"document {docno} of topic {qid} is repeated: line {lines[first]} has it as well."
+        faults.append(Fault(int(lines[row]), "duplicate", what))
+    malformed = int(np.count_nonzero(width) - np.count_nonzero(~is_again))
+    rows = frame.select(wanted).filter(~is_again)
+    return Columns(rows, lines[~is_again], sorted(faults)[:MOST_FAULTS], malformed)
 
-    text: NDArray[np.uint8]
-    lengths: Integers
-    width: Integers  # 0: a blank line
-    has_nul: NDArray[np.bool_]
 
-
-def _lines_of(data: bytes) -> _Lines:
+def _single_blanks(data: bytes) -> tuple[NDArray[np.uint8], Integers, Integers]:
+    """The text with single blanks between columns, and of each line its length and columns."""
     text = np.frombuffer(data.translate(_BLANKS) + b"\n", dtype=np.uint8)
     space = (text == 32) | (text == 10)
     keep = text != 32
@@ -160,63 +184,22 @@ def _lines_of(data: bytes) -> _Lines:
     text = text[keep]
     ends = np.flatnonzero(text == 10)
     lengths = np.diff(ends, prepend=-1)
-    blanks, nul = (np.searchsorted(np.flatnonzero(text == byte), ends) for byte in (32, 0))
-    width = np.where(lengths > 1, np.diff(blanks, prepend=0) + 1, 0)
-    return _Lines(text, lengths, width, np.diff(nul, prepend=0) > 0)
-
-
-def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
-    """The same of a file that is not in order throughout."""
-    names = list(dict.fromkeys(("qid", "docno", layout.number, *wanted)))
-    found = _lines_of(data)
-    is_good = (found.width == len(layout.columns)) & ~found.has_nul
-    lines = np.flatnonzero(is_good) + 1
-    content = found.text[np.repeat(is_good, found.lengths)].tobytes()
-    if content:
-        frame = _parsed(content, layout, names, pl.String)
-    else:
-        frame = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    if (whole := _fault_of_file(found.width, layout)) is not None:
-        return Columns(frame.clear().select(wanted), faults=[whole], malformed=1)
-    is_wrong = (found.width > 0) & ~is_good
-    faults = [_fault_of_line(found, line, layout) for line in _first(is_wrong)]
-    value = frame[layout.number].cast(pl.Float64, strict=False).fill_null(np.nan)
-    is_number = _are_numbers(value, layout)
-    for row in _first(~is_number):
-        what = f"the {layout.number} {frame[layout.number][row]!r} is not {layout.meant}."
-        faults.append(Fault(int(lines[row]), layout.number, what, f"{layout.shown} are expected."))
-    frame, lines = frame.with_columns(value).filter(is_number), lines[is_number]
-    is_again = np.zeros(len(lines), dtype=bool)
-    is_again[repeated_rows(frame)] = True
-    for row in _first(is_again):
-        qid, docno = frame["qid"][row], frame["docno"][row]
-        earlier = int(lines[((frame["qid"] == qid) & (frame["docno"] == docno)).arg_max() or 0])
-        what = f"document {docno} of topic {qid} is repeated: line {earlier} has it as well."
-        faults.append(Fault(int(lines[row]), "duplicate", what, "Keep one of the two lines."))
-    malformed = int(np.count_nonzero(found.width) - np.count_nonzero(~is_again))
-    rows = frame.select(wanted).filter(~is_again)
-    return Columns(rows, lines[~is_again], sorted(faults)[:MOST_FAULTS], malformed)
-
-
-def _first(mask: NDArray[np.bool_]) -> list[int]:
-    found: list[int] = np.flatnonzero(mask)[:MOST_FAULTS].tolist()
-    return found
+    blanks = np.diff(np.searchsorted(np.flatnonzero(text == 32), ends), prepend=0)
+    return text, lengths, np.where(lengths > 1, blanks + 1, 0)
 
 
 def _fault_of_file(width: Integers, layout: Layout) -> Fault | None:
     """What shows that a file is not of the layout at all: no text, or a first line of another."""
     if not width.any():
-        return Fault(0, "empty", f"the {layout.kind} is empty.", "It has at least one line.")
+        return Fault(0, "empty", f"the {layout.kind} is empty.")
     first, other = int(np.argmax(width > 0)), QRELS if layout is RUN else RUN
     if width[first] != len(other.columns):
         return None
     kind = "a run" if other is RUN else "qrels"
-    what = f"this looks like {kind}: {other.shown}, where {layout.shown} are expected."
-    return Fault(first + 1, other.kind, what, "Give each file where it belongs.")
+    what = f"this looks like {kind}: it has {other.shown}, not {layout.shown}."
+    return Fault(first + 1, other.kind, what)
 
 
-def _fault_of_line(found: _Lines, line: int, layout: Layout) -> Fault:
-    if found.has_nul[line]:
-        return Fault(line + 1, "character", "this line holds the character NUL.", "Remove it.")
-    what = f"this line has {found.width[line]} columns, where {layout.shown} are expected."
-    return Fault(line + 1, "columns", what, "Neither a docno nor a tag can hold a blank.")
+def _first(mask: NDArray[np.bool_]) -> list[int]:
+    found: list[int] = np.flatnonzero(mask)[:MOST_FAULTS].tolist()
+    return found

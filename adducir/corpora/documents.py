@@ -23,16 +23,6 @@ class Document(NamedTuple):
     fields: dict[str, str]
 
 
-class Place(NamedTuple):
-    """Where a document stands in a file; the line is 1-based."""
-
-    path: Path
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
-
-
 @runtime_checkable
 class Corpus(Protocol):
     """A source of documents that can be read again and again in the same order.
@@ -57,8 +47,8 @@ class Corpus(Protocol):
     def size_hint(self) -> int | None:
         """The number of documents, or None where counting means reading them all."""
 
-    def places(self, docno: str) -> list[Place]:
-        """Where documents of this docno stand, in reading order; empty where not known."""
+    def places(self, docno: str) -> list[tuple[Path, int]]:
+        """Files and 1-based lines of the documents of this docno; empty where not known."""
 
 
 def text_of(document: Document, fields: Sequence[str]) -> str:
@@ -105,8 +95,9 @@ def refuse_duplicates(
             places = corpus.places(docno)
             if len(places) < 2:
                 raise InputError(f"{what} in {corpus.source}.", hint=hint)
-            first, (path, line) = places[:2]
-            raise InputError(f"{what}: it stands at {first}, too.", path=path, line=line, hint=hint)
+            (other, first), (path, line) = places[:2]
+            what += f": {other}:{first} has it as well."
+            raise InputError(what, path=path, line=line, hint=hint)
         yield document
 
 
@@ -142,20 +133,16 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
         context = record.get("context")
         about = context if isinstance(context, dict) else {}
         topic = about.get("topic") or about.get("discussionTitle") or about.get("sourceTitle")
-        topic = as_text(record.get("topic") if topic is None else topic) or ""
-        return argument_fields(as_text(record["conclusion"]) or "", texts, stance, topic)
+        return {
+            "conclusion": as_text(record["conclusion"]) or "",
+            "premise": "\n".join(texts),
+            "stance": stance,
+            "topic": as_text(record.get("topic") if topic is None else topic) or "",
+        }
     fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
     if isinstance(record.get("stance"), bool) and fields.keys() >= set(ARGUMENT_FIELDS):
         fields["stance"] = "PRO" if record["stance"] else "CON"
     return fields
-
-
-def argument_fields(
-    conclusion: str, premises: Sequence[str], stance: str, topic: str
-) -> dict[str, str]:
-    """The four fields of an argument; premises are joined by newlines."""
-    premise = "\n".join(premises)
-    return {"conclusion": conclusion, "premise": premise, "stance": stance, "topic": topic}
 
 
 def default_fields_of(names: Collection[str]) -> tuple[str, ...]:

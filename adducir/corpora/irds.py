@@ -1,8 +1,7 @@
 """ir_datasets: its documents, topics and judgements, quietly.
 
-What ir_datasets would write to the terminal goes to the caller's :class:`Progress` and to
-Python's logging under ``adducir.ir_datasets``. A data set that cannot be downloaded becomes a
-:class:`MachineError`.
+What ir_datasets would write to the terminal goes to the caller's :class:`Progress`. A data set that
+cannot be downloaded becomes a :class:`MachineError`.
 """
 
 import difflib
@@ -16,20 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import Progress, progress
-from adducir.corpora.documents import (
-    ARGUMENT_FIELDS,
-    Document,
-    Place,
-    argument_fields,
-    as_text,
-    check_docno,
-)
+from adducir.corpora.documents import ARGUMENT_FIELDS, Document, as_text, check_docno
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
 # What ir_datasets and its parsers raise over a network, a disk or a broken download.
@@ -37,25 +30,21 @@ _ERRORS = (
     *(OSError, RuntimeError, ImportError, ValueError, KeyError, EOFError, AssertionError),
     *(SyntaxError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
 )
-_log = logging.getLogger("adducir.ir_datasets")
-_log.addHandler(logging.NullHandler())
 
 
 class _Notes(logging.Handler):
-    """Passes log records on, and keeps the last hint about placing a file by hand."""
+    """Shows log records, and keeps the last hint about placing a file by hand."""
 
-    def __init__(self, home: str) -> None:
-        super().__init__()
-        self.home = home
-        self.hint = ""
+    hint = ""
 
     def emit(self, record: logging.LogRecord) -> None:
+        import ir_datasets
+
         message = " ".join(record.getMessage().split())
-        if self.home in message:
+        if str(ir_datasets.util.home_path()) in message:
             self.hint = f"{message.rstrip('.')}; "
         if may_download():
             progress().note(f"ir_datasets: {message}")
-        _log.handle(record)
 
 
 @contextmanager
@@ -68,7 +57,7 @@ def _quietly() -> Iterator[_Notes]:
         raise OSError("not downloaded yet")
 
     logger = ir_datasets.log.easy().logger()
-    notes = _Notes(str(ir_datasets.util.home_path()))
+    notes = _Notes()
     handlers, logger.handlers = logger.handlers, [notes]
     library, network = lazy_libs.tqdm, lazy_libs.requests
     silent = SimpleNamespace(tqdm=partial(library().tqdm, disable=True))
@@ -87,10 +76,8 @@ def open_dataset(name: str, part: str) -> Any:
     try:
         import ir_datasets
     except (ImportError, OSError) as error:
-        raise MachineError(
-            f"ir_datasets cannot be used: {error}.",
-            hint="Its folder must be writable; IR_DATASETS_HOME names another.",
-        ) from error
+        hint = "Its folder must be writable; IR_DATASETS_HOME names another."
+        raise MachineError(f"ir_datasets cannot be used: {error}.", hint=hint) from error
     with _quietly() as notes:
         try:
             dataset = ir_datasets.load(name)
@@ -190,7 +177,6 @@ class IrdsCorpus:
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        """Determined from the documents' class; nothing is downloaded."""
         if self._is_argument:
             return ARGUMENT_FIELDS
         has_default = hasattr(self.dataset.docs_cls(), "default_text")
@@ -201,10 +187,12 @@ class IrdsCorpus:
         for record in records(self.dataset, self.source, "docs"):
             check_docno(record.doc_id)
             if is_argument:
-                premises = list(record.premises)
-                stance = premises[0].stance.name if premises else ""
-                texts = [premise.text for premise in premises]
-                fields = argument_fields(record.conclusion, texts, stance, record.topic)
+                fields = {
+                    "conclusion": record.conclusion,
+                    "premise": "\n".join(premise.text for premise in record.premises),
+                    "stance": record.premises[0].stance.name if record.premises else "",
+                    "topic": record.topic,
+                }
             else:
                 fields = texts_of(record, names)
                 if len(names) > 1 and hasattr(record, "default_text"):
@@ -214,7 +202,6 @@ class IrdsCorpus:
             raise InputError(f"{self.source} of ir_datasets gave no documents.")
 
     def identity(self) -> dict[str, Any]:
-        """The id that owns the documents, their number, and the version of ir_datasets."""
         import ir_datasets
 
         with Progress(), _quietly():
@@ -226,13 +213,11 @@ class IrdsCorpus:
         return {"source": "ir_datasets", "id": owner, "documents": count, "version": version}
 
     def size_hint(self) -> int | None:
-        """The number of documents that ir_datasets states, without downloading."""
         stated = getattr(self.dataset, "docs_metadata", None)
         count = stated().get("count") if stated else None
         return count if isinstance(count, int) else None
 
-    def places(self, docno: str) -> list[Place]:
-        """Not known: ir_datasets does not say."""
+    def places(self, docno: str) -> list[tuple[Path, int]]:
         del docno
         return []
 

@@ -10,7 +10,7 @@ has such a name, all (TREC's disks have files without an ending), but for TREC o
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -23,7 +23,7 @@ from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
 from adducir.core.progress import progress
 from adducir.core.streams import BrokenStream, blocks, is_compressed, suffix_of
-from adducir.corpora.documents import Document, Place, default_fields_of
+from adducir.corpora.documents import Document, default_fields_of
 from adducir.corpora.formats import docno_of, holds_array
 from adducir.corpora.readers import FORMATS, CorpusFormat
 
@@ -39,7 +39,6 @@ class LocalCorpus:
         format: A kind of :data:`adducir.corpora.readers.FORMATS`.
         docno_field: The field of the docno, where the user named it.
         folder: The folder, where one was named.
-        skipped: Files of the folder that are not read.
     """
 
     source: str
@@ -47,7 +46,6 @@ class LocalCorpus:
     format: str
     docno_field: str | None = None
     folder: Path | None = None
-    skipped: tuple[Path, ...] = ()
 
     def __iter__(self) -> Iterator[Document]:
         refuse_large(*self.paths)
@@ -59,14 +57,12 @@ class LocalCorpus:
 
     @cached_property
     def default_fields(self) -> tuple[str, ...]:
-        """The format's own, or determined from the first documents."""
         if self._reader.default_fields is not None:
             return self._reader.default_fields
         first = islice(self, _PEEKED)
         return default_fields_of(dict.fromkeys(name for one in first for name in one.fields))
 
     def identity(self) -> dict[str, Any]:
-        """The format, the docno's field and the content of files; names only where they matter."""
         names = [docno_of(path, self._folder) for path in self.paths]
         return {
             "source": "files",
@@ -78,22 +74,16 @@ class LocalCorpus:
         }
 
     def size_hint(self) -> int | None:
-        """The number of records, counted by their ends.
-
-        None where a file is compressed or one array, and in a dry run where they are large.
-        """
         ending = self._reader.record_end
         if not ending:
             return len(self.paths)
-        if not reads(*self.paths):
-            return None
-        if any(is_compressed(path) or holds_array(path) for path in self.paths):
+        # A dry run reads no large files.
+        if not reads(*self.paths) or any(is_compressed(p) or holds_array(p) for p in self.paths):
             return None
         return sum(_count(path, ending) for path in self.paths)
 
-    def places(self, docno: str) -> list[Place]:
-        """Where documents of this docno stand; reads all files."""
-        return [Place(path, line) for path, line, one in self._placed() if one.docno == docno]
+    def places(self, docno: str) -> list[tuple[Path, int]]:
+        return [(path, line) for path, line, one in self._placed() if one.docno == docno]
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
         for path in self.paths:
@@ -123,17 +113,13 @@ def open_local(
     if path.is_dir():
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
-            reason = f"not of the format {kind} (--format names another)"
-            progress().note(skipped_note(path, {reason: skipped}))
-        return LocalCorpus(source, tuple(chosen), kind, docno_field, path, tuple(skipped))
+            progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
+        return LocalCorpus(source, tuple(chosen), kind, docno_field, path)
     if not path.is_file():
-        raise InputError(
-            "this is a pipe or a device, which cannot be read twice.",
-            path=path,
-            hint="Write the documents to a file first.",
-        )
+        what = "this is a pipe or a device, which cannot be read twice."
+        raise InputError(what, path=path, hint="Write the documents to a file first.")
     named = format or _format_of(path)
-    if named is None:
+    if named is None or (format is None and FORMATS.kind(named).is_last_resort):
         hint = f"Name the format, one of {', '.join(FORMATS)}, or rename it: {_endings()}."
         raise InputError("its name does not show the format.", path=path, hint=hint)
     return LocalCorpus(source, (path,), named, docno_field)
@@ -141,47 +127,34 @@ def open_local(
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
     """The format of a folder, its files of that format, and those that are ignored."""
-    formats = FORMATS.kinds()
     files = sorted(files_below(folder))
     by_format: dict[str, list[Path]] = {}
     for file in files:
-        kind = _format_of(file)
-        if kind and not formats[kind].is_last_resort and FORMATS.make(kind).accepts(file):
+        if kind := _format_of(file):
             by_format.setdefault(kind, []).append(file)
-    for kind, one in formats.items():
-        rest = [file for file in files if suffix_of(file) in one.suffixes]
-        is_wanted = wanted == kind or (wanted is None and not by_format)
-        if one.is_last_resort and rest and is_wanted:
-            by_format = {kind: rest}
-    if wanted is None and len(by_format) > 1:
-        examples = ", ".join(f"{kind} ({found[0].name})" for kind, found in by_format.items())
+    usual = [kind for kind in by_format if not FORMATS.kind(kind).is_last_resort]
+    if wanted is None and len(usual) > 1:
+        examples = ", ".join(f"{kind} ({by_format[kind][0].name})" for kind in usual)
         what = f"the folder holds files of several formats: {examples}."
         raise InputError(what, path=folder, hint="Name the format to read, or the file.")
-    kind = wanted or next(iter(by_format), "")
+    kind = wanted or next(iter(usual or by_format), "")
     chosen = by_format.get(kind, [])
     if wanted and not chosen:
         chosen = [file for file in files if FORMATS.make(wanted).accepts(file)]
     if not chosen:
-        raise InputError(
-            f"there is no readable file among the {len(files)} of this folder.",
-            path=folder,
-            hint=f"Readable by their names are {_endings()}, also with .gz or .bz2; for other "
-            "names give the format.",
-        )
+        what = f"there is no readable file among the {len(files)} of this folder."
+        hint = f"Readable by their names are {_endings()}, also with .gz or .bz2; for other names "
+        raise InputError(what, path=folder, hint=hint + "give the format.")
     taken = set(chosen)
     return kind, chosen, [file for file in files if file not in taken]
 
 
-def skipped_note(folder: Path, reasons: Mapping[str, Sequence[Path]]) -> str:
+def skipped_note(folder: Path, paths: Sequence[Path], reason: str) -> str:
     """What to tell users of files of a folder that are not read: how many, why, some names."""
-    parts = []
-    for reason, paths in reasons.items():
-        shown = [path.relative_to(folder).as_posix() for path in paths[:3]]
-        dots = ", …" if len(paths) > len(shown) else ""
-        parts.append(f"{len(paths):,} {reason}: {', '.join(shown)}{dots}")
-    count = sum(map(len, reasons.values()))
-    are = "file is" if count == 1 else "files are"
-    return f"{folder}: {count:,} {are} not read: {'; '.join(parts)}"
+    shown = ", ".join(path.relative_to(folder).as_posix() for path in paths[:3])
+    are = "file is" if len(paths) == 1 else "files are"
+    dots = ", …" if len(paths) > 3 else ""
+    return f"{folder}: {len(paths):,} {are} not read ({reason}): {shown}{dots}"
 
 
 def files_below(folder: Path) -> Iterable[Path]:
@@ -207,8 +180,8 @@ def _format_of(path: Path) -> str | None:
     """The format that the ending of a file's name shows; without one, its beginning."""
     suffix = suffix_of(path)
     if suffix or not path.is_file():
-        kinds = FORMATS.kinds().items()
-        return next((name for name, one in kinds if suffix in one.suffixes), None)
+        kinds = [name for name, one in FORMATS.kinds().items() if suffix in one.suffixes]
+        return next((kind for kind in kinds if FORMATS.make(kind).accepts(path)), None)
     try:
         head = next(blocks(path), b"").decode("utf-8", "ignore")
     except BrokenStream:

@@ -81,13 +81,6 @@ class Qrels:
         """A digest of the judgements, for fingerprints; the source's name is not in it."""
         return {"qrels": digest_of([self.frame.write_csv(separator=" ", quote_style="never")])}
 
-    def to_ir_measures(self) -> "pd.DataFrame":
-        """A pandas frame with the columns query_id, doc_id, relevance."""
-        import pandas as pd
-
-        names = {"query_id": "qid", "doc_id": "docno", "relevance": "grade"}
-        return pd.DataFrame({new: self.frame[old].to_list() for new, old in names.items()})
-
 
 def load_qrels(source: str | Path | Sequence[str | Path]) -> Qrels:
     """Read judgements; several sources are taken together.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PREFIX = "bundled:"
 _FOLDER = Path(__file__).parent / "bundled"
-_BUNDLED = {
+BUNDLED = {
     f"{PREFIX}{name.split('.')[0]}": _FOLDER / name
     for name in ("arguments.jsonl", "topics.xml", "qrels.txt")
 }
@@ -36,10 +36,10 @@ def resolve(source: str | Path) -> Path | str:
         hint = "Name a file, a folder or an ir_datasets id."
         raise InputError(f"{text!r} does not name a source.", hint=hint)
     if text.startswith(PREFIX):
-        if text not in _BUNDLED:
-            hint = f"There are {', '.join(_BUNDLED)}."
+        if text not in BUNDLED:
+            hint = f"There are {', '.join(BUNDLED)}."
             raise InputError(f"{text!r} does not come with Adducir.", hint=hint)
-        return _BUNDLED[text]
+        return BUNDLED[text]
     path = Path(source).expanduser() if text.startswith("~") else Path(source)
     try:
         if path.exists():
@@ -76,18 +76,3 @@ def open_corpus(
     from adducir.corpora.irds import IrdsCorpus
 
     return IrdsCorpus.open(found)
-
-
-def bundled_corpus() -> Path:
-    """The bundled documents, one JSON object a line."""
-    return _BUNDLED["bundled:arguments"]
-
-
-def bundled_topics() -> Path:
-    """The bundled topics, in Touché's XML."""
-    return _BUNDLED["bundled:topics"]
-
-
-def bundled_qrels() -> Path:
-    """The bundled judgements, in TREC format with the grades -2 (spam), 0, 1 and 2."""
-    return _BUNDLED["bundled:qrels"]

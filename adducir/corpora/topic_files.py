@@ -18,7 +18,6 @@ from adducir.corpora.documents import as_text
 from adducir.corpora.formats import tsv_records
 from adducir.corpora.token_weights import weights_in
 from adducir.corpora.trec import (
-    LineNumbers,
     collapse,
     elements,
     plain,
@@ -90,24 +89,27 @@ def _json_topic(record: Any, path: Path, line: int) -> RawTopic:
 def _tagged_topics(text: str, path: Path) -> list[RawTopic]:
     """Topics in ``<topic>`` (XML) or ``<top>`` (TREC's classic form, whose tags need no end)."""
     text = _CDATA.sub(lambda match: html.escape(match[1]), without_comments(text))
-    numbers = LineNumbers(text)
     if declared := _ENTITY.search(text):
         what, hint = "declared entities are not read.", "Replace them by the text they stand for."
-        raise InputError(what, path=path, line=numbers.at(declared.start()), hint=hint)
+        line = text.count("\n", 0, declared.start()) + 1
+        raise InputError(what, path=path, line=line, hint=hint)
     topics: list[RawTopic] = []
     opened: re.Match[str] | None = None
+    line, counted = 1, 0
     for tag in _TOPIC.finditer(text):
-        if bool(tag[1]) == (opened is None):
-            what = "closes nothing" if opened is None else "is not closed before the next one"
-            line = numbers.at((opened or tag).start())
-            raise InputError(f"this {(opened or tag)[0]} {what}.", path=path, line=line)
-        if opened is not None:
+        if tag[1] and opened is not None:
             body = text[opened.end() : tag.start()]
-            topics.append(_tagged_topic(opened, body, path, numbers.at(opened.start())))
-        opened = None if opened is not None else tag
+            topics.append(_tagged_topic(opened, body, path, line))
+            opened = None
+            continue
+        if opened is not None:
+            break
+        line, counted = line + text.count("\n", counted, tag.start()), tag.start()
+        if tag[1]:
+            raise InputError(f"this {tag[0]} closes nothing.", path=path, line=line)
+        opened = tag
     if opened is not None:
-        what, line = f"this {opened[0]} is not closed.", numbers.at(opened.start())
-        raise InputError(what, path=path, line=line)
+        raise InputError(f"this {opened[0]} is not closed.", path=path, line=line)
     return topics
 
 

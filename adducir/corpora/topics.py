@@ -89,19 +89,13 @@ class Topics:
     @property
     def texts(self) -> list[str]:
         """The queries, for what reads texts only; a UsageError for token weights without text."""
-        for qid, query in zip(self.qids, self.queries, strict=True):
-            if self.vectors is not None and not query:
-                raise UsageError(
-                    f"the topic {qid} of {self.source} has token weights and no text.",
-                    hint="Give its text beside them, as `query` or `text`.",
-                )
+        if self.vectors is not None and self.empty:
+            what = f"the topic {self.empty[0]} of {self.source} has token weights and no text."
+            raise UsageError(what, hint="Give its text beside them, as `query` or `text`.")
         return self.queries
 
     def frame(self) -> "pd.DataFrame":
-        """A pandas frame with the columns qid and query, as PyTerrier wants it.
-
-        Token weights are in a third column, ``query_toks``.
-        """
+        """A pandas frame for PyTerrier: qid, query, and query_toks where there are weights."""
         import pandas as pd
 
         frame = pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
@@ -179,14 +173,14 @@ def _fields(topics: Sequence[RawTopic], field: str | None, source: str | Path) -
     """The names of the fields to join, each of which some topic has."""
     present = list(dict.fromkeys(name for topic in topics for name in topic.fields))
     if field is None:
-        chosen = [name for name in _DEFAULTS if name in present] or present
-        names = chosen if len(chosen) == 1 else [one for one in chosen if one in _DEFAULTS][:1]
+        usual = [name for name in _DEFAULTS if name in present]
+        names = usual[:1] or (present if len(present) == 1 else [])
         what = "it is not clear which field to search with."
     else:
         names = [name.strip() for name in field.split("+")]
         unknown = [name for name in names if name not in present]
         what, names = f"no topic has a field {unknown[:1]}.", [] if unknown else names
     if not names:
-        hint = f"The topics' fields are: {', '.join(present)}."
+        hint = f"The topics' fields are: {', '.join(present) or 'none'}."
         raise InputError(what, path=source, hint=hint)
     return names

@@ -9,7 +9,6 @@ HTTP header) and comments are left out, and so is what stands between documents.
 
 import html
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -144,17 +143,6 @@ def elements(body: str, *, unclosed: bool = False) -> Iterator[Element]:
             opened, inside = name, tag
         elif unclosed and not tag[1] and not tag[0].endswith("/>"):
             yield Element(name, body[tag.end() : end], tag.start(), end)
-
-
-class LineNumbers:
-    """Tells the line of a position in a text."""
-
-    def __init__(self, text: str) -> None:
-        self._ends = [match.start() for match in re.finditer("\n", text)]
-
-    def at(self, position: int) -> int:
-        """The 1-based line that holds the character at this 0-based position."""
-        return bisect_left(self._ends, position) + 1
 
 
 def without_comments(body: str) -> str:

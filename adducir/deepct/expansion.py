@@ -27,7 +27,7 @@ from adducir.core.files import writing_bytes
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.corpora.digests import digest_of
-from adducir.corpora.documents import Corpus, Document, Place
+from adducir.corpora.documents import Corpus, Document
 from adducir.deepct.model import Weighted
 from adducir.deepct.recipe import Settings
 from adducir.deepct.weighting import TermWeights
@@ -133,7 +133,7 @@ class ExpandedCorpus:
     def size_hint(self) -> int | None:
         return self.base.size_hint()
 
-    def places(self, docno: str) -> list[Place]:
+    def places(self, docno: str) -> list[tuple[Path, int]]:
         return self.base.places(docno)
 
     def lost(self) -> int:

@@ -10,14 +10,13 @@ from adducir.core import offering
 if TYPE_CHECKING:
     from adducir.indexes.building import IndexSettings
     from adducir.indexes.candidates import CandidateSet
-    from adducir.indexes.dense.retriever import DenseRetriever
     from adducir.indexes.documents import DocumentStore
     from adducir.indexes.engines import open_index
     from adducir.indexes.index import Index
     from adducir.indexes.lucene import LuceneIndex, build_index
     from adducir.indexes.memory.build import build_memory_index
     from adducir.indexes.memory.index import MemoryIndex
-    from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
+    from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
 
 __all__ = [  # noqa: RUF022  (in the order of use)
     "IndexSettings",
@@ -39,7 +38,6 @@ if not TYPE_CHECKING:
         __name__,
         {
             "adducir.indexes.candidates": "CandidateSet",
-            "adducir.indexes.dense.retriever": "DenseRetriever",
             "adducir.indexes.documents": "DocumentStore",
             "adducir.indexes.engines": "open_index",
             "adducir.indexes.index": "Index",
@@ -47,6 +45,6 @@ if not TYPE_CHECKING:
             "adducir.indexes.lucene": "LuceneIndex build_index",
             "adducir.indexes.memory.build": "build_memory_index",
             "adducir.indexes.memory.index": "MemoryIndex",
-            "adducir.indexes.retriever": "LexicalRetriever QueryExpansion",
+            "adducir.indexes.retriever": "DenseRetriever LexicalRetriever QueryExpansion",
         },
     )

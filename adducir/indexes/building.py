@@ -3,10 +3,14 @@
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
 
 from adducir.core.errors import InputError
+from adducir.core.recipe import Kind
 from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
 from adducir.corpora.token_weights import identity_of
@@ -14,6 +18,8 @@ from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.documents import DocumentWriter
 
+EXACT = "Flat"
+_WIDTHS = (64, 96, 128, 192, 256, 312, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 _BLOCK_BYTES = 1 << 20
 _LENGTH = struct.Struct("<i")
 
@@ -55,6 +61,60 @@ class IndexSettings:
     def of(self, corpus: Corpus) -> "IndexSettings":
         """The settings, with the corpus's default fields where none are named."""
         return self if self.fields else replace(self, fields=tuple(corpus.default_fields))
+
+
+def new_dense_index(kind: str, parameters: str, width: int) -> Any:
+    """An empty index of FAISS's for vectors of ``width`` numbers, compared by inner product."""
+    import faiss
+
+    index: Any = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
+    space: Any = faiss.ParameterSpace()
+    space.set_index_parameters(index, parameters)
+    if hasattr(index, "pq"):  # few vectors a centroid are the user's choice, not worth a warning
+        index.cp.min_points_per_centroid = index.pq.cp.min_points_per_centroid = 1
+    return index
+
+
+@cache
+def _is_known(kind: str) -> bool:
+    """Whether FAISS makes an index of a description, for vectors of one width at least."""
+    for width in () if kind == EXACT else _WIDTHS:
+        try:
+            new_dense_index(kind, "", width)
+        except (RuntimeError, AssertionError):
+            continue
+        return True
+    return kind == EXACT
+
+
+def _kind(kind: str) -> str:
+    if not _is_known(kind):
+        raise ValueError(f"FAISS cannot make an index {kind!r}")
+    return kind
+
+
+class DenseSettings(Kind):
+    """What determines a dense index, beside its vectors.
+
+    Attributes:
+        kind: FAISS's description of the index (``index_factory``): ``Flat`` compares all vectors,
+            exactly; ``HNSW32`` is a graph of neighbours (Malkov and Yashunin, 2020);
+            ``IVF1024,PQ48x8`` inverted lists of compressed vectors (Jégou et al., 2011), for what
+            does not fit in memory.
+        parameters: FAISS's parameters of building and searching: ``efConstruction=200,efSearch=64``
+            of HNSW, ``nprobe=16`` of IVF.
+        sample: Vectors that recall against ``Flat`` is measured with.
+        seed: Draws them.
+    """
+
+    kind: Annotated[str, AfterValidator(_kind)] = EXACT
+    parameters: str = ""
+    sample: int = Field(default=200, ge=1)
+    seed: int = Field(default=0, ge=0, lt=1 << 63)
+
+    def recipe(self) -> dict[str, Any]:
+        """Those values that decide this kind, for fingerprints and manifests."""
+        return {"kind": EXACT} if self.kind == EXACT else self.model_dump(mode="json")
 
 
 def engine_versions() -> dict[str, str]:

@@ -45,7 +45,7 @@ def open_index(
 
         return MemoryIndex(path)
     if kind == "dense-index":
-        from adducir.indexes.dense.index import DenseIndex
+        from adducir.indexes.dense import DenseIndex
 
         return DenseIndex(path, device=device, encoder=encoder, tokens=tokens)
     return lucene.LuceneIndex(path)

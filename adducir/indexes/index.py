@@ -160,8 +160,10 @@ class Index(ABC):
         self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
     ) -> dict[str, Any]:
         """How it is searched, for run metadata."""
+        variant = model.variant(exact_lengths=self.accurate_length)
         return {
             **MODELS.settings(model, "model"),
+            **({"variant": variant} if variant else {}),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
             **({} if fields is None else {"fields": dict(fields)}),
         }

@@ -104,6 +104,11 @@ class Model(Kind):
         del exact_lengths
         return None
 
+    def variant(self, *, exact_lengths: bool) -> str | None:
+        """What an index computes where the model's name alone leaves it open, for metadata."""
+        del exact_lengths
+        return None
+
     def term_factors(self, statistics: Statistics) -> Array:
         """(R,) a number of each term, such as its idf."""
         raise NotImplementedError
@@ -135,8 +140,9 @@ class BM25(Model):
     with ``K = k1 * (1 - b + b * dl / avgdl)`` and ``idf = ln(1 + (N - n + .5) / (n + .5))``: no
     factor (k1 + 1), and an idf that is never negative (Kamphuis et al., "Which BM25 do you mean?",
     ECIR 2020). Documents without a term do not count. Lucene stores a document's length in one
-    byte, exactly up to 40 and coarser beyond; an index built with accurate lengths is scored with
-    exact ones. The defaults are Anserini's.
+    byte, exactly up to 40 and coarser beyond: the variant ``lucene``. An index built with accurate
+    lengths is scored with exact ones: ``lucene-accurate``, both in single precision. Candidate sets
+    compute ``lucene-accurate`` in doubles. The defaults are Anserini's.
     """
 
     k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
@@ -146,6 +152,9 @@ class BM25(Model):
         """Lucene's, or Anserini's for exact lengths."""
         name = "io.anserini.search.similarity.AccurateBM25Similarity"
         return java(name if exact_lengths else f"{_LUCENE}.BM25Similarity", self.k1, self.b)
+
+    def variant(self, *, exact_lengths: bool) -> str | None:
+        return "lucene-accurate" if exact_lengths else "lucene"
 
     def term_factors(self, statistics: Statistics) -> Array:
         filled = statistics.filled

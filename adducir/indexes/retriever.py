@@ -1,13 +1,15 @@
-"""Lexical retrieval, by Lucene or in memory, as PyTerrier transformers.
+"""Retrieval by any engine as PyTerrier transformers.
 
-They run without Terrier's Java: ``bm25 >> QueryExpansion(index) >> bm25`` is BM25 with RM3, and
-``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGridSearch`` take them as they are.
+They run without Terrier's Java: ``bm25 >> QueryExpansion(index) >> bm25`` is BM25 with RM3, ``0.1 *
+bm25 + dense`` a hybrid, and ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGridSearch`` take
+them as they are.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyterrier as pt
 
@@ -15,26 +17,75 @@ from adducir.core.recipe import Kind
 from adducir.core.registry import Family
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
-from adducir.indexes.frames import ranked
-from adducir.indexes.index import Hits, Index, Query
+from adducir.indexes.index import Index
 from adducir.indexes.models import MODELS, Model
 
 
-class _Adjustable(pt.Transformer):
-    """A transformer over an index whose attributes are a kind's hyperparameters.
+class _OverIndex(pt.Transformer):
+    def __init__(
+        self, index: Index | Path | str, depth: int | None = None, threads: int | None = None
+    ) -> None:
+        super().__init__()
+        self.index = open_index(index) if isinstance(index, Path | str) else index
+        self.depth, self.threads = depth, threads
 
-    PyTerrier's grid search sets the attributes between calls.
+    def _ranked(
+        self, inp: pd.DataFrame, model: Any = None, feedback: FeedbackMethod | None = None
+    ) -> pd.DataFrame:
+        """What a search finds for each query of a frame, with the query's other columns."""
+        pt.validate.columns(inp, includes=["qid", "query"])
+        topics = inp.drop(columns=["docno", "docid", "score", "rank"], errors="ignore")
+        topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
+        queries = list(topics["query_toks" if "query_toks" in topics else "query"])
+        hits = self.index.search(
+            queries, model, feedback=feedback, depth=self.depth, threads=self.threads
+        )
+        found = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
+        ranks = [np.arange(count) for count in hits.counts]
+        return found.assign(
+            docno=hits.docnos.to_list(),
+            score=hits.scores.astype(np.float64),
+            rank=np.concatenate(ranks) if ranks else np.array([], dtype=np.int64),
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.index.path.name!r})"
+
+
+class DenseRetriever(_OverIndex):
+    """Ranks documents for each query by the inner product of vectors.
+
+    Input columns: ``qid`` and ``query``. Output: one row per hit, with ``docno``, ``score`` and
+    ``rank`` (from 0).
+
+    Args:
+        index: A dense index, or its folder.
+        depth: Hits a query, at most; None for all documents.
+        device: Where the encoder of queries runs, where ``index`` is a folder.
     """
 
     def __init__(
         self,
         index: Index | Path | str,
-        family: Family[Any],
-        kind: str | Kind,
-        hyperparameters: Mapping[str, Any],
+        *,
+        depth: int | None = 1000,
+        threads: int | None = None,
+        device: str = "auto",
     ) -> None:
-        super().__init__()
-        self.index = open_index(index) if isinstance(index, Path | str) else index
+        opened = open_index(index, device=device) if isinstance(index, Path | str) else index
+        super().__init__(opened, depth, threads)
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """Search every query of the frame."""
+        return self._ranked(inp)
+
+
+class _Adjustable(_OverIndex):
+    """A transformer whose attributes are a kind's hyperparameters, which a grid search sets."""
+
+    def _take(
+        self, family: Family[Any], kind: str | Kind, hyperparameters: Mapping[str, Any]
+    ) -> None:
         if isinstance(kind, str):
             made: Kind = family.make(kind, hyperparameters)
         else:
@@ -59,9 +110,9 @@ class LexicalRetriever(_Adjustable):
     hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
-        index: An index of either engine, or its folder.
+        index: A lexical index, or its folder.
         model: The name of a retrieval model, or a model itself.
-        feedback: The name of a feedback method, or a method itself, to search by twice at once;
+        feedback: The name of a feedback method, or a method itself, to search twice at once;
             :class:`QueryExpansion` shows and changes what is in between.
         depth: Hits a query, at most; None for all documents that hold a term of the query.
         hyperparameters: Of the model; they are attributes afterwards.
@@ -77,27 +128,16 @@ class LexicalRetriever(_Adjustable):
         threads: int | None = None,
         **hyperparameters: float,
     ) -> None:
-        super().__init__(index, MODELS, model, hyperparameters)
+        super().__init__(index, depth, threads)
+        self._take(MODELS, model, hyperparameters)
         self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
-        self.depth = depth
-        self.threads = threads
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Search every query of the frame."""
         model = self._made()
         if "query_feedback" in inp and len(inp):
             model = inp["query_feedback"].iloc[0].model(model)
-
-        def search(queries: list[Query]) -> Hits:
-            return self.index.search(
-                queries,
-                model,
-                feedback=self.feedback,
-                depth=self.depth,
-                threads=self.threads,
-            )
-
-        return ranked(inp, search)
+        return self._ranked(inp, model, self.feedback)
 
 
 class QueryExpansion(_Adjustable):
@@ -109,7 +149,7 @@ class QueryExpansion(_Adjustable):
     ``query_feedback``: the method.
 
     Args:
-        index: An index of either engine with document vectors, or its folder.
+        index: A lexical index with document vectors, or its folder.
         feedback: The name of a feedback method, or a method itself.
         hyperparameters: Of the method; they are attributes afterwards.
     """
@@ -120,7 +160,8 @@ class QueryExpansion(_Adjustable):
         feedback: str | FeedbackMethod = "rm3",
         **hyperparameters: float,
     ) -> None:
-        super().__init__(index, FEEDBACK, feedback, hyperparameters)
+        super().__init__(index)
+        self._take(FEEDBACK, feedback, hyperparameters)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Expand every query of the frame."""

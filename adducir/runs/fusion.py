@@ -48,16 +48,14 @@ def fuse(
         hyperparameters: The method's own, such as ``k`` of ``rrf``.
     """
     fusion = FUSION.make(method, hyperparameters)
-    if len(runs) < 2:
-        raise UsageError("fusion needs two or more runs.", hint="Name another run.")
     chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]
-    if len(runs) != len(chosen):
-        raise UsageError(f"{len(runs)} runs need as many weights, not {len(chosen)}.")
+    if len(runs) < 2 or len(runs) != len(chosen):
+        given = f"there are {len(runs)} and {len(chosen)} weights"
+        raise UsageError(f"fusion needs two or more runs and as many weights; {given}.")
     if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
         raise UsageError("weights are numbers from 0 up, and not all of them 0.")
     if depth is not None and depth < 1:
         raise UsageError(f"the depth is 1 or more, not {depth}.")
-    fusion.check(runs)
     qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
     number = {qid: place for place, qid in enumerate(qids)}
     parts = []
@@ -102,10 +100,6 @@ class FusionMethod(Recipe):
         """(m,) scores of documents from weighted sums, and from how many runs rank each (1 up)."""
         del counts
         return sums
-
-    def check(self, runs: Sequence[Run]) -> None:
-        """Raise a UsageError for runs that the method makes no sense for."""
-        del runs
 
 
 def normalised(run: Run, how: Normalisation) -> Floats:
@@ -172,17 +166,15 @@ class CombMNZ(CombSUM):
     Fox and Shaw (1994), as CombSUM.
     """
 
+    def contributions(self, run: Run) -> Floats:
+        found = super().contributions(run)
+        if (found < 0).any():
+            what = f"{run.tag} has negative scores, which a number of runs would lower."
+            raise UsageError(what, hint="Normalise by min-max.")
+        return found
+
     def combined(self, sums: Floats, counts: Floats) -> Floats:
         return sums * counts
-
-    def check(self, runs: Sequence[Run]) -> None:
-        negative = [run.tag for run in runs if (self.contributions(run) < 0).any()]
-        if negative:
-            raise UsageError(
-                f"{negative[0]} has negative scores, which combmnz would lower for every run that "
-                "ranks the document.",
-                hint="Normalise by min-max.",
-            )
 
 
 class CombANZ(CombSUM):

@@ -12,8 +12,8 @@ host name ever, and the user's home folder is written ``~``.
 import os
 import platform
 import re
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import metadata as installed
 from pathlib import Path
@@ -40,7 +40,7 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
 
 
 def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
-    """What metadata hold at a path; nothing where a user has made something else of it."""
+    """The mapping at a path of metadata; empty where a user has made something else of it."""
     for key in path:
         try:
             facts = facts[key]
@@ -70,30 +70,20 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
     return as_yaml(_plain(facts))
 
 
-def now() -> str:
-    """The time in UTC, to the second, as ISO 8601 has it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 @cache
 def platform_facts() -> dict[str, Any]:
     """Hardware, operating system and versions of libraries; nothing that shows whose they are."""
     import psutil
 
-    try:
+    wanted: list[str] = []
+    with suppress(installed.PackageNotFoundError):  # run from a folder of sources
         wanted = installed.requires("adducir") or []
-    except installed.PackageNotFoundError:  # run from a folder of sources
-        wanted = ["numpy", "polars", "pyserini", "torch"]
-    libraries = {
-        re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in wanted if "extra ==" not in one
-    }
-    python = f"python=={platform.python_version()}"
+    names = {re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in wanted if "extra ==" not in one}
+    libraries = [f"python=={platform.python_version()}", *_versions(*sorted(names, key=str.lower))]
     return {
         "hardware": {
             "cpu": {
-                "model": _first_of("/proc/cpuinfo", r"model name\s*: (.+)")
-                or platform.processor()
-                or platform.machine(),
+                "model": _found("/proc/cpuinfo", r"model name\s*: (.+)") or platform.machine(),
                 "architecture": platform.machine(),
                 "operation mode": platform.architecture()[0].replace("bit", "-bit"),
                 "number of cores": os.cpu_count(),
@@ -102,36 +92,33 @@ def platform_facts() -> dict[str, Any]:
         },
         "operating system": {
             "kernel": f"{platform.system()} {platform.release()}",
-            "distribution": _first_of("/etc/os-release", 'PRETTY_NAME="?([^"\n]+)')
-            or f"{platform.system()} {platform.version()}",
+            "distribution": _found("/etc/os-release", 'PRETTY_NAME="?([^"\n]+)')
+            or platform.version(),
         },
         "software": {
-            "libraries": {"python": [python, *_versions(sorted(libraries, key=str.lower))]},
+            "libraries": {"python": libraries},
             "retrieval toolkit": [
                 f"adducir=={__version__}",
-                *_versions(["pyserini", "python-terrier"]),
+                *_versions("pyserini", "python-terrier"),
             ],
         },
     }
 
 
-def _versions(names: Sequence[str]) -> list[str]:
+def _versions(*names: str) -> list[str]:
     found = []
     for name in names:
-        try:
+        with suppress(installed.PackageNotFoundError):
             found.append(f"{name}=={installed.version(name)}")
-        except installed.PackageNotFoundError:
-            continue
     return found
 
 
-def _first_of(path: str, pattern: str) -> str:
+def _found(path: str, pattern: str) -> str:
     """What a pattern finds in a file of the system; nothing where there is no such file."""
-    try:
-        found = re.search(f"^{pattern}", Path(path).read_text(encoding="utf-8"), re.M)
-    except OSError:
-        return ""
-    return found[1].strip() if found else ""
+    with suppress(OSError):
+        if found := re.search(f"^{pattern}", Path(path).read_text(encoding="utf-8"), re.M):
+            return found[1].strip()
+    return ""
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +134,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value in types that safe YAML knows, with the home folder shortened."""
+    """The value in types that safe YAML knows; the home folder is written ``~``."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

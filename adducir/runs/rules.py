@@ -1,6 +1,6 @@
 """What ``adducir check`` looks for in a run: rules, each with a name, a severity and a function."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -23,6 +23,19 @@ Told = str | tuple[Severity, str]
 _TOP = 10
 
 
+class TopicSet(NamedTuple):
+    """The topics that a run should have, those it lacks, and those it has beside them."""
+
+    holder: str
+    qids: Sequence[str]
+    missing: Sequence[str]
+    unknown: Sequence[str]
+
+    @property
+    def is_other(self) -> bool:
+        return len(self.missing) == len(self.qids)
+
+
 @dataclass(frozen=True)
 class Case:
     """A run with documents, its file's columns in file order, and what it is checked against."""
@@ -41,10 +54,8 @@ class Case:
     @cached_property
     def grades(self) -> pl.DataFrame:
         """Frame (qid, docno, grade): the qrels."""
-        schema = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
-        return (
-            pl.DataFrame(schema=schema) if self.qrels is None else self.qrels.frame.select(*schema)
-        )
+        qrels = self.qrels or Qrels.of({})
+        return qrels.frame.select("qid", "docno", "grade")
 
     @cached_property
     def graded(self) -> pl.DataFrame:
@@ -53,37 +64,15 @@ class Case:
         return ranked.join(self.grades, on=["qid", "docno"], how="left", maintain_order="left")
 
     @cached_property
-    def topic_sets(self) -> "list[_TopicSet]":
-        """The topics that the run should have."""
-        wanted = {"the topics": self.topics, "the qrels": self.qrels}
-        return [_TopicSet(self.run.qids, *one) for one in _qids(wanted)]
-
-    @property
-    def condensed(self) -> str:
-        """The measures that look at judged documents only."""
-        return _listed(m for m in self.measures if m.NAME == "Bpref" or m.params.get("judged_only"))
-
-    def topics_of(self, rows: Any) -> str:
-        """How many topics some rows are of."""
-        return counted(len(np.unique(self.run.topics[rows])), "topic")
-
-
-def _qids(wanted: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    return ((holder, one.qids) for holder, one in wanted.items() if one is not None)
-
-
-class _TopicSet:
-    """Where a run's topics differ from those that it should have."""
-
-    def __init__(self, own: Sequence[str], holder: str, wanted: Sequence[str]) -> None:
-        have, want = set(own), set(wanted)
-        self.holder, self.qids = holder, wanted
-        self.missing = [qid for qid in wanted if qid not in have]
-        self.unknown = [qid for qid in own if qid not in want]
-        theirs = {qid.lstrip("0"): qid for qid in self.missing}
-        numbers = [(qid, theirs.get(qid.lstrip("0"))) for qid in self.unknown]
-        self.padded = [(ours, their) for ours, their in numbers if their is not None]
-        self.is_other = not self.padded and not have & want
+    def topic_sets(self) -> list[TopicSet]:
+        own, found = set(self.run.qids), []
+        for holder, one in (("the topics", self.topics), ("the qrels", self.qrels)):
+            if one is not None:
+                missing = [qid for qid in one.qids if qid not in own]
+                theirs = set(one.qids)
+                unknown = [qid for qid in self.run.qids if qid not in theirs]
+                found.append(TopicSet(holder, one.qids, missing, unknown))
+        return found
 
 
 class Rule(NamedTuple):
@@ -111,10 +100,6 @@ def some(names: Sequence[str], limit: int = 3) -> str:
 def counted(number: int, noun: str) -> str:
     """The number with its noun, whose plural is formed with s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _listed(names: Iterable[object]) -> str:
-    return ", ".join(map(str, names))
 
 
 @rule("tags")
@@ -145,15 +130,14 @@ def _ranks(case: Case) -> Iterator[Told]:
 @rule("metadata")
 def _metadata(case: Case) -> Iterator[Told]:
     path = case.run.path
-    if path is None or not metadata_for(path).exists():
-        return
-    try:
-        digest = part_of(read_metadata(path), "run file").get("sha256")
-    except InputError as error:
-        yield error.paragraph()
-        return
-    if digest and digest != file_digest(path):
-        yield "the run was changed since its metadata was written."
+    if path is not None and metadata_for(path).exists():
+        try:
+            digest = part_of(read_metadata(path), "run file").get("sha256")
+        except InputError as error:
+            yield error.paragraph()
+            return
+        if digest and digest != file_digest(path):
+            yield "the run was changed since its metadata was written."
 
 
 @rule("duplicate", "error")
@@ -165,14 +149,13 @@ def _duplicates(case: Case) -> Iterator[Told]:
 
 @rule("constant-scores")
 def _constant(case: Case) -> Iterator[Told]:
-    lengths, score = case.run.lengths, case.run.frame["score"].to_numpy()
-    starts = np.cumsum(lengths) - lengths
-    flat = np.maximum.reduceat(score, starts) == np.minimum.reduceat(score, starts)
-    qids = [case.run.qids[place] for place in np.flatnonzero(flat & (lengths > 1))]
-    if qids:
+    by_topic = case.run.frame.group_by("qid", maintain_order=True)
+    topics = by_topic.agg(pl.len(), pl.col("score").n_unique()).filter(pl.col("len") > 1)
+    flat = topics.filter(pl.col("score") == 1)["qid"].to_list()
+    if flat:
         yield (
-            "error" if len(qids) == np.count_nonzero(lengths > 1) else "warning",
-            f"all documents of {counted(len(qids), 'topic')} ({some(qids)}) have the same score, "
+            "error" if len(flat) == topics.height else "warning",
+            f"all documents of {counted(len(flat), 'topic')} ({some(flat)}) have the same score, "
             "so that docnos alone order them. Often a reranker did not run.",
         )
 
@@ -183,38 +166,31 @@ def _ties(case: Case) -> Iterator[Told]:
     tied = np.append(same, False) | np.append(False, same)
     if not tied.any():
         return
+    topics = counted(len(np.unique(case.run.topics[tied])), "topic")
     message = (
-        f"{counted(int(tied.sum()), 'document')} of {case.topics_of(tied)} share a score, in "
-        "single precision. trec_eval orders them by docno descending, Anserini ascending: "
+        f"{counted(int(tied.sum()), 'document')} of {topics} share a score, in single precision. "
+        "trec_eval orders them by docno descending, Anserini ascending: "
     )
 
     def first(ties: Ties) -> pl.DataFrame:
-        frame = ordered(case.run.frame, ties=ties).filter(pl.Series(case.run.ranks < _TOP))
-        ranks = pl.Series("rank", case.run.ranks[case.run.ranks < _TOP])
-        return frame.with_columns(ranks).join(case.grades, on=["qid", "docno"], how="left")
+        frame = ordered(case.run.frame, ties=ties).with_columns(rank=pl.Series(case.run.ranks))
+        first = frame.filter(pl.col("rank") < _TOP)
+        return first.join(case.grades, on=["qid", "docno"], how="left")
 
     both = first("descending").join(first("ascending"), on=["qid", "rank"])
     changed, matter = (
         both.filter(pl.col(one).ne_missing(pl.col(f"{one}_right")))["qid"].n_unique()
         for one in ("docno", "grade")
     )
+    differ = f"the first {_TOP} differ in {counted(changed, 'topic')}"
     if not changed:
         yield "info", f"{message}this does not touch the first {_TOP}."
-        return
-    message += f"the first {_TOP} differ in {counted(changed, 'topic')}"
-    if case.qrels is None:
-        yield f"{message}."
+    elif case.qrels is None:
+        yield f"{message}{differ}."
     elif matter:
-        yield f"{message}, and so do their judgements in {matter:,}."
+        yield f"{message}{differ}, and so do their judgements in {matter:,}."
     else:
-        yield "info", f"{message}, but their judgements in none."
-
-
-@rule("negative-scores", "info")
-def _negative(case: Case) -> Iterator[Told]:
-    if negative := int(np.count_nonzero(case.run.frame["score"].to_numpy() < 0)):
-        scores = f"{negative:,} of {len(case.run):,} scores are negative"
-        yield f"{scores}, which matters where raw scores of several runs are added."
+        yield "info", f"{message}{differ}, but their judgements in none."
 
 
 @rule("query-in-ranking")
@@ -235,8 +211,7 @@ def _own_names(case: Case) -> Iterator[Told]:
 
 @rule("truncated-docnos", "error")
 def _truncated(case: Case) -> Iterator[Told]:
-    judged = case.grades["docno"]
-    for names, holder in ((case.known, "the index"), (judged, "the qrels")):
+    for names, holder in ((case.known, "the index"), (case.grades["docno"], "the qrels")):
         if names is not None and (cut := _cut_short(case.docnos, names.unique())):
             yield (
                 f"docnos are cut to {len(cut[0])} characters: the run has {cut[0]!r}, {holder} "
@@ -261,20 +236,22 @@ def _cut_short(docnos: pl.Series, names: pl.Series) -> tuple[str, ...] | None:
 
 @rule("unknown-docnos", "error")
 def _unknown(case: Case) -> Iterator[Told]:
-    if case.known is None or _cut_short(case.docnos, case.known.unique()):
-        return
-    unknown = case.docnos.filter(~case.docnos.is_in(case.known.implode()))
-    if len(unknown):
-        documents = f"{counted(len(unknown), 'document')} of {len(case.docnos):,}"
-        yield f"{documents} are not in the index, such as {_listed(unknown.head(3))}."
+    if case.known is not None and not _cut_short(case.docnos, case.known.unique()):
+        unknown = case.docnos.filter(~case.docnos.is_in(case.known.implode()))
+        if len(unknown):
+            documents = f"{counted(len(unknown), 'document')} of {len(case.docnos):,}"
+            yield f"{documents} are not in the index, such as {', '.join(unknown.head(3))}."
 
 
 @rule("padded-qids", "error")
 def _padded(case: Case) -> Iterator[Told]:
     for one in case.topic_sets:
-        for ours, theirs in one.padded[:1]:
-            topics = f"{counted(len(one.padded), 'topic')} of the run and of {one.holder}"
-            yield f"{topics} differ in leading zeros only, such as {ours} and {theirs}."
+        theirs = {qid.lstrip("0"): qid for qid in one.missing}
+        found = [qid for qid in one.unknown if qid.lstrip("0") in theirs]
+        if found:
+            topics = f"{counted(len(found), 'topic')} of the run and of {one.holder}"
+            pair = f"{found[0]} and {theirs[found[0].lstrip('0')]}"
+            yield f"{topics} differ in leading zeros only, such as {pair}."
 
 
 @rule("no-common-topics", "error")
@@ -303,16 +280,15 @@ def _unknown_topics(case: Case) -> Iterator[Told]:
 
 @rule("foreign-qrels", "error")
 def _foreign(case: Case) -> Iterator[Told]:
-    if not case.graded.height or case.graded["grade"].count():
-        return
-    ours, theirs = case.graded["docno"], case.grades["docno"]
-    if ours.is_in(theirs.unique().implode()).any():
-        yield "no document is judged for its topic, but some for others: are topics renumbered?"
-        return
-    yield (
-        f"no document of the run is in the qrels: the run has {ours[0]!r}, the qrels have "
-        f"{theirs[0]!r}. They are of another collection, or of another version of it."
-    )
+    if case.graded.height and not case.graded["grade"].count():
+        ours, theirs = case.graded["docno"], case.grades["docno"]
+        if ours.is_in(theirs.unique().implode()).any():
+            yield "no document is judged for its topic, but some for others: other topic numbers?"
+        else:
+            yield (
+                f"no document of the run is in the qrels: the run has {ours[0]!r}, the qrels have "
+                f"{theirs[0]!r}. They are of another collection, or of another version of it."
+            )
 
 
 @rule("few-judged")
@@ -330,41 +306,12 @@ def _unjudged(case: Case) -> Iterator[Told]:
     first = {cut: case.graded.filter(pl.col("rank") < cut)["grade"] for cut in (5, _TOP)}
     shares = {cut: one.null_count() / max(1, len(one)) for cut, one in first.items()}
     if case.graded["grade"].count() and any(shares.values()):
-        shown = _listed(f"{share:.1%} of the first {cut}" for cut, share in shares.items())
+        shown = ", ".join(f"{share:.1%} of the first {cut}" for cut, share in shares.items())
         yield (
             "warning" if shares[5] > 0.5 else "info",
             f"unjudged are {shown}. Measures count these as not relevant, unless they are left "
             "out (judged_only=True).",
         )
-
-
-@rule("positives-only", "info")
-def _positives(case: Case) -> Iterator[Told]:
-    grades = case.grades["grade"]
-    if len(grades) and (grades > 0).all() and (case.condensed or not case.measures):
-        named = case.condensed or "Bpref and condensed measures (judged_only=True)"
-        yield (
-            "warning" if case.condensed else "info",
-            f"the qrels hold relevant documents only, which leave little to {named}.",
-        )
-
-
-@rule("negative-grades", "info")
-def _negative_grades(case: Case) -> Iterator[Told]:
-    count = case.grades.filter(pl.col("grade") < 0).height
-    inferred = _listed(m for m in case.measures if m.NAME == "infAP")
-    if not count or not (case.condensed or inferred):
-        return
-    message = (
-        f"{count:,} of {counted(case.grades.height, 'judgement')} are negative and count as 0."
-    )
-    if case.condensed:
-        message += f" --set negative_grades=trec_eval would leave them out of {case.condensed}."
-    if inferred:
-        message += (
-            f" {inferred} takes them for pooled and not judged, and estimates their relevance."
-        )
-    yield "warning" if inferred else "info", message
 
 
 @rule("shallow")

@@ -40,10 +40,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if dict(self.frame.schema) != SCHEMA:
-            raise UsageError(
-                f"a run's columns are qid and docno (String) and score (Float64), not "
-                f"{dict(self.frame.schema)}."
-            )
+            raise UsageError(f"a run's columns are {SCHEMA}, not {dict(self.frame.schema)}.")
         if any(column.null_count() for column in self.frame.iter_columns()):
             raise UsageError("a run's qids, docnos and scores cannot be missing.")
         if not np.isfinite(self.frame["score"].to_numpy()).all():
@@ -58,9 +55,6 @@ class Run:
         ``ties`` is the order of docnos that share a score. A UsageError where a column is missing,
         a score is not finite, or a topic ranks a document twice.
         """
-        missing = [name for name in SCHEMA if name not in rows.columns]
-        if missing:
-            raise UsageError(f"a run needs the columns qid, docno and score; {missing} is missing.")
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:

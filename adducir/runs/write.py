@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from adducir.core.files import is_standard_output, publishing, sync
 from adducir.core.processes import locked
 from adducir.corpora.columns import RUN, regular_lines
 from adducir.corpora.frames import Floats
-from adducir.runs.metadata import metadata_for, metadata_text, now
+from adducir.runs.metadata import metadata_for, metadata_text
 from adducir.runs.order import strictly_decreasing
 from adducir.runs.run import Run
 
@@ -72,7 +73,7 @@ def write_run(
         "run file": {
             "name": path.name,
             "sha256": hashlib.sha256(content).hexdigest(),
-            "written": now(),
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "topics": len(run.qids),
             "documents": len(run),
             "depth": run.depth,
@@ -101,16 +102,12 @@ def _publish(path: Path, content: bytes, facts: str) -> None:
 
 
 def _refuse_blanks(run: Run) -> None:
-    for name, values in (
-        ("tag", pl.Series([run.tag])),
-        ("qid", pl.Series(run.qids, dtype=pl.String)),
-        ("docno", run.frame["docno"]),
-    ):
+    tag = pl.Series("tag", [run.tag])
+    for values in (tag, run.frame["qid"], run.frame["docno"]):
         odd = values.filter(values.str.contains(_UNWRITABLE))
-        if len(odd):
-            raise UsageError(
-                f"the {name} {odd[0]!r} cannot stand in a run: it is empty or holds a blank."
-            )
+        for one in odd.head(1):
+            what = f"the {values.name} {one!r} cannot stand in a run: it is empty or holds a blank."
+            raise UsageError(what)
 
 
 def _lines(run: Run, scores: Floats) -> bytes:

@@ -2,13 +2,14 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from adducir.cli.app import main
 from adducir.cli.tune import set_names
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.sources import bundled_qrels, bundled_topics
+from adducir.corpora.sources import resolve
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.tuning.tune import DEFAULT_OBJECTIVE
 from adducir.runs.read import read_run
@@ -70,7 +71,7 @@ def test_rm3_and_edges(arguments_index, tmp_path, capsys):
 def two_sets(tmp_path):
     """The bundled topics as two files, and the one file of their judgements."""
     paths = []
-    text = bundled_topics().read_text(encoding="utf-8")
+    text = Path(resolve("bundled:topics")).read_text(encoding="utf-8")
     topics = re.findall(r"<topic>.*?</topic>", text, re.DOTALL)
     assert len(topics) == 20
     for name, part in (("first", topics[:10]), ("second", topics[10:])):
@@ -82,13 +83,13 @@ def two_sets(tmp_path):
 def test_folds_by_topic_set(arguments_index, two_sets, tmp_path, capsys):
     pairs = [item for path in two_sets for item in ("--topics", str(path))]
     arguments = ["tune", "-i", str(arguments_index), *pairs, *BM25, "-o", str(tmp_path / "out")]
-    assert main([*arguments, "--qrels", str(bundled_qrels())]) == 0
+    assert main([*arguments, "--qrels", str(resolve("bundled:qrels"))]) == 0
     facts = tuned(tmp_path / "out")
     assert [fold["fold"] for fold in facts["folds"]] == ["first", "second"]
     assert facts["rule of folds"] == "each topic set is a fold"
     assert facts["objective"] == DEFAULT_OBJECTIVE
     capsys.readouterr()
-    qrels = ["-q", str(bundled_qrels())] * 3
+    qrels = ["-q", str(resolve("bundled:qrels"))] * 3
     assert main([*arguments, *qrels]) == 2
     assert "2 --topics go with as many --qrels" in capsys.readouterr().err
 

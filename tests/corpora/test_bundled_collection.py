@@ -3,14 +3,8 @@
 import re
 from collections import Counter
 
-from adducir.corpora import (
-    bundled_corpus,
-    bundled_qrels,
-    load_qrels,
-    load_topics,
-    open_corpus,
-    refuse_duplicates,
-)
+from adducir.corpora import load_qrels, load_topics, open_corpus, refuse_duplicates
+from adducir.corpora.sources import BUNDLED
 
 ARGUMENTS = list(refuse_duplicates(open_corpus("bundled:arguments")))
 TOPICS = load_topics("bundled:topics")
@@ -59,8 +53,8 @@ def test_the_judgements_are_incomplete():
 
 
 def test_the_readme_states_licence_purpose_and_the_true_counts():
-    assert bundled_corpus().parent == bundled_qrels().parent
-    readme = " ".join((bundled_corpus().parent / "README.md").read_text(encoding="utf-8").split())
+    path = BUNDLED["bundled:qrels"].with_name("README.md")
+    readme = " ".join(path.read_text(encoding="utf-8").split())
     assert "Apache-2.0" in readme
     assert "Do not base findings on it" in readme
     debates = {fields["topic"] for _, fields in ARGUMENTS}

@@ -1,7 +1,6 @@
 """ir_datasets: a fake data set of each shape, and what happens without a network."""
 
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -25,25 +24,19 @@ from ir_datasets.formats import (
 
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import Progress
-from adducir.corpora.documents import Corpus, Document, refuse_duplicates
-from adducir.corpora.qrels import load_qrels
-from adducir.corpora.sources import open_corpus
-from adducir.corpora.topics import load_topics
+from adducir.corpora import Document, load_qrels, load_topics, open_corpus, refuse_duplicates
 
 
 class Docs(BaseDocs):
-    def __init__(self, documents, cls=GenericDoc):
-        self.documents, self.cls = documents, cls
+    def __init__(self, *documents, cls=GenericDoc):
+        self.documents, self.docs_cls = documents, lambda: cls
 
     def docs_iter(self):
         return iter(self.documents)
 
-    def docs_cls(self):
-        return self.cls
-
 
 class Queries(BaseQueries):
-    def __init__(self, queries):
+    def __init__(self, *queries):
         self.queries = queries
 
     def queries_iter(self):
@@ -51,18 +44,35 @@ class Queries(BaseQueries):
 
 
 class Judgements(BaseQrels):
-    def __init__(self, qrels):
+    def __init__(self, *qrels):
         self.all = qrels
 
     def qrels_iter(self):
         return iter(self.all)
 
 
+class Unreachable(BaseDocs, BaseQueries, BaseQrels):
+    """As a data set whose download fails: logs, and raises at the first record, or after some."""
+
+    def __init__(self, error, after=0):
+        self.error, self.after = error, after
+
+    def docs_iter(self):
+        log = ir_datasets.log.easy()
+        log.info(f"If you have it, symlink it here:\n{ir_datasets.util.home_path()}/y.zip")
+        yield from log.pbar([GenericDoc(str(i), "x") for i in range(self.after)], "docs_iter")
+        log.warn("Download failed")
+        raise self.error
+
+    queries_iter = qrels_iter = docs_iter
+
+
 @pytest.fixture
 def register():
     names = []
 
-    def add(name, *parts):
+    def add(*parts):
+        name = f"fake-{len(names)}"
         ir_datasets.registry.register(name, Dataset(*parts))
         names.append(name)
         return name
@@ -85,12 +95,11 @@ class Page(NamedTuple):
 
 
 def test_documents_of_one_field_or_of_many(register):
-    name = register("fake-plain", Docs([GenericDoc("a", "x"), GenericDoc("b", "y")]))
+    name = register(Docs(GenericDoc("a", "x"), GenericDoc("b", "y")))
     corpus = open_corpus(name)
-    assert isinstance(corpus, Corpus)
     assert list(corpus) == [Document("a", {"text": "x"}), Document("b", {"text": "y"})]
     assert (corpus.default_fields, corpus.source) == (("text",), name)
-    corpus = open_corpus(register("fake-pages", Docs([Page("a", "T", "X", 1999, b"<T>")], Page)))
+    corpus = open_corpus(register(Docs(Page("a", "T", "X", 1999, b"<T>"), cls=Page)))
     fields = {"title": "T", "text": "X", "year": "1999", "default_text": "T X"}
     assert list(corpus) == [Document("a", fields)]
     assert corpus.default_fields == ("default_text",)
@@ -100,67 +109,44 @@ class Here:
     """A file, as ir_datasets has what it downloaded."""
 
     def __init__(self, path, text):
-        self.file = path
+        self.path, self.stream = lambda force=True: path, lambda: path.open("rb")
         path.write_text(text)
-
-    def path(self, force=True):
-        return self.file
-
-    def stream(self):
-        return self.file.open("rb")
 
 
 def test_arguments_have_the_fields_of_a_local_file(register, tmp_path, monkeypatch):
+    times = {"acquisitionTime": "2019-04-18T13:32:05Z", "sourceId": "S1"}
     native = {
         "id": "S1-A1",
         "conclusion": "Ban it",
         "premises": [{"text": "One.", "stance": "CON"}, {"text": "Two.", "stance": "CON"}],
-        "context": {
-            "sourceId": "S1",
-            "sourceTitle": "A ban | Debate",
-            "discussionTitle": "A ban",
-            "acquisitionTime": "2019-04-18T13:32:05Z",
-        },
+        "context": {"sourceTitle": "A ban | Debate", "discussionTitle": "A ban", **times},
     }
     official = Here(tmp_path / "args-me.json", json.dumps({"arguments": [native]}))
-    name = register("fake-argsme", Dataset(ArgsMeDocs(official)))
-    remote, local = open_corpus(name), open_corpus(official.file)
+    remote, local = open_corpus(register(ArgsMeDocs(official))), open_corpus(official.path())
     assert list(remote) == list(local)
     assert remote.default_fields == local.default_fields == ("conclusion", "premise")
-    assert next(iter(remote)).fields["premise"] == "One.\nTwo."
-    assert next(iter(remote)).fields["stance"] == "CON"
+    fields = {"conclusion": "Ban it", "premise": "One.\nTwo.", "stance": "CON", "topic": "A ban"}
+    assert next(iter(remote)).fields == fields
 
     def missing():
         raise ImportError("This dataset requires ijson.")
 
     monkeypatch.setattr(ir_datasets.lazy_libs, "ijson", missing)
-    with pytest.raises(MachineError) as caught:
+    with pytest.raises(MachineError, match="ijson"):
         list(remote)
-    assert "ijson" in caught.value.what
-    assert "network" not in caught.value.hint
 
 
-def test_what_ir_datasets_prints_is_not_on_standard_output(register, tmp_path, capfd):
-    name = register("fake-touche", ToucheQrels(Here(tmp_path / "qrels", "1 0 a 2\n"), {}))
-    assert load_qrels(name).frame.rows() == [("1", "a", 2)]
-    assert capfd.readouterr().out == ""
-
-
-def test_identity_is_shared_with_the_owner_of_the_documents(register):
-    docs = Docs([GenericDoc("a", "x")])
-    register("fake-owner", docs)
-    register("fake-owner/task", docs, Queries([GenericQuery("1", "q")]))
-    identity = open_corpus("fake-owner/task").identity()
-    assert identity == open_corpus("fake-owner").identity()
-    assert identity["id"] == "fake-owner"
-    assert identity["version"] == ir_datasets.__version__
-
-
-def test_identity_and_size_of_a_real_id_need_no_download():
+def test_identity_and_size_need_no_download_and_are_those_of_the_owner(register):
+    docs = Docs(GenericDoc("a", "x"))
+    ir_datasets.registry.register("owner", Dataset(docs))
+    ir_datasets.registry.register("owner/task", Dataset(docs, Queries(GenericQuery("1", "q"))))
+    assert open_corpus("owner/task").identity() == open_corpus("owner").identity()
+    for name in ("owner", "owner/task"):
+        del ir_datasets.registry._registered[name]
     corpus = open_corpus("argsme/2020-04-01/touche-2020-task-1")
-    assert corpus.size_hint() == 387_740
+    assert corpus.size_hint() == corpus.identity()["documents"] == 387_740
     assert corpus.identity()["id"] == "argsme/2020-04-01"
-    assert corpus.identity()["documents"] == 387_740
+    assert corpus.identity()["version"] == ir_datasets.__version__
     assert corpus.default_fields == ("conclusion", "premise")
 
 
@@ -173,25 +159,23 @@ class GeneQuery(NamedTuple):
         return f"{self.disease} {self.gene}"
 
 
-def test_topics(register):
-    queries = [TrecQuery("1", "T  1", "D1", "N1"), TrecQuery("2", "T2", "D2", "N2")]
-    name = register("fake-topics", Queries(queries))
+def test_topics_and_qrels(register, tmp_path, capfd):
+    queries = TrecQuery("1", "T  1", "D1", "N1"), TrecQuery("2", "T2", "D2", "N2")
+    qrels = TrecQrel("1", "a", 2, "0"), TrecQrel("1", "b", -2, "0")
+    name = register(Queries(*queries), Judgements(*qrels))
     assert load_topics(name).queries == ["T 1", "T2"]
     assert load_topics(name, field="title+narrative").queries == ["T 1 N1", "T2 N2"]
     with pytest.raises(InputError, match="title, description, narrative"):
         load_topics(name, field="summary")
-    name = register("fake-genes", Queries([GeneQuery("1", "flu", "X1")]))
-    assert load_topics(name).queries == ["flu X1"]
-    assert load_topics(name, field="gene").queries == ["X1"]
-
-
-def test_qrels(register):
-    qrels = [TrecQrel("1", "a", 2, "0"), TrecQrel("1", "b", -2, "0")]
-    name = register("fake-qrels", Judgements(qrels))
     assert load_qrels(name).frame.rows() == [("1", "a", 2), ("1", "b", -2)]
-    twice = register("fake-qrels-twice", Judgements([*qrels, qrels[0]]))
     with pytest.raises(InputError, match="judged twice"):
-        load_qrels(twice)
+        load_qrels(register(Judgements(*qrels, qrels[0])))
+    genes = register(Queries(GeneQuery("1", "flu", "X1")))
+    assert load_topics(genes).queries == ["flu X1"]
+    assert load_topics(genes, field="gene").queries == ["X1"]
+    touche = register(ToucheQrels(Here(tmp_path / "qrels", "1 0 a 2\n"), {}))
+    assert load_qrels(touche).frame.rows() == [("1", "a", 2)]
+    assert capfd.readouterr().out == ""  # where ir_datasets prints a line
 
 
 def test_unknown_ids_and_ids_without_the_part_name_near_ones():
@@ -203,62 +187,47 @@ def test_unknown_ids_and_ids_without_the_part_name_near_ones():
         load_topics("argsme/2020-04-01")
 
 
-class Unreachable(BaseDocs):
-    """As a data set whose download fails: logs, and raises at the first document."""
-
-    def __init__(self, error, after=0):
-        self.error, self.after = error, after
-
-    def docs_iter(self):
-        log = ir_datasets.log.easy()
-        home = ir_datasets.util.home_path()
-        log.info(f"If you have it, symlink it here:\n{home}/y.zip")
-        yield from log.pbar([GenericDoc(str(i), "x") for i in range(self.after)], "docs_iter")
-        log.warn("Download failed")
-        raise self.error
-
-
 class Notes(Progress):
     def __init__(self):
-        self.message = []
+        self.messages = []
 
     def note(self, message):
-        self.message.append(message)
+        self.messages.append(message)
 
 
-@pytest.mark.parametrize("after", [0, 3])
 @pytest.mark.parametrize(
-    "error", [ConnectionError("no route\nto host"), RuntimeError("All failed"), KeyError("x")]
+    ("part", "read", "error", "after"),
+    [
+        ("documents", lambda name: list(open_corpus(name)), ConnectionError("no route\nto"), 0),
+        ("documents", lambda name: list(open_corpus(name)), RuntimeError("All"), 3),
+        ("topics", load_topics, KeyError("x"), 0),
+        ("judgements", load_qrels, OSError("offline"), 0),
+    ],
 )
-def test_failed_download(register, error, after, capfd, caplog):
-    name = register("fake-unreachable", Unreachable(error, after))
+def test_failed_download(register, part, read, error, after, capfd):
+    name = register(Unreachable(error, after))
     progress = Notes()
-    caplog.set_level(logging.DEBUG)
     handlers = list(ir_datasets.log.easy().logger().handlers)
     with pytest.raises(MachineError) as caught, progress:
-        list(open_corpus(name))
-    assert name in caught.value.what
+        read(name)
+    assert f"{part} of {name}" in caught.value.what
     assert type(error).__name__ in caught.value.what
     assert "\n" not in str(caught.value)
     assert "symlink it here" in caught.value.hint
     assert "local file" in caught.value.hint
     assert capfd.readouterr() == ("", "")
-    assert any("Download failed" in message for message in progress.message)
-    assert "Download failed" in caplog.text
+    assert any("Download failed" in message for message in progress.messages)
     assert ir_datasets.log.easy().logger().handlers == handlers
     assert ir_datasets.lazy_libs.tqdm() is tqdm
 
 
-def test_failed_download_of_an_id_that_is_made_on_demand(monkeypatch):
+def test_ir_datasets_that_cannot_be_used(monkeypatch):
     def offline(name):
         raise OSError("offline")
 
-    monkeypatch.setattr(ir_datasets, "load", offline)
+    monkeypatch.setattr(ir_datasets, "load", offline)  # as of ids that are made on demand
     with pytest.raises(MachineError, match="offline"):
         open_corpus("clirmatrix/en/bi139-base/de/train")
-
-
-def test_folder_of_ir_datasets_that_cannot_be_made():
     code = (
         "from adducir.corpora import open_corpus\n"
         "from adducir.core.errors import MachineError\n"
@@ -271,38 +240,16 @@ def test_folder_of_ir_datasets_that_cannot_be_made():
     assert "IR_DATASETS_HOME" in done.stdout
 
 
-def test_failed_download_of_topics_and_qrels(register):
-    class Broken(BaseQueries):
-        def queries_iter(self):
-            raise OSError("offline")
-
-    class BrokenQrels(BaseQrels):
-        def qrels_iter(self):
-            raise OSError("offline")
-
-    name = register("fake-broken", Broken(), BrokenQrels())
-    with pytest.raises(MachineError, match="topics of fake-broken"):
-        load_topics(name)
-    with pytest.raises(MachineError, match="judgements of fake-broken"):
-        load_qrels(name)
-
-
-def test_empty_dataset(register):
-    name = register("fake-empty", Docs([]), Queries([]), Judgements([]))
-    for read in (
-        lambda: list(open_corpus(name)),
-        lambda: load_topics(name),
-        lambda: load_qrels(name),
+def test_what_data_sets_cannot_be(register):
+    empty = register(Docs(), Queries(), Judgements())
+    twice = register(Docs(GenericDoc("a", "x"), GenericDoc("a", "y")))
+    blank = register(Docs(GenericDoc("a b", "x")))
+    for read, name, what in (
+        (open_corpus, empty, "no documents"),
+        (load_topics, empty, "no topics"),
+        (load_qrels, empty, "no judgements"),
+        (open_corpus, twice, "'a' is repeated"),
+        (open_corpus, blank, "white space"),
     ):
-        with pytest.raises(InputError, match=r"no documents|no topics|no judgements"):
-            read()
-
-
-def test_what_documents_cannot_be(register):
-    for docs, what in (
-        ([GenericDoc("a", "x"), GenericDoc("a", "y")], "'a' is repeated"),
-        ([GenericDoc("a b", "x")], "white space"),
-    ):
-        name = register(f"fake-{what[-3:]}", Docs(docs))
         with pytest.raises(InputError, match=what):
-            list(refuse_duplicates(open_corpus(name)))
+            list(refuse_duplicates(read(name)))

@@ -9,17 +9,19 @@ import sys
 import pytest
 
 import adducir.corpora
-from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.documents import Corpus, refuse_duplicates
-from adducir.corpora.qrels import load_qrels
-from adducir.corpora.sources import open_corpus
-from adducir.corpora.topics import load_topics
+from adducir.core.progress import Progress
+from adducir.corpora import load_qrels, load_topics, open_corpus, refuse_duplicates
 
 
-def write(path, *docnos):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f'{{"id": "{docno}", "text": "x"}}\n' for docno in docnos))
+def write(folder, files):
+    """Files of a folder: of documents with these docnos, or with this content."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, list):
+            content = "".join(f'{{"id": "{docno}", "text": "x"}}\n' for docno in content)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
 
 
@@ -27,58 +29,76 @@ def docnos(corpus):
     return [document.docno for document in corpus]
 
 
-def test_folder_is_read_in_order_of_paths(tmp_path):
-    write(tmp_path / "b.jsonl", "b")
-    write(tmp_path / "a" / "z.json", "z")
-    write(tmp_path / "c.ndjson", "c")
-    write(tmp_path / ".hidden.jsonl", "h")
-    write(tmp_path / ".git" / "d.jsonl", "g")
-    (tmp_path / "e.jsonl.gz").write_bytes(gzip.compress(b'{"id": "e", "text": "x"}\n'))
-    (tmp_path / "README.txt").write_text("Read me")
-    (tmp_path / "notes.md").write_text("Notes")
-    corpus = open_corpus(tmp_path)
-    assert isinstance(corpus, Corpus)
-    assert docnos(corpus) == ["z", "b", "c", "e"]
-    assert docnos(corpus) == ["z", "b", "c", "e"]  # and again
-    assert [path.name for path in corpus.skipped] == ["README.txt", "notes.md"]
-    assert docnos(open_corpus(tmp_path, format="text")) == ["README.txt", "notes.md"]
+def doc(docno):
+    return f"<DOC><DOCNO>{docno}</DOCNO>x</DOC>"
 
 
-def test_folder_of_several_formats(tmp_path):
-    write(tmp_path / "a.jsonl", "a")
-    (tmp_path / "b.tsv").write_text("b\tx\n")
-    with pytest.raises(InputError, match="several formats"):
+MIXED = {
+    **{"b.jsonl": ["b"], "a/z.json": ["z"], "c.ndjson": ["c"]},
+    **{".hidden.jsonl": ["h"], ".git/d.jsonl": ["g"]},
+    "e.jsonl.gz": gzip.compress(b'{"id": "e", "text": "x"}\n', mtime=0),
+    **{"README.txt": "Read me", "notes.md": "Notes"},
+}
+
+
+DISKS = {"FT1": doc("a"), "FT2": gzip.compress(doc("b").encode(), mtime=0), "READ": "x"}
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted", "expected"),
+    [
+        (MIXED, None, ["z", "b", "c", "e"]),
+        (MIXED, "text", ["README.txt", "notes.md"]),
+        ({"a.jsonl": ["a"], "b.tsv": "b\tx\n"}, None, "several formats"),
+        ({"a.jsonl": ["a"], "b.tsv": "b\tx\n"}, "tsv", ["b"]),
+        (DISKS, None, "among the 3"),
+        (DISKS, "trec", ["a", "b"]),
+        ({"wiki_00": ["a"], "b.txt": "[1] not JSON"}, None, ["a"]),
+        ({".x": "x"}, None, "no readable file"),
+        ({"a b.txt": "x", "a_b.txt": "y"}, None, r"a_b\.txt"),
+        ({"a.jsonl": ["x", "y"], "b.jsonl": ["y"]}, None, r"b\.jsonl:1.*a\.jsonl:2"),
+    ],
+)
+def test_which_files_of_a_folder_are_read(tmp_path, files, wanted, expected):
+    write(tmp_path, files)
+    if isinstance(expected, list):
+        corpus = open_corpus(tmp_path, format=wanted)
+        assert docnos(corpus) == expected
+        assert docnos(refuse_duplicates(corpus)) == expected  # and again
+    else:
+        with pytest.raises(InputError, match=expected):
+            docnos(refuse_duplicates(open_corpus(tmp_path, format=wanted)))
+
+
+class Notes(Progress):
+    message = ""
+
+    def note(self, message):
+        self.message += message
+
+
+def test_files_of_a_folder_that_are_not_read_are_reported(tmp_path):
+    with Notes() as notes:
+        write(tmp_path, MIXED | {f"scans/{n}.pdf": "x" for n in range(40)})
         open_corpus(tmp_path)
-    assert docnos(open_corpus(tmp_path, format="tsv")) == ["b"]
+    assert "42 files" in notes.message
+    assert "README.txt" in notes.message
 
 
-def test_folder_of_trec_files_without_suffix(tmp_path):
-    (tmp_path / "FT911_1").write_text("<DOC><DOCNO>a</DOCNO>x</DOC>")
-    (tmp_path / "FT911_2").write_bytes(gzip.compress(b"<DOC><DOCNO>b</DOCNO>x</DOC>"))
-    (tmp_path / "READMEFT").write_text("About these files")
-    with pytest.raises(InputError, match="no readable file among the 3"):
-        open_corpus(tmp_path)
-    assert docnos(open_corpus(tmp_path, format="trec")) == ["a", "b"]
-
-
-def test_broken_link_in_a_folder_is_not_ignored(tmp_path):
-    write(tmp_path / "a.jsonl", "a")
-    (tmp_path / "b.jsonl").symlink_to(tmp_path / "gone.jsonl")
-    with pytest.raises(InputError) as caught:
-        docnos(open_corpus(tmp_path))
-    assert caught.value.path.name == "b.jsonl"
-
-
-def test_linked_folders_are_read_once(tmp_path):
-    write(tmp_path / "elsewhere" / "b.jsonl", "b")
-    write(tmp_path / "corpus" / "a.jsonl", "a")
-    (tmp_path / "corpus" / "linked").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "corpus" / "linked2").symlink_to(tmp_path / "corpus")
+def test_links(tmp_path):
+    write(tmp_path, {"elsewhere/b.jsonl": ["b"], "corpus/a.jsonl": ["a"]})
+    (tmp_path / "corpus/linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "corpus/circle").symlink_to(tmp_path / "corpus")
     assert docnos(refuse_duplicates(open_corpus(tmp_path / "corpus"))) == ["a", "b"]
+    (tmp_path / "corpus/c.jsonl").symlink_to(tmp_path / "gone.jsonl")
+    with pytest.raises(InputError, match=r"c\.jsonl"):
+        docnos(open_corpus(tmp_path / "corpus"))
 
 
-def test_folder_that_cannot_be_read(tmp_path, monkeypatch):
-    write(tmp_path / "a.jsonl", "a")
+def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "p.jsonl")
+    with pytest.raises(InputError, match="read twice"):
+        open_corpus(tmp_path / "p.jsonl")
 
     def forbidden(path):
         raise PermissionError(13, "Permission denied", str(path))
@@ -88,23 +108,23 @@ def test_folder_that_cannot_be_read(tmp_path, monkeypatch):
         open_corpus(tmp_path)
 
 
-def test_pipe_is_refused(tmp_path):
-    os.mkfifo(tmp_path / "p.jsonl")
-    with pytest.raises(InputError, match="read twice"):
-        open_corpus(tmp_path / "p.jsonl")
-
-
-def test_name_that_shows_no_format(tmp_path):
-    write(tmp_path / "docs.dat", "a")
+def test_a_format_can_be_named(tmp_path):
+    path = write(tmp_path, {"docs.dat": ["a"]})
     with pytest.raises(InputError, match=r"\.jsonl"):
-        open_corpus(tmp_path / "docs.dat")
-    assert docnos(open_corpus(tmp_path / "docs.dat", format="jsonl")) == ["a"]
+        open_corpus(path)
+    assert docnos(open_corpus(path, format="jsonl")) == ["a"]
     with pytest.raises(UsageError, match="jsonl, trec, tsv"):
-        open_corpus(tmp_path / "docs.dat", format="csv")
+        open_corpus(path, format="csv")
+    path = write(tmp_path, {"a.txt": "first"})
+    assert docnos(open_corpus(path, format="text")) == ["a.txt"]
+    with pytest.raises(InputError, match="Name the format"):
+        open_corpus(path)
+    with pytest.raises(UsageError, match="docno_field"):
+        open_corpus(path, format="text", docno_field="id")
 
 
 @pytest.mark.parametrize(
-    "source", ["", "  ", "a\0b", "/no/such/file", "missing.jsonl", "./x", "x" * 5000]
+    "source", ["", "  ", "a\0b", "/no/such/file", "missing.jsonl", "./x", "x" * 5000, "bundled:x"]
 )
 def test_sources_that_are_nothing(source):
     for read in (open_corpus, load_topics, load_qrels):
@@ -112,39 +132,41 @@ def test_sources_that_are_nothing(source):
             read(source)
 
 
-def test_bundled_sources():
-    corpus = open_corpus("bundled:arguments")
-    known = set(docnos(refuse_duplicates(corpus)))
-    assert corpus.default_fields == ("conclusion", "premise")
-    topics, qrels = load_topics("bundled:topics"), load_qrels("bundled:qrels")
-    assert set(qrels.qids) == set(topics.qids)
-    assert set(qrels.frame["docno"]) <= known
-    with pytest.raises(InputError, match="bundled:arguments"):
-        open_corpus("bundled:argument")
-
-
 def test_identity_follows_the_content_only(tmp_path):
-    first = write(tmp_path / "one" / "a.jsonl", "a", "b")
-    before = open_corpus(first).identity()
+    path = write(tmp_path, {"one/a.jsonl": ["a", "b"]})
+    before = open_corpus(path).identity()
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     assert open_corpus(tmp_path / "two").identity() == before
-    assert open_corpus(first, docno_field="id").identity() != before
-    os.utime(first, (1, 1))
-    old = open_corpus(first).identity()
-    assert old == before
-    stamp = first.stat().st_mtime_ns
-    write(first, "a", "c")  # as long as before
-    assert open_corpus(first).identity() != before
-    write(first, "a", "b")
-    os.utime(first, ns=(stamp, stamp))
-    assert open_corpus(first).identity() == before
+    assert open_corpus(path, docno_field="id").identity() != before
+    os.utime(path, (1, 1))
+    assert open_corpus(path).identity() == before
+    write(tmp_path, {"one/a.jsonl": ["a", "c"]})  # as long as before
+    assert open_corpus(path).identity() != before
 
 
 @pytest.mark.parametrize("tail", ["", "\n"])
-def test_size_hint_counts_lines(tmp_path, tail):
-    path = tmp_path / "a.tsv"
-    path.write_text("a\tx\nb\ty" + tail)
-    assert open_corpus(path).size_hint() == 2
+def test_size_hint_counts_records(tmp_path, tail):
+    assert open_corpus(write(tmp_path, {"a.tsv": "a\tx\nb\ty" + tail})).size_hint() == 2
+    assert open_corpus(write(tmp_path, {"a.trec": doc("a") * 50 + tail})).size_hint() == 50
+
+
+def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
+    packed = gzip.compress(b"packed")
+    files = {"letters/to a friend.txt": "Dear\nfriend", "b.txt.gz": packed}
+    write(tmp_path, files | {"a.txt": "first", "notes.md": "Notes", "scan.pdf": "%PDF"})
+    corpus = open_corpus(tmp_path)
+    assert corpus.format == "text"
+    assert {one.docno: one.fields["text"] for one in corpus} == {
+        "a.txt": "first",
+        "b.txt.gz": "packed",
+        "letters/to_a_friend.txt": "Dear\nfriend",
+        "notes.md": "Notes",
+    }
+    before = corpus.identity()
+    assert (corpus.default_fields, corpus.size_hint()) == (("text",), 4)
+    assert corpus.places("a.txt") == [(tmp_path / "a.txt", 1)]
+    (tmp_path / "a.txt").rename(tmp_path / "c.txt")  # its name is its docno
+    assert open_corpus(tmp_path).identity() != before
 
 
 def test_the_package_exports_lazily():
@@ -155,62 +177,4 @@ def test_the_package_exports_lazily():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["[]", "True"]
-    with pytest.raises(AttributeError):
-        adducir.corpora.nothing  # noqa: B018
-    assert {"open_corpus", "load_topics", "load_qrels"} <= set(dir(adducir.corpora))
-    for name in dir(adducir.corpora):
-        assert callable(getattr(adducir.corpora, name))
-
-
-def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "to a friend.txt").write_text("Dear\nfriend")
-    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"packed"))
-    (tmp_path / "a.txt").write_text("first")
-    (tmp_path / "notes.md").write_text("Notes")
-    (tmp_path / "scan.pdf").write_text("%PDF")
-    corpus = open_corpus(tmp_path)
-    assert corpus.format == "text"
-    assert {one.docno: one.fields for one in corpus} == {
-        "a.txt": {"text": "first"},
-        "b.txt.gz": {"text": "packed"},
-        "letters/to_a_friend.txt": {"text": "Dear\nfriend"},
-        "notes.md": {"text": "Notes"},
-    }
-    before = corpus.identity()
-    assert corpus.default_fields == ("text",)
-    assert corpus.size_hint() == 4
-    assert [str(one) for one in corpus.places("a.txt")] == [f"{tmp_path / 'a.txt'}:1"]
-    assert [one.name for one in corpus.skipped] == ["scan.pdf"]
-    (tmp_path / "a.txt").rename(tmp_path / "c.txt")  # its name is its docno
-    assert open_corpus(tmp_path).identity() != before
-
-
-def test_files_of_a_folder_that_are_not_read_are_reported(tmp_path, capsys):
-    folder = tmp_path / "corpus"
-    write(folder / "a.jsonl", "a")
-    for name in ("README.md", "b.tsv", *(f"scans/{n}.pdf" for n in range(40)), "page.xml"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("a\tx\n")
-    words = ["index", str(folder), "-o", str(tmp_path / "index"), "--engine", "memory"]
-    assert main([*words, "--format", "jsonl"]) == 0
-    (note,) = [line for line in capsys.readouterr().err.splitlines() if "not read" in line]
-    assert "43 files" in note
-    assert "README.md" in note
-
-
-def test_a_single_plain_text_is_a_document_where_it_is_asked_for(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("first")
-    assert docnos(open_corpus(path, format="text")) == ["a.txt"]
-    with pytest.raises(InputError, match="With the format text"):
-        docnos(open_corpus(path))
-    with pytest.raises(UsageError, match="docno_field"):
-        open_corpus(path, format="text", docno_field="id")
-
-
-def test_plain_texts_of_one_docno_are_refused(tmp_path):
-    (tmp_path / "a b.txt").write_text("x")
-    (tmp_path / "a_b.txt").write_text("y")
-    with pytest.raises(InputError, match=r"a_b\.txt"):
-        docnos(refuse_duplicates(open_corpus(tmp_path)))
+    assert all(callable(getattr(adducir.corpora, name)) for name in dir(adducir.corpora))

@@ -2,11 +2,8 @@
 
 import gzip
 
-import ir_measures
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import Qrels, load_qrels
@@ -62,37 +59,23 @@ def test_shapes_of_the_same_judgements(write, text):
     [
         ("1 0 a 1\n1 0 b 1.5\n", 2, "1.5"),
         ("1 0 a 1\n1 0 b yes\n", 2, "yes"),
-        ("1 0 a nan\n", 1, "nan"),
-        ("1 0 a 1e30\n", 1, "1e30"),
         ("1 0 a 1_0\n", 1, "1_0"),
         ("1 0 a 9007199254740993\n", 1, "9007199254740993"),
-        (THOUSAND + "1 0 x\ty 1\n", 1000, "5 columns"),
-        ("1 0 a 1\n1 0 b\n", 2, "3 columns"),
-        ("1 0 a 1\n1  b 1\n", 2, "3 columns"),
-        ("1 0 a 1\n\n1 0 b c 1\n", 3, "5 columns"),
-        ("x\n", 1, "1 column"),
+        (THOUSAND + "1 0 x\ty 1\n", 1000, "has 5,"),
+        ("1 0 a 1\n1 0 b\n", 2, "has 3,"),
+        ("1 0 a 1\n\n1 0 b c 1\n", 3, "has 5,"),
         ("1 Q0 a 1 2.5 tag\n", 1, "run"),
-        ("1\tQ0\ta\t1\t2.5\ttag\n", 1, "run"),
-        ("query-id\tcorpus-id\tscore\n1\ta\t1\n", 1, "3 columns"),
+        ("query-id\tcorpus-id\tscore\n1\ta\t1\n", 1, "has 3,"),
         ("1 0 a 1\n2 0 a 1\n1 0 a 0\n", 3, "line 1"),
         ("1 0 a 1\n\n2 0 a 1\n1 0 a 1\n\n", 4, "line 1"),
         ("1 0 a 1\n1 0 caf\u00e9 1\n".encode("latin-1"), 2, "0xe9"),
         ("", None, "empty"),
-        (" \n\t\n", None, "empty"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(write, text, line, word):
     error = problem(write(text))
     assert (error.line, error.path.name) == (line, "q.txt")
     assert word in error.what
-
-
-def test_what_is_not_a_file_of_qrels(write, tmp_path):
-    lines = "".join(f"1 0 d{i * i} 1\n" for i in range(9999))
-    assert problem(write(gzip.compress(lines.encode())[:-50], "q.gz")).line is not None
-    assert "folder" in problem(tmp_path).what
-    with pytest.raises(InputError, match="no qrels"):
-        load_qrels([])
 
 
 def test_several_files(write):
@@ -106,9 +89,12 @@ def test_several_files(write):
         assert (error.path, error.line) == (three, 2)
         assert f"{two}:3" in error.what
     assert (problem(one, one).path, problem(one, one).line) == (one, 1)
+    assert "folder" in problem(one.parent).what
+    with pytest.raises(InputError, match="no qrels"):
+        load_qrels([])
 
 
-def test_restricted_identity_and_ir_measures(write):
+def test_restricted_and_identity(write):
     qrels = load_qrels(write(PLAIN))
     assert qrels.restricted(["1", "none"]).frame.rows() == [("1", "d1", -2)]
     assert qrels.restricted({"1", "2"}).frame.rows() == ROWS
@@ -116,34 +102,5 @@ def test_restricted_identity_and_ir_measures(write):
     one = qrels.identity()
     assert load_qrels(write(PLAIN.replace(" ", "\t"), "other")).identity() == one
     assert load_qrels(write(PLAIN.replace("-2", "2"))).identity() != one
-    frame = load_qrels(write("1 0 a 1\n1 0 b 0\n")).to_ir_measures()
-    assert list(frame.columns) == ["query_id", "doc_id", "relevance"]
-    run = [ir_measures.ScoredDoc("1", "b", 2.0), ir_measures.ScoredDoc("1", "a", 1.0)]
-    assert ir_measures.calc_aggregate([ir_measures.RR], frame, run) == {ir_measures.RR: 0.5}
     assert qrels != Qrels(qrels.frame, qrels.source)  # hashable, by identity
     assert len({qrels}) == 1
-
-
-CELL = st.sampled_from(["1", "0", "2", "d1", "é", '"', "1.0", "-2", "4.5", "x", "a\rb", "c\x1cd"])
-BLANK = st.sampled_from([" ", " ", "\t", "  ", " \t", "\x0b"])
-END = st.sampled_from(["\n", "\n", "\r\n", " \n", "\n\n"])
-GRADES = {"1": 1, "0": 0, "2": 2, "1.0": 1, "-2": -2}
-
-
-@given(st.lists(st.tuples(st.lists(CELL, min_size=3, max_size=5), BLANK, END), max_size=6))
-def test_a_file_is_read_as_a_plain_split_of_its_lines_would(tmp_path_factory, lines):
-    text = "".join(blank.join(cells) + end for cells, blank, end in lines)
-    path = tmp_path_factory.mktemp("agree") / "q.txt"
-    path.write_bytes(text.encode())
-    rows = [line.split() for line in text.encode().split(b"\n") if line.split()]
-    rows = [[cell.decode() for cell in row] for row in rows]
-    pairs = {(row[0], row[2]) for row in rows if len(row) == 4}
-    if (
-        not rows
-        or any(len(row) != 4 or row[3] not in GRADES for row in rows)
-        or len(pairs) < len(rows)
-    ):
-        problem(path)
-    else:
-        expected = [(row[0], row[2], GRADES[row[3]]) for row in rows]
-        assert load_qrels(path).frame.rows() == expected

@@ -39,12 +39,10 @@ def test_it_is_trec_evals(seed: int) -> None:
     frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
     run = Run.ranked(frame, "t")
     measures = [IPrec @ (level / 10) for level in range(11)]
-    ranked = {"query_id": "qid", "doc_id": "docno"}
-    other = ir_measures.calc_aggregate(
-        measures,
-        qrels.to_ir_measures(),
-        run.to_pandas().rename(columns={v: k for k, v in ranked.items()}),
-    )
+    names = {"qid": "query_id", "docno": "doc_id", "grade": "relevance"}
+    judged = qrels.frame.rename(names).to_pandas()
+    ranked = run.to_pandas().rename(columns=names)
+    other = ir_measures.calc_aggregate(measures, judged, ranked)
     found = interpolated_precision(run, qrels)
     assert found == pytest.approx([other[measure] for measure in measures])
     # The same to the last digit each time: topics are added in the order of the qrels.

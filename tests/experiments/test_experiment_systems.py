@@ -115,7 +115,7 @@ def test_vectors_rank_as_the_command_does(study: Study, monkeypatch) -> None:
     assert command.equals(read_run(study.path("MiniLM")).frame.select("qid", "docno"))
     table = json.loads((study.folder / "experiments/pets/table.json").read_text())
     vectors = table["provenance"]["indexes"]["vectors"]
-    assert (vectors["engine"], vectors["kind"]) == ("dense", "flat")
+    assert (vectors["engine"], vectors["kind"]) == ("dense", "Flat")
 
 
 def test_a_transformer_is_given_what_the_file_says(study: Study) -> None:

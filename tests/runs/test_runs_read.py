@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.runs.check import check
 from adducir.runs.read import read_run
@@ -139,7 +139,7 @@ def test_a_score_is_read_to_the_last_bit_or_refused_with_its_line(tmp_path_facto
 def test_another_number_of_columns_is_refused_with_its_line(run_file, line, columns):
     error = refusal(run_file(GOOD + line + "\n" + GOOD.replace("q", "r")))
     assert error.line == 4
-    assert f"{columns} column" in error.what
+    assert f"has {columns}," in error.what
 
 
 @pytest.mark.parametrize(
@@ -149,21 +149,13 @@ def test_another_number_of_columns_is_refused_with_its_line(run_file, line, colu
         ("\n\n" + GOOD + "q1\tQ0 d2 9 0.1 sys\n", 6, "line 4"),
         ("q1 0 d1 1\nq1 0 d2 0\n", 1, "qrels"),
         (GOOD.encode() + b"q3 Q0 caf\xe9 1 1.5 sys\n", 4, "0xe9"),
-        (GOOD + "q3 Q0 d\0 1 1.5 sys\n", 4, "NUL"),
+        (gzip.compress(GOOD.encode() * 9, mtime=0)[:-4], 27, "truncated"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(run_file, content, line, word):
     error = refusal(run_file(content))
     assert error.line == line
     assert word in error.what
-
-
-def test_a_truncated_gzip_is_refused(run_file):
-    lines = "".join(f"q1 Q0 d{i} {i} {1 / (i + 1)} sys\n" for i in range(20_000))
-    packed = gzip.compress(lines.encode())
-    error = refusal(run_file(packed[: len(packed) // 2], "some.run.gz"))
-    assert error.line is not None
-    assert error.line > 1
 
 
 def test_a_pipe_is_read_and_its_errors_are_located(tmp_path):
@@ -267,17 +259,10 @@ MTEB = {
     "mteb_model_meta": {"model_name": "sentence-transformers/all-MiniLM-L6-v2", "revision": "8b3"},
     "default": {"test": RANKED},
 }
-LINES = "".join(
-    json.dumps(
-        {
-            "query_id": qid,
-            "query": f"text of {qid}",
-            "results": [{"corpus_id": docno, "score": score} for docno, score in ranked.items()],
-        }
-    )
-    + "\n"
-    for qid, ranked in RANKED.items()
-)
+LINES = ""
+for _qid, _ranked in RANKED.items():
+    _results = [{"corpus_id": docno, "score": score} for docno, score in _ranked.items()]
+    LINES += json.dumps({"query_id": _qid, "query": "a text", "results": _results}) + "\n"
 FILES = {
     "Touche2020Retrieval.v3_predictions.json": json.dumps(MTEB),
     "Information-Retrieval_evaluation_predictions_cosine.jsonl": LINES,
@@ -298,46 +283,27 @@ def test_predictions_are_the_run_that_trec_eval_would_read(run_file, name) -> No
 
 
 def test_what_sentence_transformers_writes_is_read(tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers")
-    from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
-    from sentence_transformers.util import dot_score
+    module = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation")
+    import torch
 
-    class Letters:
-        """An encoder of letters, for which the evaluator needs no model."""
+    def encode(texts: list[str], **_: Any) -> Any:
+        return torch.tensor([[float(text.count(one)) for one in "abc"] for text in texts])
 
-        def encode(self, texts: list[str], **_: Any) -> Any:
-            import torch
-
-            return torch.tensor([[float(text.count(one)) for one in "abc"] for text in texts])
-
-        encode_query = encode_document = encode
-
-    evaluator = InformationRetrievalEvaluator(
+    evaluator = module.InformationRetrievalEvaluator(
         {"q1": "a", "q2": "b"},
         {"d1": "aab", "d2": "abbb", "d3": "c"},
         {"q1": {"d1"}, "q2": {"d2"}},
-        score_functions={"dot": dot_score},
+        score_functions={"dot": lambda one, other: one @ other.T},
         write_predictions=True,
         write_csv=False,
     )
-    model: Any = Letters()
+    model = SimpleNamespace(encode=encode, encode_query=encode, encode_document=encode)
     evaluator.compute_metrices(model, output_path=str(tmp_path))
     (path,) = tmp_path.glob("*.jsonl")
-    found = read_run(path).frame
-    assert found.filter(found["qid"] == "q2")["docno"].to_list()[:2] == ["d2", "d1"]
-    assert found.filter(found["qid"] == "q1")["score"].to_list() == [2.0, 1.0, 0.0]
-
-
-def test_commands_take_predictions(run_file, capsys: pytest.CaptureFixture[str]) -> None:
-    qrels = run_file("q1 0 d2 1\nq2 0 d3 1\n", "q.qrels")
-    bm25 = run_file("q1 Q0 d1 1 2 x\nq2 Q0 d3 1 2 x\n", "bm25.trec")
-    mteb = run_file(json.dumps(MTEB), "mteb.json")
-    words = [str(bm25), str(mteb), "-q", str(qrels), "-m", "P@1", "--format", "json", "-b", "bm25"]
-    assert main(["evaluate", *words]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    # d4 stands before d2, whose score is the same.
-    assert {row["system"]: row["cells"][0]["mean"] for row in rows} == {"bm25": 0.5, "mteb": 0.5}
-    assert main(["check", str(mteb)]) == 0
+    assert read_run(path).frame.rows() == [
+        *(("q1", "d1", 2.0), ("q1", "d2", 1.0), ("q1", "d3", 0.0)),
+        *(("q2", "d2", 3.0), ("q2", "d1", 1.0), ("q2", "d3", 0.0)),
+    ]
 
 
 RESULTS = '{"query_id": "q", "results": [%s]}\n'

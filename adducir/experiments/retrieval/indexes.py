@@ -23,7 +23,7 @@ from adducir.experiments.retrieval.corpora import OpenedCorpus
 from adducir.experiments.sections import Linked, Name, is_recipe
 from adducir.experiments.step import FolderStep, Shown, Step
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
-from adducir.indexes.building import IndexSettings
+from adducir.indexes.building import DenseSettings, IndexSettings
 from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages import PRETOKENIZED
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.experiments.retrieval.search import Search
     from adducir.experiments.retrieval.study import RetrievalStudy
-    from adducir.indexes.dense.settings import DenseSettings
     from adducir.indexes.index import Index
     from adducir.indexes.search import Search as Found
 
@@ -289,14 +288,14 @@ class Dense(IndexRecipe):
     Attributes:
         engine: ``dense``.
         encoder: An encoder by name, its folder, or the recipe that trains it.
-        kind: FAISS's index: ``flat``, ``hnsw`` or ``ivf-pq``.
+        kind: FAISS's description of the index, such as ``Flat`` or ``HNSW32``.
         precision: What the network computes in.
     """
 
     model_config = ConfigDict(extra="allow")
     engine: Literal["dense"] = "dense"
     encoder: str
-    kind: Literal["flat", "hnsw", "ivf-pq"] = "flat"
+    kind: str = "Flat"
     precision: Precision = "float32"
 
     @model_validator(mode="after")
@@ -305,10 +304,8 @@ class Dense(IndexRecipe):
         return self
 
     @property
-    def settings(self) -> "DenseSettings":
+    def settings(self) -> DenseSettings:
         """Those of FAISS's index."""
-        from adducir.indexes.dense.settings import DenseSettings
-
         given = {"kind": self.kind, **(self.model_extra or {})}
         return hyperparameters(DenseSettings, "a dense index", given, type(self).model_fields)
 
@@ -376,7 +373,7 @@ class DenseStep(IndexStep):
 
     @property
     def fingerprint(self) -> str:
-        from adducir.indexes.dense.builder import dense_identity
+        from adducir.indexes.dense_build import dense_identity
 
         if not self.fields:
             return UNREAD
@@ -388,7 +385,7 @@ class DenseStep(IndexStep):
         return {"fields": list(self.fields), **settings, "precision": precision}
 
     def build(self, context: "Context") -> Manifest:
-        from adducir.indexes.dense.builder import Running, build_dense_index
+        from adducir.indexes.dense_build import Running, build_dense_index
 
         return build_dense_index(
             self.corpus,

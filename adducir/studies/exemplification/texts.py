@@ -109,7 +109,7 @@ def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
             raise InputError("there is no .txt and no .jsonl file in this folder.", path=path)
         if len(found) < len(every):
             others = [each for each in every if not each.name.endswith(_LINES + TEXT_ENDINGS)]
-            progress().note(skipped_note(path, {"neither .txt nor .jsonl": others}))
+            progress().note(skipped_note(path, others, "neither .txt nor .jsonl"))
         yield from ((path, each) for each in found)
 
 

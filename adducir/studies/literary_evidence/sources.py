@@ -50,7 +50,7 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
             if not inside:
                 raise InputError("there is no .txt file in this folder.", path=path)
             if others := [one for one in visible if one not in inside]:
-                progress().note(skipped_note(path, {"not a .txt file directly in it": others}))
+                progress().note(skipped_note(path, others, "not a .txt file directly in it"))
         found += inside
     names: dict[str, Path] = {}
     for path in sorted(found, key=stem_of):

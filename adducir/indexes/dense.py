@@ -1,30 +1,42 @@
-"""Searches a dense index: a query's vector against the documents'."""
+"""The dense index: vectors in FAISS, searched by a query's vector.
 
-from collections.abc import Sequence
+The artifact holds ``index.faiss``, ``docnos.txt`` in the order of the vectors, ``dense.json`` (what
+encoded them), and the documents as all indexes keep them; :mod:`.dense_build` makes it. FAISS and
+torch each bring an OpenMP library. On Linux they run beside one another. On macOS two such
+libraries in one process may crash as soon as both start threads (faiss-wheels issue 73): there
+FAISS gets one thread, which starts none. Everywhere its threads are set for a call and then set
+back, so that neither library takes all cores while the other does.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
+from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
 from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.vectors import DOCNOS
-from adducir.indexes.dense import engine
-from adducir.indexes.dense.builder import DETAILS, INDEX, KIND
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import Hits, Index, Query, check_search
+from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search
+from adducir.indexes.models import Model
 from adducir.models.machine import choose_device, using_threads
 
-Encoder: TypeAlias = DualEncoder | TextEncoder
-_REBUILD = "Build it again with 'adducir index --rebuild'."
+KIND = "dense-index"
+INDEX = "index.faiss"
+DETAILS = "dense.json"
 
 
 class DenseIndex(Index):
@@ -40,7 +52,7 @@ class DenseIndex(Index):
     """
 
     manifest: Manifest
-    default_model = ""  # it has none
+    default_model = ""  # its encoder is one
 
     def __init__(
         self,
@@ -50,19 +62,20 @@ class DenseIndex(Index):
         encoder: str | None = None,
         tokens: int | None = None,
     ) -> None:
-        super().__init__(Path(path), open_artifact(Path(path), KIND))
-        self._device = device
-        self._named, self._tokens = encoder, tokens
-        self._index = engine.read(self.path / INDEX)
-        if self._index.ntotal != len(self.docnos):
-            raise ArtifactError(
-                f"{len(self.docnos):,} docnos, but {self._index.ntotal:,} vectors.",
-                path=self.path,
-                hint=_REBUILD,
-            )
+        import faiss
 
-    def __len__(self) -> int:
-        return len(self.docnos)
+        super().__init__(Path(path), open_artifact(Path(path), KIND))
+        self._device, self._named, self._tokens = device, encoder, tokens
+        try:
+            self._index: Any = faiss.read_index(str(self.path / INDEX))
+        except RuntimeError as error:
+            raise self._damaged("FAISS cannot read this index.") from error
+        if self._index.ntotal != len(self):
+            raise self._damaged(f"{len(self):,} docnos, but {self._index.ntotal:,} vectors.")
+
+    def _damaged(self, what: str) -> ArtifactError:
+        hint = "Build it again with 'adducir index --rebuild'."
+        return ArtifactError(what, path=self.path, hint=hint)
 
     @cached_property
     def docnos(self) -> pl.Series:
@@ -72,11 +85,7 @@ class DenseIndex(Index):
 
     @cached_property
     def source(self) -> EncoderSource:
-        """The encoder of the documents, as it is named.
-
-        Raises:
-            ArtifactError: It is not there, or what has that name now is another encoder.
-        """
+        """The encoder of the documents, as it is named."""
         details = json_document(self.path / DETAILS)
         name = self._named or details["encoder"]
         names = [name]
@@ -99,38 +108,31 @@ class DenseIndex(Index):
         )
 
     @cached_property
-    def encoder(self) -> Encoder:
-        """The encoder itself.
-
-        Raises:
-            ArtifactError: As :attr:`source`.
-            InputError, MachineError: It cannot be loaded.
-        """
-        return cast("Encoder", load_encoder(self.source).to(choose_device(self._device)))
+    def encoder(self) -> DualEncoder | TextEncoder:
+        """The encoder itself."""
+        encoder = load_encoder(self.source).to(choose_device(self._device))
+        return cast("DualEncoder | TextEncoder", encoder)
 
     def search(
         self,
         queries: Sequence[Query],
-        model: object = None,
+        model: Model | None = None,
         *,
         feedback: FeedbackMethod | None = None,
-        fields: object = None,
+        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query, a text, by inner product.
 
-        The encoder is the model, and vectors are not expanded by words: ``model`` is not looked at,
-        ``feedback`` and weighted terms are refused. Equal scores stand in order of docnos. An
-        approximate index may give fewer hits than asked for.
-
-        Raises:
-            UsageError: ``depth`` below 1, feedback, or a query of weighted terms.
+        The encoder is the model: ``model`` is not read, ``feedback``, ``fields`` and weighted terms
+        are refused. Equal scores stand in order of docnos. An approximate index may give fewer hits
+        than asked for.
         """
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
-        if feedback is not None or len(texts) < len(queries):
-            raise _no_words()
+        if feedback is not None or fields is not None or len(texts) < len(queries):
+            raise _no_terms()
         with using_threads(threads):
             vectors = self.encoder.encode_queries(texts, tokens=self._tokens)
         return self.search_vectors(vectors, depth=depth, threads=threads)
@@ -138,11 +140,7 @@ class DenseIndex(Index):
     def search_vectors(
         self, vectors: Floats, *, depth: int | None = 1000, threads: int | None = None
     ) -> Hits:
-        """Rank the documents for vectors (q, D); see :meth:`search`.
-
-        Raises:
-            UsageError: ``depth`` below 1, or vectors of another width.
-        """
+        """Rank the documents for (q, D) vectors; see :meth:`search`."""
         check_search([], depth)
         if len(vectors) and vectors.shape[1] != self._index.d:
             raise UsageError(
@@ -153,8 +151,8 @@ class DenseIndex(Index):
         if not len(vectors):
             none = np.zeros(0, dtype=np.int32)
             return Hits(none, self.docnos[:0], np.zeros(0, dtype=np.float32))
-        with engine.threads_of_faiss(threads):
-            scores, numbers = engine.search(self._index, vectors, depth)
+        with threads_of_faiss(threads):
+            scores, numbers = nearest(self._index, vectors, depth)
         rows = np.repeat(np.arange(len(vectors)), depth)
         values, places = scores.ravel(), numbers.ravel()
         there = places >= 0
@@ -166,22 +164,19 @@ class DenseIndex(Index):
     def expand(
         self,
         queries: Sequence[str],
-        model: Any,
+        model: Model,
         feedback: FeedbackMethod,
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        """Refused: vectors are not expanded by words."""
-        raise _no_words()
+        raise _no_terms()
 
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
-        """Refused: vectors are not expanded by words."""
-        raise _no_words()
+        raise _no_terms()
 
     def close(self) -> None:
-        """Let go of the vectors."""
         self._index.reset()
 
     @cached_property
@@ -189,15 +184,38 @@ class DenseIndex(Index):
         """(N,) the place of each docno in alphabetical order."""
         return self.docnos.rank("ordinal").to_numpy()
 
-    def settings(self, model: object, feedback: object, fields: object) -> dict[str, Any]:
+    def settings(
+        self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
+    ) -> dict[str, Any]:
         """How it is searched, for run metadata: the encoder is the model."""
         del model, feedback, fields
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **details}
 
 
-def _no_words() -> UsageError:
+def _no_terms() -> UsageError:
     return UsageError(
-        "a dense index has no terms, so feedback and weighted terms mean nothing to it.",
+        "a dense index has no terms for feedback, field weights or weighted queries.",
         hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
     )
+
+
+@contextmanager
+def threads_of_faiss(count: int | None) -> Iterator[None]:
+    """Let FAISS use ``count`` threads inside the block; None for one per core."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1 if sys.platform == "darwin" else count or default_threads())
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def nearest(index: Any, queries: Floats, depth: int) -> tuple[Floats, NDArray[np.int64]]:
+    """Scores and numbers of the best vectors, each (q, depth); -1 where there is none."""
+    if hasattr(index, "hnsw"):
+        index.hnsw.efSearch = max(index.hnsw.efSearch, depth)
+    found: tuple[Floats, NDArray[np.int64]] = index.search(np.ascontiguousarray(queries), depth)
+    return found

@@ -1,1 +1,0 @@
-"""Dense indexes: vectors in FAISS, their docnos, and the documents' texts."""

@@ -1,0 +1,241 @@
+"""From a corpus to a dense index: encode, put into FAISS, keep the texts beside it."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.core.artifacts import Manifest, artifact_fingerprint
+from adducir.core.chunks import Made, build_in_chunks
+from adducir.core.errors import InputError, UsageError, explaining_writes
+from adducir.core.executors import HERE, Execution
+from adducir.core.names import nameless_file
+from adducir.core.progress import progress
+from adducir.corpora.documents import Corpus
+from adducir.encoders.encoding import SHARD, EncodingWork
+from adducir.encoders.items import Items, items_of_corpus
+from adducir.encoders.sources import EncoderSource
+from adducir.encoders.vectors import Floats, read_shard, write_docnos
+from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
+from adducir.indexes.dense import DETAILS, INDEX, KIND, nearest, threads_of_faiss
+from adducir.indexes.documents import DocumentWriter
+from adducir.models.artifacts import model_versions
+from adducir.models.machine import Precision, using_threads
+
+_BUILDER_VERSION = 2
+_EQUAL = 1e-5
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Running:
+    """How the encoder runs; no vector depends on more than the precision.
+
+    Attributes:
+        device: See :func:`adducir.models.machine.choose_device`.
+        threads: Of torch, then of FAISS; by default one per core. An HNSW graph that several
+            threads build is not always the same.
+        tokens: Padded tokens in a batch.
+        precision: What the network computes in.
+        shard: Documents in a shard.
+        execution: Who makes the shards.
+    """
+
+    device: str = "auto"
+    threads: int | None = None
+    tokens: int | None = None
+    precision: Precision = "float32"
+    shard: int = SHARD
+    execution: Execution = HERE
+
+
+def build_dense_index(
+    corpus: Corpus,
+    path: Path,
+    source: EncoderSource,
+    settings: DenseSettings | None = None,
+    *,
+    fields: tuple[str, ...] = (),
+    running: Running | None = None,
+    rebuild: bool = False,
+) -> Manifest:
+    """Build the index, unless ``path`` already holds the one that would be built.
+
+    Encoding that was killed resumes: shards that were made are not made again.
+
+    Args:
+        fields: The fields to encode; by default those that any index would take.
+
+    Returns:
+        The manifest. Its counts: ``documents``, ``width``, ``digest``, and of an approximate
+        index ``recall`` against ``Flat``.
+
+    Raises:
+        InputError: A record is malformed, a docno occurs twice, or the model cannot be read.
+        UsageError: The settings do not fit the vectors.
+        ArtifactError: ``path`` holds something that is not ours.
+    """
+    import faiss
+
+    settings, running = settings or DenseSettings(), running or Running()
+    items, precision = items_of_corpus(corpus, fields), running.precision
+    encoding = EncodingWork(
+        source, items, precision, running.shard, running.device, running.threads, running.tokens
+    )
+    with using_threads(running.threads):
+        return build_in_chunks(
+            path,
+            _DenseWork(**vars(encoding), corpus=corpus, index=path, settings=settings),
+            kind=KIND,
+            recipe=_recipe(items, settings, precision),
+            inputs={"corpus": items.identity, "model": source.identity()},
+            builder_version=_BUILDER_VERSION,
+            versions={**model_versions(), "faiss": str(faiss.__version__)},
+            rebuild=rebuild,
+            execution=running.execution,
+        )
+
+
+def dense_identity(
+    corpus: Corpus,
+    model: str,
+    settings: DenseSettings,
+    fields: tuple[str, ...] = (),
+    precision: Precision = "float32",
+) -> str:
+    """The fingerprint of the index that :func:`build_dense_index` would build.
+
+    ``model`` is the encoder's identity, which may still have to be trained.
+    """
+    items = items_of_corpus(corpus, fields)
+    inputs = {"corpus": items.identity, "model": model}
+    return artifact_fingerprint(KIND, _recipe(items, settings, precision), inputs, _BUILDER_VERSION)
+
+
+def _recipe(items: Items, settings: DenseSettings, precision: Precision) -> dict[str, Any]:
+    return {**items.what, **settings.recipe(), "precision": precision}
+
+
+@dataclass(frozen=True)
+class _DenseWork(EncodingWork):
+    """Vectors as :class:`.EncodingWork` makes them, put into an index at the end."""
+
+    corpus: Corpus = field(kw_only=True)
+    index: Path = field(kw_only=True)
+    settings: DenseSettings = field(kw_only=True)
+
+    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
+        docnos = [name for names in made.names for name in names]
+        counts = self.counted(made, docnos)
+        write_docnos(folder, docnos)
+        with DocumentWriter(folder) as store:
+            for document, docno in zip(self.corpus, docnos, strict=True):
+                if document.docno != docno:
+                    raise InputError(
+                        f"{docno!r} was changed while the index was built.", path=self.corpus.source
+                    )
+                store.add(document)
+        details = {"encoder": self._encoder_from_index(), "identity": self.source.identity()}
+        text = json.dumps(details, indent=2, sort_keys=True)
+        (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
+        found = {key: counts[key] for key in ("width", "digest", "shards", "shard")}
+        shards = (
+            read_shard(path, docnos[number * self.size : (number + 1) * self.size])
+            for number, path in enumerate(made.files)
+        )
+        shape = len(docnos), int(counts["width"])
+        with threads_of_faiss(self.threads):
+            recall = put_together(shards, shape, self.settings, folder)
+        return {"documents": counts["vectors"], **found, **recall}
+
+    def _encoder_from_index(self) -> str:
+        """The encoder that queries need; a folder's path is determined from the index's own."""
+        source = self.source
+        own = source.folder or (source.query.folder if source.is_shared else None)
+        if own is None or source.name == "minilm":
+            return source.name
+        return os.path.relpath(own.resolve(), self.index.resolve())
+
+
+def put_together(
+    shards: Iterator[Floats], shape: tuple[int, int], settings: DenseSettings, folder: Path
+) -> dict[str, Any]:
+    """Write an index of the vectors of all shards; of all, no more than one is held beside it.
+
+    Returns:
+        ``recall`` of an approximate index.
+    """
+    import faiss
+
+    try:
+        index = new_dense_index(settings.kind, settings.parameters, shape[1])
+        if settings.kind == EXACT:
+            index.codes.resize(shape[0] * index.code_size)  # the place for all; growing would copy
+            for vectors in shards:
+                index.add(np.ascontiguousarray(vectors))
+            recall = {}
+        else:
+            # In a file without a name: the system may drop its pages.
+            with nameless_file(folder) as file:
+                with explaining_writes(folder):
+                    for vectors in shards:
+                        file.write(np.ascontiguousarray(vectors, dtype=np.float32).data)
+                    file.flush()
+                mapped: Floats = np.memmap(file, dtype=np.float32, mode="r", shape=shape)
+                if not index.is_trained:
+                    progress().note(f"learning the lists and codes of {len(mapped):,} vectors")
+                    index.train(mapped)
+                index.add(mapped)  # at once: vectors that come in several calls make another graph
+                recall = {"recall": recall_of(index, mapped, settings.sample, settings.seed)}
+    except RuntimeError as error:
+        raise UsageError(
+            f"FAISS cannot make {settings.kind!r} of {shape[0]:,} vectors of {shape[1]:,} numbers: "
+            f"{str(error).splitlines()[0]}",
+            hint="'Flat' is exact, and fast for few.",
+        ) from error
+    try:
+        faiss.write_index(index, str(folder / INDEX))
+    except RuntimeError as error:
+        raise OSError(f"FAISS could not write the index: {error}") from error
+    return recall
+
+
+def recall_of(
+    index: Any, vectors: Floats, sample: int, seed: int, *, at: int = 10
+) -> dict[str, Any]:
+    """The mean share of the ``at`` exact neighbours of some vectors that an index finds.
+
+    The queries are vectors of the index itself, drawn at random, since real ones are not known
+    yet; a vector is not its own neighbour. A neighbour that scores as the last exact one does is
+    as good as that one. Fewer than two vectors give an empty result.
+    """
+    count = len(vectors)
+    at = min(at, count - 1)
+    if at < 1:
+        return {}
+    draw = np.random.default_rng(seed)
+    chosen = np.sort(draw.choice(count, size=min(sample, count), replace=False))
+    _, found = nearest(index, vectors[chosen], at + 1)
+    good = 0
+    for own, row, bound in zip(chosen, found, _last_exact(vectors, chosen, at), strict=True):
+        others = row[(row >= 0) & (row != own)][:at]
+        good += int((vectors[others] @ vectors[own] >= bound - _EQUAL * abs(bound)).sum())
+    return {"at": at, "queries": len(chosen), "recall": round(good / (at * len(chosen)), 4)}
+
+
+def _last_exact(vectors: Floats, chosen: NDArray[np.int64], at: int) -> Floats:
+    """The score of the ``at``-th exact neighbour of each chosen vector."""
+    best = np.full((len(chosen), at), -np.inf, dtype=np.float32)
+    for first in range(0, len(vectors), _BLOCK):
+        some = vectors[chosen] @ vectors[first : first + _BLOCK].T
+        inside = np.flatnonzero((chosen >= first) & (chosen < first + _BLOCK))
+        some[inside, chosen[inside] - first] = -np.inf
+        joined = np.concatenate([best, some], axis=1)
+        best = -np.partition(-joined, at - 1, axis=1)[:, :at]
+    last: Floats = best.min(axis=1)
+    return last
