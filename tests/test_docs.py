@@ -32,7 +32,7 @@ from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 from adducir.runs.fusion import FUSION
 from adducir.runs.rules import RULES
-from adducir.studies.complementary_evidence.selectors.recipe import ComplementaryRecipe
+from adducir.studies.complementary_evidence.training import ComplementaryRecipe
 from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
 from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe

@@ -203,10 +203,8 @@ def _question() -> "EvidenceQuestion":
 
 
 def selectors(make: Make, name: str, sample: str | None) -> None:
-    """A kind without a model: sets of the question's own passages, each once, always the same."""
+    """Sets of the question's own passages, each once, always the same."""
     del sample
-    if make().trained:
-        return
     question = _question()
     (first,), (again,) = (make().choose([question]) for _ in range(2))
     _must(first == again, f"{name}: another set the second time.")

@@ -235,11 +235,8 @@ def _recipe(path: Path) -> Any:
     from adducir.experiments.known_item.study import KnownItem
     from adducir.experiments.retrieval.study import Retrieval
     from adducir.rerankers.registry import recipe_of
-    from adducir.studies.complementary_evidence.experiment.study import EvidenceSets
-    from adducir.studies.complementary_evidence.selectors.recipe import (
-        ComplementaryRecipe,
-        DRNRecipe,
-    )
+    from adducir.studies.complementary_evidence.study import EvidenceSets
+    from adducir.studies.complementary_evidence.training import ComplementaryRecipe, DRNRecipe
 
     kinds = {
         "table": Retrieval,

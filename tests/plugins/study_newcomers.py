@@ -23,9 +23,6 @@ from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.indexes.search import Search
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
-from adducir.studies.complementary_evidence.experiment.steps import SelectionStep
-from adducir.studies.complementary_evidence.experiment.systems import EvidenceSystem
-from adducir.studies.complementary_evidence.selectors.selector import SELECTORS
 from adducir.studies.grounded_generation.experiment.systems import GroundedSystem
 from adducir.tables.builder import build_table
 
@@ -33,14 +30,12 @@ POINTS = {
     "adducir.corpora": {"inline": "Inline"},
     "adducir.indexes": {"words": "Words"},
     "adducir.ranking_systems": {"shortest": "Shortest"},
-    "adducir.evidence_systems": {"leading": "Leading"},
     "adducir.grounded_systems": {"sharing": "Sharing"},
     "adducir.tasks": {"lengths": "Lengths"},
 }
 SETTINGS = {
     "inline": {"inline": {"x": "a text"}},
     "shortest": {"shortest": True},
-    "leading": {"leading": 1},
     "sharing": {"sharing": 1},
     "lengths": {"task": "lengths", "systems": {"A": "a.txt"}},
 }
@@ -163,19 +158,6 @@ class Shortest(RankingSystem):
             )
 
         return gold_ranks(tasks, [rank(task) for task in tasks])
-
-
-class Leading(EvidenceSystem):
-    """The first passages.
-
-    Attributes:
-        leading: How many.
-    """
-
-    leading: int
-
-    def step(self, trial, study):
-        return SelectionStep(study, trial, SELECTORS.make("lead", {"size": self.leading}))
 
 
 class Sharing(GroundedSystem):

@@ -219,7 +219,7 @@ def test_a_selector_and_a_system_of_evidence_sets(study: Path) -> None:
         "systems:\n"
         "  BM25: {selector: bm25, analysis: split}\n"
         "  One: {selector: lead, size: 1}\n"
-        "  Two: {leading: 2}\n"
+        "  Two: {selector: lead, size: 2}\n"
     )
     adducir(study, "experiment", "experiments/sets.yaml")
     chosen = {

@@ -146,10 +146,14 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from some_questions import some_questions
 
     from adducir.models.sources import model_source
+    from adducir.studies.complementary_evidence.model import (
+        ComplementaryModel,
+        EvidenceModel,
+        Settings,
+    )
     from adducir.studies.complementary_evidence.questions import read_questions, write_questions
-    from adducir.studies.complementary_evidence.selectors import work as selecting
-    from adducir.studies.complementary_evidence.selectors.model import ComplementaryModel
-    from adducir.studies.complementary_evidence.selectors.settings import Selection, Settings
+    from adducir.studies.complementary_evidence.select import SelectionWork, selected
+    from adducir.studies.complementary_evidence.selection import Selection
 
     def trained(path: Path) -> Path:
         base = model_source(str(tiny_bert(path.with_name("bert"))))
@@ -162,21 +166,21 @@ def selection(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     write_questions(some_questions(9), folder / "questions.jsonl")
     asked = list(read_questions(folder / "questions.jsonl"))
     settings = Selection(candidates=5, beam=8)
-    work = selecting.SelectionWork(model, asked, settings, size=2, threads=1)
-    whole = selecting.select
+    work = SelectionWork(model, asked, settings, size=2, threads=1)
+    whole = EvidenceModel.pools
 
     def make(chunking: Chunking) -> Any:
-        with selecting.selected_by_shards(work, chunking) as found:
+        with selected(work, chunking) as found:
             return list(found)
 
-    def select(of: Any, questions: Any, *more: Any, **options: Any) -> Any:
+    def pools(model: Any, questions: Any, *more: Any, **options: Any) -> Any:
         if any(one.id == "q0-5" for one in questions):
             raise ValueError("an odd question")
-        return whole(of, questions, *more, **options)
+        return whole(model, questions, *more, **options)
 
     return Kind(
         make,
-        lambda patch: patch.setattr(selecting, "select", select),
+        lambda patch: patch.setattr(EvidenceModel, "pools", pools),
         r"chunk 2 \(q0-4, q0-5\): ValueError: an odd question",
         5,
     )
