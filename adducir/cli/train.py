@@ -27,14 +27,6 @@ class Train(Recipe):
         ge=1,
         shown="the recipe's, or 1",
     )
-    examples: Path | None = option(
-        "Keep the examples there, for trainings that learn from the same ones.",
-        metavar="FOLDER",
-        default=None,
-    )
-    workers: int = option(
-        "Processes that prepare the examples, where a kind does so in shards.", default=1, ge=1
-    )
     rebuild: common.Rebuild = False
 
 
@@ -43,8 +35,8 @@ def train(settings: Train) -> None:
 
     The recipe's key `kind` says what is trained: deepct, dual-encoder, cross-encoder, monobert,
     complementary or drn. The weights are those of the lowest validation loss. A training that was
-    killed goes on from its last snapshot, at most a minute back; a model that is there already and
-    would be trained with the same settings is not rebuilt.
+    killed goes on from its last checkpoint, two minutes back at most; a model that is there already
+    and would be trained with the same settings is not rebuilt.
 
     On several GPUs or machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
 
@@ -53,7 +45,6 @@ def train(settings: Train) -> None:
         adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1
     """
     from adducir.cli.console import near, note, open_progress, show
-    from adducir.core.executors import Execution
     from adducir.training.artifacts import train_model
     from adducir.training.kinds import open_training
     from adducir.training.processes import is_first_launched
@@ -63,14 +54,7 @@ def train(settings: Train) -> None:
     is_shown = is_first_launched()
     with open_progress() if is_shown else nullcontext():
         plan = open_training(settings.recipe, [*settings.changes, *threads])
-        manifest = train_model(
-            plan,
-            target,
-            device=settings.device,
-            examples=settings.examples,
-            execution=Execution(workers=settings.workers),
-            rebuild=settings.rebuild,
-        )
+        manifest = train_model(plan, target, device=settings.device, rebuild=settings.rebuild)
     if is_shown:
         counts = manifest.counts
         loss, step = counts["validation_loss"], counts["best_step"]

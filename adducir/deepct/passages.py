@@ -81,20 +81,6 @@ def _count_words(chunk: str) -> int:
     return max(1, len(words(chunk)))
 
 
-def remembering(count_pieces: CountPieces) -> CountPieces:
-    """The same counts, asked once for each of the first 262,144 different chunks."""
-    known: dict[str, int] = {}
-
-    def counted(chunks: list[str]) -> list[int]:
-        new = list(dict.fromkeys(chunk for chunk in chunks if chunk not in known))
-        here = dict(zip(new, count_pieces(new), strict=True)) if new else {}
-        if len(known) < _REMEMBERED:
-            known.update(here)
-        return [known[chunk] if chunk in known else here[chunk] for chunk in chunks]
-
-    return counted
-
-
 def _steps(text: str, count_pieces: CountPieces, length: int) -> list[_Step]:
     """The chunks between white space, and the words of those that are too long."""
     spans = [match.span() for match in _CHUNK.finditer(text)]

@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself."""
+"""What a checkpoint says of itself; its weights are not read."""
 
 from typing import Any
 
@@ -8,41 +8,26 @@ from adducir.models.sources import CONFIGURATION, ModelSource
 
 
 def config_of(source: ModelSource) -> dict[str, Any]:
-    """What stands in a model's ``config.json``.
-
-    Raises:
-        InputError: It cannot be read.
-        MachineError: The model cannot be fetched.
-    """
+    """What stands in a model's ``config.json``."""
     return json_object(source.local() / "config.json")
 
 
-def has_architecture(source: ModelSource, ending: str) -> bool:
-    """Whether a model is of a class whose name ends so, such as ``ForSequenceClassification``.
-
-    Raises:
-        InputError, MachineError: As :func:`config_of`.
-    """
+def has_architecture(source: ModelSource, *endings: str) -> bool:
+    """Whether a model is of a class whose name ends so, such as ``ForSequenceClassification``."""
     names = config_of(source).get("architectures")
-    return isinstance(names, list) and any(str(name).endswith(ending) for name in names)
+    return isinstance(names, list) and any(str(name).endswith(endings) for name in names)
 
 
 def refuse_other_classes(source: ModelSource, endings: tuple[str, ...]) -> None:
-    """Refuse a model of another class than those whose names end so; its weights are not read.
+    """Refuse a model of another class than those whose names end so.
 
-    A model whose configuration is not at hand passes: fetching or loading it reports what is wrong.
-
-    Raises:
-        InputError: It states another class, or its configuration cannot be read.
+    One whose configuration is not available passes: fetching or loading it reports what is wrong.
     """
-    if not endings:
-        return
     try:
-        folder = source.folder or source.fetched(CONFIGURATION)
+        path = (source.folder or source.fetched(CONFIGURATION)) / CONFIGURATION[0]
     except MachineError:
         return
-    path = folder / CONFIGURATION[0]
-    names = json_object(path).get("architectures")
+    names = json_object(path).get("architectures") if endings else None
     if isinstance(names, list) and not any(str(name).endswith(endings) for name in names):
         raise InputError(
             f"{source.name} is a {', '.join(map(str, names))}; needed is a model whose class ends "

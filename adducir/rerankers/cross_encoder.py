@@ -7,65 +7,72 @@ and those that ``adducir train`` makes. Of a model with one label the score is t
 sentence-transformers shows its sigmoid by default, which orders alike until it rounds to 1. Of a
 model with two it is the log-probability of the class that is called relevant, wherever that stands;
 of two without names that of the last. A classifier of anything else is refused.
+
+monoBERT (Nogueira and Cho, arXiv 1901.04085, 2019) is a cross-encoder with two classes: the input
+is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softmax(z)[relevant].
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import model_validator
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
 from adducir.core.texts import shortened
 from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
-from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import config_of, has_architecture
-from adducir.rerankers.examples_recipe import ExamplesPart, HeldOutPart
 from adducir.rerankers.inputs import Encoded, PairReader
-from adducir.rerankers.recipe import Length, RerankerRecipe
-from adducir.rerankers.scoring import Joint, Pair
+from adducir.rerankers.pairs import ExamplesPart
+from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe
+from adducir.training.data import HeldOut
 from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
     import torch
 
-_KIND = "AutoModelForSequenceClassification"
+KIND = "AutoModelForSequenceClassification"
+CLASSIFIER = "ForSequenceClassification"
 _RELEVANT = frozenset({"relevant", "relevance", "is relevant", "relevance score"})
 _UNNAMED = re.compile(r"(label )?\d*")
 _OF_CROSS_ENCODERS = ("sentence_transformers", "sbert_ce_default_activation_function")
 """What sentence-transformers writes into a CrossEncoder's configuration, now and before 4.0."""
+_MONOBERT = "castorini/monobert-large-msmarco"
 
 
 class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     """A cross-encoder, as it is or to be trained.
 
     Attributes:
+        labels: Outputs of a new head, where one is trained.
         length: Tokens of an input; by default as many as the model has positions.
         label: The class whose log-probability is the score, by its number or its name; by default
             the one that is called relevant, or the last of two without names.
-        labels: Outputs of a new head, where one is trained.
         examples: What to learn from; a recipe with examples makes a model.
-        held_out: What is kept for validation.
+        held_out: What is kept for validation: a share of the queries, with all their pairs.
         training: How to train.
     """
 
-    classes: ClassVar[tuple[str, ...]] = ("ForSequenceClassification",)
+    classes: ClassVar[tuple[str, ...]] = (CLASSIFIER,)
+    labels: ClassVar[int] = 1
     kind: Literal["cross-encoder"] = "cross-encoder"  # type: ignore[assignment]
     model: Literal["cross-encoder"] = "cross-encoder"
     length: Length | None = None
     label: int | str | None = None
-    labels: Literal[1, 2] = 1
     examples: ExamplesPart | None = None
-    held_out: HeldOutPart = HeldOutPart()
+    held_out: HeldOut = HeldOut()
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """See :class:`RerankerRecipe`: a classifier that says that it scores relevance.
+        """A classifier that says that it scores relevance.
 
         Its class is called so; or it is a CrossEncoder of sentence-transformers with one output.
         """
-        if not has_architecture(source, "ForSequenceClassification"):
+        if not has_architecture(source, CLASSIFIER):
             return False
         config = config_of(source)
         names = _class_names(config)
@@ -82,13 +89,49 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         )
 
     def load(self, source: ModelSource) -> "CrossEncoder":
-        return CrossEncoder.load(source, length=self.length, label=self.label)
+        if not has_architecture(source, CLASSIFIER):
+            raise InputError(
+                f"{source.name} is not a cross-encoder: it has no trained classifier.",
+                path=source.folder,
+                hint="Train one from it with a recipe.",
+            )
+        network, tokenizer = load_model(source, KIND), load_tokenizer(source)
+        return CrossEncoder(network, tokenizer, length=self.length, label=self.label)
 
     def scale(self, source: ModelSource) -> str:
         names = _class_names(config_of(source))
         if len(names) == 1:
             return "logit"
         return f"log-probability of class {names[relevant_class(names, self.label)]}"
+
+
+class MonoBERTRecipe(CrossEncoderRecipe):
+    """A monoBERT, as it is or to be trained; the keys are those of a cross-encoder.
+
+    Attributes:
+        base: By default the authors' group's model for MS MARCO.
+        tokenizer: By default that model's, which comes without one: BERT's own.
+        length: Word pieces of an input.
+    """
+
+    labels: ClassVar[int] = 2
+    kind: Literal["monobert"] = "monobert"  # type: ignore[assignment]
+    model: Literal["monobert"] = "monobert"  # type: ignore[assignment]
+    base: str = _MONOBERT
+    length: Length | None = 512
+
+    @classmethod
+    def fits(cls, source: ModelSource) -> bool:
+        """A classifier of pairs that is called monoBERT."""
+        is_called_so = "monobert" in Path(source.name).name.lower()
+        return is_called_so and has_architecture(source, CLASSIFIER)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_its_tokenizer(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("base", _MONOBERT) == _MONOBERT:
+            return {"tokenizer": "bert-large-uncased", **data}
+        return data
 
 
 class CrossEncoder(Joint):
@@ -98,9 +141,6 @@ class CrossEncoder(Joint):
         network: A model of transformers for sequence classification.
         length: Tokens of an input, at most.
         label: The class whose log-probability is the score.
-
-    Raises:
-        InputError: See :func:`relevant_class`.
     """
 
     def __init__(
@@ -111,90 +151,23 @@ class CrossEncoder(Joint):
         length: int | None = None,
         label: int | str | None = None,
     ) -> None:
-        self.network = network
-        self.tokenizer = tokenizer
-        self.length = longest_input(network.config, tokenizer, length)
+        self.network, self.tokenizer = network, tokenizer
         self.labels = int(network.config.num_labels)
         self.label = relevant_class(_class_names(network.config.to_dict()), label)
-        self._reader = PairReader(tokenizer, self.length)
+        self._reader = PairReader(tokenizer, longest_input(network.config, tokenizer, length))
         self._has_types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
 
-    @classmethod
-    def load(
-        cls,
-        source: ModelSource,
-        *,
-        length: int | None = None,
-        label: int | str | None = None,
-    ) -> "CrossEncoder":
-        """A trained cross-encoder.
-
-        Raises:
-            InputError: The model has no classifier: a new one would give random scores.
-            MachineError: It cannot be fetched.
-        """
-        if not has_architecture(source, "ForSequenceClassification"):
-            raise InputError(
-                f"{source.name} is not a cross-encoder: it has no trained classifier.",
-                path=source.folder,
-                hint="Train one from it with a recipe.",
-            )
-        return cls(
-            load_model(source, _KIND),
-            load_tokenizer(source),
-            length=length,
-            label=label,
-        )
-
-    @classmethod
-    def untrained(
-        cls,
-        base: ModelSource,
-        *,
-        labels: int = 1,
-        length: int | None = None,
-        seed: int = 0,
-    ) -> "CrossEncoder":
-        """A model as training starts: its own classifier, or a new one on an encoder.
-
-        Raises:
-            InputError: The base cannot be loaded, or its classifier has other labels.
-        """
-        import torch
-
-        torch.manual_seed(seed_of(seed, "head"))
-        if has_architecture(base, "ForSequenceClassification"):
-            network: Any = load_model(base, _KIND)
-            if network.config.num_labels != labels:
-                raise InputError(
-                    f"the classifier of {base.name} has {network.config.num_labels} outputs, "
-                    f"not {labels}.",
-                    hint="Set `labels:` to that number (1 or 2).",
-                )
-        else:
-            network = load_model(base, _KIND, new_head=True, num_labels=labels)
-        # Whatever the base's classes were called: the model that is saved says what it learnt.
-        network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
-        network.config.label2id = {name: key for key, name in network.config.id2label.items()}
-        return cls(network, load_tokenizer(base), length=length)
-
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
-        """Token ids and segments of pairs."""
         return self._reader.read(pairs)
 
-    def logits(self, batch: Sequence[Encoded]) -> "torch.Tensor":
-        """(n, labels) in single precision."""
+    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
+        """(n,) the logit, or the log-probability of the class."""
         device = self.network.device
         ids, mask = padded([one.ids for one in batch], self.tokenizer.pad_token_id or 0, device)
         options = {"input_ids": ids, "attention_mask": mask}
         if self._has_types:
             options["token_type_ids"] = padded([one.types for one in batch], 0, device)[0]
-        found: torch.Tensor = self.network(**options).logits.float()
-        return found
-
-    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
-        """(n,) the logit, or the log-probability of the class."""
-        logits = self.logits(batch)
+        logits: torch.Tensor = self.network(**options).logits.float()
         return logits[:, 0] if self.labels == 1 else logits.log_softmax(dim=-1)[:, self.label]
 
 
@@ -204,22 +177,20 @@ def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
     Args:
         names: Of the model's classes.
         label: The class that is wanted, by its number or name; None for the one that is relevance.
-
-    Raises:
-        InputError: There is no such class, or no class is said to be relevance.
     """
+    shown = shortened(", ".join(f"{number}: {name}" for number, name in enumerate(names)))
     if label is not None:
         number = names.index(label) if label in names else label
         if isinstance(number, int) and 0 <= number < len(names):
             return number
-        raise InputError(f"there is no class {label!r}: the model has {_listed(names)}.")
+        raise InputError(f"there is no class {label!r}: the model has {shown}.")
     relevant = [number for number, name in enumerate(names) if _plain(name) in _RELEVANT]
     if len(names) <= 2 and len(relevant) == 1:
         return relevant[0]
     if len(names) <= 2 and all(_UNNAMED.fullmatch(_plain(name)) for name in names):
         return len(names) - 1
     raise InputError(
-        f"this classifier does not say which of its classes is relevance: {_listed(names)}.",
+        f"this classifier does not say which of its classes is relevance: {shown}.",
         hint="If one of them is, name it with `label:` in a recipe.",
     )
 
@@ -231,10 +202,6 @@ def _class_names(config: Mapping[str, Any]) -> list[str]:
         return ["LABEL_0", "LABEL_1"]
     by_number = {str(key): str(name) for key, name in names.items()}
     return [by_number.get(str(number), f"LABEL_{number}") for number in range(len(by_number))]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return shortened(", ".join(f"{number}: {name}" for number, name in enumerate(names)))
 
 
 def _plain(name: str) -> str:

@@ -6,7 +6,7 @@ but the part that may be cut is known, and each query is read once.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +27,7 @@ _TO_TEXT = 4
 
 @dataclass(frozen=True)
 class Encoded:
-    """An input of a network.
-
-    Attributes:
-        ids: (n,) token ids.
-        types: (n,) the segment of each, 0 or 1.
-    """
+    """An input of a network: its (n,) token ids, and the segment of each, 0 or 1."""
 
     ids: Ids
     types: Ids
@@ -48,33 +43,31 @@ def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Ids]:
         texts: The texts; of a long one only a part is read, up to a blank, where that suffices.
         most: How many ids are wanted of each.
     """
-    starts = [_start(text, most * _CHARACTERS) for text in texts]
-    found = [_ids(one, most) for one in encoded(tokenizer, starts)]
+
+    def read(some: list[str]) -> list[Ids]:
+        encode = tokenizer.backend_tokenizer.encode_batch_fast
+        encodings = encode(some, add_special_tokens=False) if some else []
+        return [np.array(one.ids[:most], dtype=np.int64) for one in encodings]
+
+    starts = []
+    for text in texts:
+        blank = _BLANK.search(text, most * _CHARACTERS)
+        starts.append(text[: blank.start()] if blank else text)
+    found = read(starts)
     short = [
         number
         for number, (text, start) in enumerate(zip(texts, starts, strict=True))
         if len(start) < len(text) and len(found[number]) < most
     ]
-    for number, one in zip(short, encoded(tokenizer, [texts[n] for n in short]), strict=True):
-        found[number] = _ids(one, most)
+    for number, ids in zip(short, read([texts[n] for n in short]), strict=True):
+        found[number] = ids
     return found
 
 
-def encoded(tokenizer: Any, texts: list[str]) -> list[Any]:
-    """What a fast tokenizer makes of texts, without special tokens."""
-    encode = tokenizer.backend_tokenizer.encode_batch_fast
-    return list(encode(texts, add_special_tokens=False)) if texts else []
-
-
-def _ids(encoding: Any, most: int) -> Ids:
-    return np.array(encoding.ids[:most], dtype=np.int64)
-
-
-def _start(text: str, characters: int) -> str:
-    if len(text) <= characters:
-        return text
-    blank = _BLANK.search(text, characters)
-    return text[: blank.start()] if blank else text
+def ids_by_text(tokenizer: Any, texts: Iterable[str], most: int) -> dict[str, Ids]:
+    """The first ids of each different text."""
+    different = list(dict.fromkeys(texts))
+    return dict(zip(different, token_ids(tokenizer, different, most), strict=True))
 
 
 def fitted(query: Ids, text: Ids, room: int) -> tuple[Ids, Ids]:
@@ -109,34 +102,21 @@ class PairReader:
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
         """The inputs of pairs of query and text."""
-        queries = self._known([query for query, _ in pairs])
-        texts = self._known([text for _, text in pairs])
+        queries = ids_by_text(self._tokenizer, (query for query, _ in pairs), self._room)
+        texts = ids_by_text(self._tokenizer, (text for _, text in pairs), self._room)
         return [self._joined(*fitted(queries[q], texts[t], self._room)) for q, t in pairs]
 
-    def _known(self, texts: Sequence[str]) -> dict[str, Ids]:
-        different = list(dict.fromkeys(texts))
-        found = token_ids(self._tokenizer, different, self._room)
-        return dict(zip(different, found, strict=True))
-
     def _joined(self, query: Ids, text: Ids) -> Encoded:
-        (one, one_types), (two, two_types), (three, three_types) = self._special
-        first, second = self._types
-        types = (
-            one_types,
-            np.full(len(query), first),
-            two_types,
-            np.full(len(text), second),
-            three_types,
+        (one, types_1), (two, types_2), (three, types_3) = self._special
+        first, second = (np.full(len(query), self._types[0]), np.full(len(text), self._types[1]))
+        return Encoded(
+            np.concatenate((one, query, two, text, three)),
+            np.concatenate((types_1, first, types_2, second, types_3)),
         )
-        return Encoded(np.concatenate((one, query, two, text, three)), np.concatenate(types))
 
 
 def special_id(tokenizer: Any, name: str) -> int:
-    """The id of a special token, such as ``pad_token``.
-
-    Raises:
-        InputError: The tokenizer has none.
-    """
+    """The id of a special token, such as ``pad_token``."""
     found = getattr(tokenizer, f"{name}_id")
     if not isinstance(found, int):
         raise InputError(f"this model's tokenizer has no `{name}`.", path=tokenizer.name_or_path)
@@ -144,11 +124,7 @@ def special_id(tokenizer: Any, name: str) -> int:
 
 
 def first_id(network: Any) -> int:
-    """The id that a decoder's answer begins with.
-
-    Raises:
-        InputError: The model's configuration does not say, or names one that it has no vector for.
-    """
+    """The id that a decoder's answer begins with."""
     found = network.config.decoder_start_token_id
     if not isinstance(found, int) or not 0 <= found < network.config.vocab_size:
         raise InputError(

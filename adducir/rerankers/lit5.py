@@ -11,6 +11,7 @@ a long passage is cut where it stands, so that ``Relevance Ranking:`` stays. The
 run gets 1/rank.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -20,24 +21,19 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
-from adducir.models.batches import computed, padded, token_batches
+from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
-from adducir.rerankers.inputs import (
-    Ids,
-    first_id,
-    fitted,
-    special_id,
-    token_ids,
-)
-from adducir.rerankers.recipe import Length, RerankerRecipe
-from adducir.rerankers.scoring import Listwise
-from adducir.rerankers.windows import repaired
+from adducir.rerankers.inputs import Ids, first_id, fitted, special_id, token_ids
+from adducir.rerankers.recipe import Length, Listwise, RerankerRecipe
 
 if TYPE_CHECKING:
     import torch
+
+_NUMBER = re.compile(r"[0-9]+")
+_DIGITS = 9
 
 
 class LiT5Recipe(RerankerRecipe):
@@ -70,13 +66,22 @@ class LiT5Recipe(RerankerRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """See :class:`RerankerRecipe`: a model that generates, and is called LiT5."""
-        return "lit5" in Path(source.name).name.lower() and (
-            has_architecture(source, "ForConditionalGeneration") or has_architecture(source, "FiD")
-        )
+        """A model that generates, and is called LiT5."""
+        return "lit5" in Path(source.name).name.lower() and has_architecture(source, *cls.classes)
 
     def load(self, source: ModelSource) -> "LiT5":
-        return LiT5.load(source, length=self.length, answer_length=self.answer_length)
+        # The published checkpoints name their class FiD; the weights are T5's. Any other T5 would
+        # write something else, which leaves every list as it was.
+        if not (has_architecture(source, "FiD") or self.fits(source)):
+            raise InputError(
+                "this model does not say that it is a LiT5.",
+                path=source.local(),
+                hint="If it is one, give it `architectures: [FiD]` in its config.json, as the "
+                "published models have it, or a name with LiT5 in it.",
+            )
+        network = load_model(source, "T5ForConditionalGeneration")
+        lengths = {"length": self.length, "answer_length": self.answer_length}
+        return LiT5(network, load_tokenizer(source), **lengths)
 
 
 class LiT5(Listwise):
@@ -111,26 +116,6 @@ class LiT5(Listwise):
         )
         # generate() takes from the model's own what an argument leaves open.
         network.generation_config = self._plain
-
-    @classmethod
-    def load(cls, source: ModelSource, **settings: int) -> "LiT5":
-        """A trained LiT5; the settings are the constructor's.
-
-        Raises:
-            InputError: It is not a T5, or one that does not say that it puts lists in order: any
-                other T5 would write something else, which leaves every list as it was.
-            MachineError: It cannot be fetched.
-        """
-        # The published checkpoints name their class FiD; the weights are T5's.
-        if not (has_architecture(source, "FiD") or LiT5Recipe.fits(source)):
-            raise InputError(
-                "this model does not say that it is a LiT5.",
-                path=source.local(),
-                hint="If it is one, give it `architectures: [FiD]` in its config.json, as the "
-                "published models have it, or a name with LiT5 in it.",
-            )
-        network = load_model(source, "T5ForConditionalGeneration")
-        return cls(network, load_tokenizer(source), **settings)
 
     def encode(self, query: str, texts: Sequence[str]) -> list[Ids]:
         """Token ids of a window's passages, numbered from 1."""
@@ -173,18 +158,25 @@ class LiT5(Listwise):
         import torch
 
         encoder = self.network.get_encoder()
-        parts: list[Any] = [None] * len(ids)
 
         def compute(rows: NDArray[np.int64]) -> Any:
             return encoder(input_ids=ids[rows], attention_mask=mask[rows]).last_hidden_state
 
-        for rows, states in computed(
-            token_batches([ids.shape[1]] * len(ids), self.tokens, self.network.device), compute
-        ):
-            for row, state in zip(rows, states, strict=True):
-                parts[row] = state
-        return torch.cat(parts).unsqueeze(0)
+        lengths, device = [ids.shape[1]] * len(ids), self.network.device
+        return torch.cat(in_order(lengths, compute, tokens=self.tokens, device=device)).unsqueeze(0)
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
         """The numbers of a window's texts, the best first."""
         return repaired(self.answer(query, texts), len(texts)) if texts else np.zeros(0, np.int64)
+
+
+def repaired(answer: str, count: int) -> NDArray[np.int64]:
+    """The order that an answer such as ``3 > 1 > 2`` gives to so many texts, from 0.
+
+    Whatever is not a number is ignored, as are numbers out of range and repetitions; texts that
+    the answer does not name follow in their old order.
+    """
+    named = (int(digits) - 1 for digits in _NUMBER.findall(answer) if len(digits) <= _DIGITS)
+    order = list(dict.fromkeys(number for number in named if 0 <= number < count))
+    missing = sorted(set(range(count)).difference(order))
+    return np.array(order + missing, dtype=np.int64)

@@ -24,16 +24,8 @@ from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
 from adducir.rerankers.checkpoints import has_architecture
-from adducir.rerankers.inputs import (
-    Encoded,
-    Ids,
-    first_id,
-    fitted,
-    special_id,
-    token_ids,
-)
-from adducir.rerankers.recipe import Length, RerankerRecipe
-from adducir.rerankers.scoring import Joint, Pair
+from adducir.rerankers.inputs import Ids, first_id, fitted, ids_by_text, special_id, token_ids
+from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -71,14 +63,18 @@ class MonoT5Recipe(RerankerRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """See :class:`RerankerRecipe`: a model that generates, and is called monoT5."""
+        """A model that generates, and is called monoT5."""
         name = Path(source.name).name.lower()
         return re.search(r"mono\w*t5", name) is not None and has_architecture(
             source, "ForConditionalGeneration"
         )
 
     def load(self, source: ModelSource) -> "MonoT5":
-        return MonoT5.load(source, length=self.length, tokens=self.tokens)
+        if not has_architecture(source, "ForConditionalGeneration"):
+            raise InputError(f"{source.name} is not a T5.", path=source.folder)
+        network, tokenizer = load_model(source, "AutoModelForSeq2SeqLM"), load_tokenizer(source)
+        tokens = self.tokens or tokens_of(source.name)
+        return MonoT5(network, tokenizer, length=self.length, tokens=tokens)
 
 
 class MonoT5(Joint):
@@ -88,9 +84,6 @@ class MonoT5(Joint):
         network: A model of transformers for conditional generation.
         tokens: The vocabulary's entries for "false" and "true".
         length: Tokens of an input, at most.
-
-    Raises:
-        InputError: The vocabulary lacks one of the two tokens.
     """
 
     def __init__(
@@ -119,49 +112,21 @@ class MonoT5(Joint):
         self._padding = special_id(tokenizer, "pad_token")
         self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
 
-    @classmethod
-    def load(
-        cls,
-        source: ModelSource,
-        *,
-        length: int = 512,
-        tokens: tuple[str, str] | None = None,
-    ) -> "MonoT5":
-        """A trained monoT5.
-
-        Raises:
-            InputError: It is no T5, or lacks a token.
-            MachineError: It cannot be fetched.
-        """
-        if not has_architecture(source, "ForConditionalGeneration"):
-            raise InputError(f"{source.name} is not a T5.", path=source.folder)
-        return cls(
-            load_model(source, "AutoModelForSeq2SeqLM"),
-            load_tokenizer(source),
-            length=length,
-            tokens=tokens or tokens_of(source.name),
-        )
-
-    def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
+    def encode(self, pairs: Sequence[Pair]) -> list[Ids]:
         """Token ids of the prompts."""
-        queries = self._known([query for query, _ in pairs])
-        texts = self._known([text for _, text in pairs])
+        queries = ids_by_text(self.tokenizer, (query for query, _ in pairs), self._room)
+        texts = ids_by_text(self.tokenizer, (text for _, text in pairs), self._room)
         return [self._prompt(*fitted(queries[q], texts[t], self._room)) for q, t in pairs]
 
-    def _known(self, texts: Sequence[str]) -> dict[str, Ids]:
-        different = list(dict.fromkeys(texts))
-        return dict(zip(different, token_ids(self.tokenizer, different, self._room), strict=True))
+    def _prompt(self, query: Ids, text: Ids) -> Ids:
+        return np.concatenate((self._query, query, self._document, text, self._end))
 
-    def _prompt(self, query: Ids, text: Ids) -> Encoded:
-        ids = np.concatenate((self._query, query, self._document, text, self._end))
-        return Encoded(ids, np.zeros_like(ids))
-
-    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
+    def values(self, batch: Sequence[Ids]) -> "torch.Tensor":
         """(n,) log-probabilities of "true" against "false"."""
         import torch
 
         device = self.network.device
-        ids, mask = padded([one.ids for one in batch], self._padding, device)
+        ids, mask = padded(batch, self._padding, device)
         start = torch.full((len(batch), 1), self._first, dtype=torch.long, device=device)
         found = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
         answers: torch.Tensor = found.logits[:, 0, self._answers].float()

@@ -1,65 +1,102 @@
-"""What all rerankers' recipes have in common: ``rerankers/NAME.yaml``.
+"""What every reranker is: a recipe, ``rerankers/NAME.yaml``, that loads a model.
 
-Each model's own keys stand in its file.
+A model scores pairs of query and text (:class:`Pointwise`), or puts lists in order
+(:class:`Listwise`). Each kind's own keys stand in its file.
 """
 
-from abc import abstractmethod
-from pathlib import Path
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
 
 from adducir.core.recipe import Recipe
 from adducir.models.artifacts import write_settings
-from adducir.models.machine import Precision
+from adducir.models.batches import in_order
+from adducir.models.machine import Precision, computing_in
 from adducir.training.recipe import Several
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import torch
+
     from adducir.models.sources import ModelSource
-    from adducir.rerankers.scoring import Listwise, Pointwise
 
 Length = Annotated[int, Field(ge=1)]
+Pair = tuple[str, str]
+"""A query and a text."""
+Scores = NDArray[np.float64]
 
 SETTINGS_FILE = "reranker.json"
 """How a trained reranker reads texts: kept beside its weights."""
-_OF_TRAINING = {"kind", "base", "tokenizer", "description", "examples", "held_out", "labels"}
-_NOT_DECIDING = frozenset(
-    {"kind", "description", "base", "tokenizer", "fields", "passages", "batch_tokens"}
-    | {"examples", "held_out", "labels", "training"}
-)
+_OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_out", "training"}
+_NOT_DECIDING = _OF_TRAINING | {"fields", "batch_tokens"}
 
 
-class PassagesPart(Recipe):
-    """Which part of a document is scored.
+class Network(ABC):
+    """What all models have.
 
     Attributes:
-        take: The score of a document is that of its first passage (FirstP), the greatest of its
-            passages' (MaxP), or their mean (AvgP; Dai and Callan, SIGIR 2019).
-        length: Of a passage. The first passage is by default as long as the model can read; the
-            others by default have 150 words, as in the paper.
-        stride: From one passage's beginning to the next one's, at most; by default half a length.
-        unit: What lengths are counted in.
+        network: The network, in evaluation mode.
+        tokenizer: Its fast tokenizer.
+        precision: What the network computes in; ``bfloat16`` is exact to about 1e-2.
+        tokens: Padded tokens in a batch; no score depends on it (to 1e-5).
     """
 
-    take: Literal["first", "best", "mean"] = "first"
-    length: Length | None = None
-    stride: Length | None = None
-    unit: Literal["words", "pieces"] = "words"
+    network: Any
+    tokenizer: Any
+    precision: Precision = "float32"
+    tokens: int | None = None
 
-    @model_validator(mode="after")
-    def _fits(self) -> "PassagesPart":
-        if self.stride is not None and self.take == "first":
-            raise ValueError("`stride` means nothing where the first passage is taken")
-        if self.stride is not None and self.stride > (self.length or 150):
-            raise ValueError("`stride` must not be more than `length`: words would be left out")
-        return self
+    def to(self, device: "torch.device") -> None:
+        """Move the network to a device."""
+        self.network.to(device)
 
-    def cut(self) -> tuple[int, int] | None:
-        """Length and overlap of passages; None where the model itself cuts the document."""
-        if self.take == "first":
-            return None if self.length is None else (self.length, 0)
-        length = self.length or 150
-        return length, length - (self.stride or max(1, length // 2))
+
+class Pointwise(Network):
+    """A model whose score of a pair depends on nothing but the pair."""
+
+    @abstractmethod
+    def scores(self, pairs: Sequence[Pair]) -> Scores:
+        """(n,) the scores of pairs; of two texts for one query, the better has the greater."""
+
+
+class Joint(Pointwise):
+    """A model that reads query and text in one input."""
+
+    @abstractmethod
+    def encode(self, pairs: Sequence[Pair]) -> Sequence[Any]:
+        """What the network reads of each pair; its ``len()`` is in tokens."""
+
+    @abstractmethod
+    def values(self, batch: Sequence[Any]) -> "torch.Tensor":
+        """(n,) the scores of encoded pairs."""
+
+    def scores(self, pairs: Sequence[Pair]) -> Scores:
+        import torch
+
+        inputs = self.encode(pairs)
+        self.network.eval()
+
+        def compute(numbers: NDArray[np.int64]) -> list[float]:
+            with torch.inference_mode(), computing_in(self.precision, self.network):
+                values: list[float] = self.values([inputs[n] for n in numbers]).double().tolist()
+                return values
+
+        lengths = [len(one) for one in inputs]
+        device = self.network.device
+        return np.array(in_order(lengths, compute, tokens=self.tokens, device=device), dtype=float)
+
+
+class Listwise(Network):
+    """A model that puts a window of texts in order."""
+
+    @abstractmethod
+    def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The numbers of a window's texts, the best first."""
 
 
 class RerankerRecipe(Recipe):
@@ -78,7 +115,6 @@ class RerankerRecipe(Recipe):
             kind that has none.
         tokenizer: Where the tokenizer comes from, if the weights bring none.
         fields: The document's fields that are read; by default those that the index has.
-        passages: Which part of a document is scored.
         precision: What the network computes in.
         batch_tokens: Padded tokens in a batch; by default what suits the device.
     """
@@ -93,39 +129,31 @@ class RerankerRecipe(Recipe):
     base: str
     tokenizer: str | None = None
     fields: Several = ()
-    passages: PassagesPart = PassagesPart()
     precision: Precision = "float32"
     batch_tokens: Length | None = None
 
     @property
     def fingerprint_inputs(self) -> dict[str, Any]:
         """What determines the score of a pair, beside the weights."""
-        return self.model_dump(mode="json", exclude=set(_NOT_DECIDING))
+        return self.model_dump(mode="json", exclude=_NOT_DECIDING)
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: "Path") -> None:
         """Write what a trained model's use needs to know of its recipe."""
-        details = self.model_dump(mode="json", exclude={*_OF_TRAINING, "training"})
-        write_settings(folder / SETTINGS_FILE, details)
+        write_settings(folder / SETTINGS_FILE, self.model_dump(mode="json", exclude=_OF_TRAINING))
 
     @classmethod
     def fits(cls, source: "ModelSource") -> bool:
         """Whether a model without a recipe is one of this kind, by what its files say."""
-        del source
         return False
 
     @abstractmethod
-    def load(self, source: "ModelSource") -> "Pointwise | Listwise":
+    def load(self, source: "ModelSource") -> Pointwise | Listwise:
         """The model, on the processor.
 
         Args:
             source: Its weights; of a kind whose ``base`` is empty, not to be looked at.
-
-        Raises:
-            InputError: It cannot be loaded, or is of another kind.
-            MachineError: It cannot be fetched.
         """
 
     def scale(self, source: "ModelSource") -> str:
         """What its scores are, in a few words; the model is not loaded for that."""
-        del source
         return self.scores

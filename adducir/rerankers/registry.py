@@ -19,10 +19,7 @@ from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
 from adducir.models.sources import RECIPES, ModelSource, model_source
 from adducir.rerankers.checkpoints import refuse_other_classes
-from adducir.rerankers.passages import parts_of, united
-from adducir.rerankers.recipe import SETTINGS_FILE, RerankerRecipe
-from adducir.rerankers.scoring import Listwise, Pointwise
-from adducir.rerankers.windows import windows
+from adducir.rerankers.recipe import SETTINGS_FILE, Listwise, Pointwise, RerankerRecipe, Scores
 from adducir.training.recipe import listed
 
 _HERE = "adducir.rerankers"
@@ -31,7 +28,7 @@ RERANKERS = Family(
     "rerankers",
     RerankerRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
-        "monobert": f"{_HERE}.monobert:MonoBERTRecipe",
+        "monobert": f"{_HERE}.cross_encoder:MonoBERTRecipe",
         "cross-encoder": f"{_HERE}.cross_encoder:CrossEncoderRecipe",
         "lit5": f"{_HERE}.lit5:LiT5Recipe",
         "monot5": f"{_HERE}.monot5:MonoT5Recipe",
@@ -42,7 +39,7 @@ RERANKERS = Family(
 )
 """Every kind by its name, in the order in which a model without a recipe is tried for them."""
 
-_VERSION = 3
+_VERSION = 4
 """Raised when some model's scores become others."""
 
 
@@ -62,20 +59,13 @@ class Reranker:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that determines the score of a pair."""
-        has_weights = bool(self.recipe.base)
-        return identity_of(self.recipe, self.source.identity() if has_weights else "")
+        return identity_of(self.recipe, self.source.identity() if self.recipe.base else "")
 
     @cached_property
     def model(self) -> Pointwise | Listwise:
-        """The model, loaded and on its device.
-
-        Raises:
-            InputError: It cannot be loaded, or is of another kind.
-            MachineError: It cannot be fetched.
-        """
+        """The model, loaded and on its device."""
         model = self.recipe.load(self.source)
-        model.precision = self.recipe.precision
-        model.tokens = self.batch_tokens
+        model.precision, model.tokens = self.recipe.precision, self.batch_tokens
         model.to(choose_device(self.device))
         return model
 
@@ -106,41 +96,36 @@ class Reranker:
         return self.recipe.scale(self.source)
 
     def windows(self, count: int) -> list[tuple[int, int]]:
-        """The windows of a listwise reranker over so many texts."""
+        """The windows of a listwise reranker over so many texts, from the bottom to the top.
+
+        Each begins ``stride`` above the one before it, so that a good text can rise all the way;
+        the last begins at the top, and may be shorter. (The loop that LiT5 was published with does
+        nothing for a list shorter than its window, and misses the top where the stride does not
+        divide the rest.)
+        """
         if not self.is_listwise:
             raise UsageError(f"{self.name} has no windows: it scores pairs.")
-        requested = self.recipe.model_dump(include={"window", "stride"})
-        return windows(count, requested["window"], requested["stride"])
+        keys = self.recipe.model_dump(include={"window", "stride"})
+        found, end = list[tuple[int, int]](), count
+        while end > 0 and (not found or found[-1][0] > 0):
+            found.append((max(0, end - keys["window"]), end))
+            end -= keys["stride"]
+        return found
 
-    def parts(self, text: str) -> list[str]:
-        """The passages of a document that are scored."""
-        return parts_of(text, self.recipe.passages, self._count_pieces)
-
-    def _count_pieces(self, chunks: list[str]) -> list[int]:
-        return self.model.count_pieces(chunks)
-
-    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
-        """(n,) the scores of documents, the greater the better.
-
-        Raises:
-            UsageError: It is listwise.
-        """
+    def score(self, query: str, texts: Sequence[str]) -> Scores:
+        """(n,) the scores of texts, the greater the better."""
         if isinstance(self.model, Listwise):
             raise UsageError(f"{self.name} gives no scores: it puts lists in order.")
-        parts = [self.parts(text) for text in texts]
-        scores = self.model.scores([(query, part) for some in parts for part in some])
-        return united(scores, [len(some) for some in parts], self.recipe.passages)
+        return self.model.scores([(query, text) for text in texts])
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
-        """(n,) the numbers of documents, the best first; equals keep their order."""
+        """(n,) the numbers of texts, the best first; equals keep their order."""
         if not isinstance(self.model, Listwise):
             return np.argsort(-self.score(query, texts), kind="stable")
         order = np.arange(len(texts))
-        starts = [self.parts(text)[0] for text in texts]
         for first, end in self.windows(len(texts)):
             inside = order[first:end]
-            found = self.model.order(query, [starts[number] for number in inside])
-            order[first:end] = inside[found]
+            order[first:end] = inside[self.model.order(query, [texts[n] for n in inside])]
         return order
 
 
@@ -171,17 +156,14 @@ def open_reranker(
             if the model does not state it (``maxsim:minilm``, ``colbert:FOLDER``); or a kind
             alone, for its default model.
         folder: Where relative paths start; by default the current folder.
-        device: See :func:`adducir.models.machine.choose_device`.
-
-    Raises:
-        InputError: There is no such thing, or the recipe has errors.
-        ArtifactError: The recipe is one to be trained, and no model is there.
-        MachineError: A model that does not state its kind by a recipe cannot be fetched.
     """
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()
     if path.suffix in RECIPES:
-        return _of_recipe(text, path, device)
+        recipe = read_recipe(path)
+        if is_trained(recipe):
+            return open_trained(path, path.with_suffix(""), device=device)
+        return Reranker(text, recipe, source_of(recipe, study_folder(path)), device)
     if (path / SETTINGS_FILE).is_file():
         return _trained(text, path, device)
     kind, colon, rest = text.partition(":")
@@ -190,39 +172,27 @@ def open_reranker(
     elif colon and kind in RERANKERS:
         recipe = RERANKERS.make(kind, {"base": rest})
     else:
-        recipe = RERANKERS.make(_kind_of(model_source(text, start)), {"base": text})
+        source = model_source(text, start)
+        kinds = RERANKERS.kinds().items()
+        found = next((known for known, kind_of in kinds if kind_of.fits(source)), None)
+        if found is None:
+            raise InputError(
+                f"{source.name} does not say that it is a reranker, or of which kind.",
+                path=source.folder,
+                hint="If it is one, put its kind before the name, as in "
+                f"cross-encoder:{source.name}; the kinds are {', '.join(RERANKERS)}.",
+            )
+        recipe = RERANKERS.make(found, {"base": text})
     return Reranker(text, recipe, source_of(recipe, start), device)
 
 
-def _kind_of(source: ModelSource) -> str:
-    """The kind of reranker that a model without a recipe is.
-
-    Raises:
-        InputError: It is none that is known.
-        MachineError: It cannot be fetched.
-    """
-    found = next((name for name, kind in RERANKERS.kinds().items() if kind.fits(source)), None)
-    if found is None:
-        raise InputError(
-            f"{source.name} does not say that it is a reranker, or of which kind.",
-            path=source.folder,
-            hint="If it is one, put its kind before the name, as in "
-            f"cross-encoder:{source.name}; the kinds are {', '.join(RERANKERS)}.",
-        )
-    return found
-
-
 def read_recipe(path: Path, overrides: Sequence[str] = ()) -> RerankerRecipe:
-    """Read the recipe of a reranker.
-
-    Raises:
-        InputError: Something is wrong with it; with the lines.
-    """
+    """Read the recipe of a reranker."""
     return recipe_of(load(path), overrides)
 
 
 def recipe_of(document: Document, overrides: Sequence[str] = ()) -> RerankerRecipe:
-    """The recipe in a file that was read; errors are those of :func:`read_recipe`."""
+    """The recipe in a file that was read."""
     kind = document.data.get("model", document.data.get("kind"))
     if not isinstance(kind, str) or kind not in RERANKERS:
         problem = "there is no key `model`" if kind is None else f"there is no model {kind!r}"
@@ -241,44 +211,18 @@ def is_trained(recipe: RerankerRecipe) -> bool:
 
 
 def open_trained(path: Path, model: Path, *, device: str = "auto") -> Reranker:
-    """The reranker that a recipe has made; how it is used is as the recipe says now.
-
-    Args:
-        path: The recipe.
-        model: The folder of the model.
-        device: See :func:`adducir.models.machine.choose_device`.
-
-    Raises:
-        ArtifactError: It is not there.
-    """
-    return _made(str(path), path, model, device)
-
-
-def _made(name: str, path: Path, model: Path, device: str) -> Reranker:
+    """The reranker that a recipe has made in a folder; it is used as the recipe says now."""
     if not (model / SETTINGS_FILE).is_file():
         raise ArtifactError(
             "this reranker has not been trained yet.",
             path=model,
             hint=f"Train it: adducir train {path}",
         )
-    return _trained(name, model, device, read_recipe(path))
-
-
-def _of_recipe(name: str, path: Path, device: str) -> Reranker:
-    recipe = read_recipe(path)
-    folder = study_folder(path)
-    if is_trained(recipe):
-        return _made(name, path, path.with_suffix(""), device)
-    return Reranker(name, recipe, source_of(recipe, folder), device)
+    return _trained(str(path), model, device, read_recipe(path))
 
 
 def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
-    """The model that a recipe names, with its tokenizer.
-
-    Raises:
-        InputError: It is of a class that the kind does not load.
-        InputError, MachineError: As :func:`adducir.models.sources.model_source`.
-    """
+    """The model that a recipe names, with its tokenizer."""
     if not recipe.base:
         return ModelSource(recipe.model)
     tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
@@ -291,13 +235,12 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
 def _trained(
     name: str, folder: Path, device: str, recipe: RerankerRecipe | None = None
 ) -> Reranker:
-    """A model that was trained here; how it is used may be said anew by its recipe."""
-    settings = {**read_settings(folder / SETTINGS_FILE), "base": str(folder)}
+    path = folder / SETTINGS_FILE
+    settings = {**read_settings(path), "base": str(folder)}
     if recipe is not None:
-        used = {"fields", "passages", "precision", "batch_tokens"}
-        settings |= recipe.model_dump(include=used)
+        settings |= recipe.model_dump(include={"fields", "precision", "batch_tokens"})
     kind = str(settings.get("model"))
     if kind not in RERANKERS:
-        raise InputError(f"there is no model {kind!r}.", path=folder / SETTINGS_FILE)
-    own = as_settings(folder / SETTINGS_FILE, settings, RERANKERS.kind(kind))
+        raise InputError(f"there is no model {kind!r}.", path=path)
+    own = as_settings(path, settings, RERANKERS.kind(kind))
     return Reranker(name, own, ModelSource(name, folder), device)

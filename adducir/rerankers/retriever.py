@@ -9,10 +9,9 @@ import pyterrier as pt
 from adducir.indexes.documents import DocumentStore
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
-from adducir.rerankers.candidates import Candidates, CandidateTable
 from adducir.rerankers.registry import Reranker, open_reranker
+from adducir.rerankers.rerank import Candidates, reorder
 from adducir.rerankers.texts import KnownTexts, StoredTexts
-from adducir.rerankers.work import reorder
 
 
 class RerankingTransformer(pt.Transformer):
@@ -65,15 +64,21 @@ class RerankingTransformer(pt.Transformer):
         texts = [text for frame in groups for text in self._of(frame)]
         known = KnownTexts({f"{row}": text for row, text in enumerate(texts)})
         rows = iter(range(len(texts)))
-        asked = CandidateTable.of(
-            Candidates(qid, query, [f"{next(rows)}" for _ in range(len(frame))])
+        asked = [
+            Candidates(
+                str(frame["qid"].iloc[0]),
+                str(frame["query"].iloc[0]),
+                [f"{next(rows)}" for _ in range(len(frame))],
+            )
             for frame in groups
-            for qid, query in [(str(frame[name].iloc[0]) for name in ("qid", "query"))]
-        )
+        ]
         found = reorder(asked, known, self.reranker, cache=self.cache)
+        ends = np.cumsum(found.sizes)[:-1]
         ranked = [
             frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
-            for frame, (order, scores) in zip(groups, found.ranked(), strict=True)
+            for frame, order, scores in zip(
+                groups, np.split(found.order, ends), np.split(found.scores, ends), strict=True
+            )
         ]
         return pd.concat(ranked, ignore_index=True)
 

@@ -1,93 +1,182 @@
-"""The training of a cross-encoder: from a recipe in ``rerankers/`` to a model's folder."""
+"""The training of a cross-encoder: from a recipe in ``rerankers/`` to a model's folder.
 
+It learns pair by pair. With one label the loss is binary cross-entropy of the logit, with two it is
+cross-entropy of the classes (Nogueira and Cho, 2019).
+"""
+
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
+import numpy as np
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
-from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
-from adducir.rerankers.monobert import MonoBERTRecipe
-from adducir.rerankers.pair_examples import KIND, VERSION, PairExamples
-from adducir.rerankers.pair_source import PairSource
+from adducir.core.texts import same_text
+from adducir.models.batches import padded
+from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.machine import seed_of
+from adducir.rerankers.checkpoints import has_architecture
+from adducir.rerankers.cross_encoder import CLASSIFIER, KIND, CrossEncoderRecipe, MonoBERTRecipe
+from adducir.rerankers.inputs import PairReader
+from adducir.rerankers.pairs import PairSource
 from adducir.rerankers.registry import source_of
-from adducir.rerankers.task import CrossEncoderTask
-from adducir.training.plan import TrainingPlan
-from adducir.training.preparation import Preparation
+from adducir.training.card import Card
+from adducir.training.data import Rows, TrainingData, stored
 from adducir.training.recipe import ModelRecipe, listed
+from adducir.training.trainable import Trainable
 
-_SOURCES = ("kind", "examples", "batch_tokens", "passages")
+if TYPE_CHECKING:
+    import torch
+
+_COLUMNS = {"ids": "[int32]", "types": "[int8]", "label": "float32", "length": "int32"}
+_TOGETHER = 1024
+"""Pairs that are read at a time."""
+_SUMMARY = (
+    "A cross-encoder: it reads a query and a text in one input and gives the text a score, which "
+    "is {scale}. It was trained pair by pair with {loss}."
+)
+_USAGE = """```sh
+adducir rerank --run RUN --topics TOPICS --index INDEX --model {name} --output reranked.trec.gz
+```
+
+```python
+from sentence_transformers import CrossEncoder
+
+CrossEncoder("{name}").predict([("a query", "a text")])
+```"""
 
 
-class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
+class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
     """The training of a cross-encoder."""
 
     recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
     artifact = "reranker"
+    unit = "pairs"
 
     def __init__(self, recipe: CrossEncoderRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
-        if recipe.examples is None:
+        part = recipe.examples
+        if part is None:
             raise InputError(
                 "the recipe has no `examples`, so that there is nothing to train.",
                 hint="It can be used as it is: adducir rerank --model RECIPE.",
             )
-        self.pairs = PairSource(recipe.examples, recipe.fields, folder)
         with gathering() as each:
-            each(lambda: self.pairs.leaks)
+            self.pairs = each(partial(PairSource, part, listed(recipe.fields), folder))
             self.base = each(partial(source_of, recipe, folder))
-            each(lambda: self.pairs.data_inputs)
+        _ = self.pairs.inputs  # what cannot be read is an error before anything is trained
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Those parts of the recipe that decide the weights."""
-        values = self.recipe.fingerprinted(dict.fromkeys(_SOURCES, True))
-        return values | {"examples": self.pairs.settings, "copies": self.pairs.leaks.copies}
+        sources = ("kind", "examples", "batch_tokens")
+        values = self.recipe.fingerprinted(dict.fromkeys(sources, True))
+        return values | {"examples": self.pairs.settings}
 
     @cached_property
     def inputs(self) -> dict[str, str]:
-        """The fingerprints of what the model is made from."""
         return self.pairs.inputs | {"base": self.base.identity()}
 
-    @property
-    def preparation(self) -> Preparation:
-        """The pairs as token ids."""
-        recipe, pairs = self.recipe, self.pairs
-        settings = {
-            "examples": pairs.settings,
-            "copies": pairs.leaks.copies,
-            "fields": list(listed(recipe.fields)),
-            "length": recipe.length,
-            "seed": recipe.held_out.seed,
-        }
-        return Preparation(
-            KIND,
-            settings,
-            {"tokenizer": self.base.reading_identity(), **pairs.inputs},
-            VERSION,
-            PairExamples(pairs, self.base, recipe.length, recipe.held_out.seed),
+    def dataset(self, folder: Path) -> TrainingData:
+        return stored(folder, _COLUMNS, self._rows)
+
+    def _rows(self, counts: dict[str, Any]) -> Rows:
+        tokenizer = load_tokenizer(self.base)
+        longest = longest_input(load_config(self.base), tokenizer, self.recipe.length)
+        reader = PairReader(tokenizer, longest)
+        with TemporaryDirectory() as scratch:
+            examples = self.pairs.examples(Path(scratch))
+            while some := list(islice(examples, _TOGETHER)):
+                read = reader.read([(one.query, one.text) for one in some])
+                for example, encoded in zip(some, read, strict=True):
+                    yield (
+                        self.recipe.held_out.part_of(same_text(example.query)),
+                        {
+                            "ids": encoded.ids,
+                            "types": encoded.types,
+                            "label": example.label,
+                            "length": len(encoded),
+                        },
+                    )
+        names = ("queries", "left_out_queries", "left_out_documents", "without_positive")
+        counts.update({name: self.pairs.counts[name] for name in (*names, "missing")})
+        counts.update({name: self.pairs.counts[name] for name in ("positives", "negatives")})
+
+    def model(self) -> "torch.nn.Module":
+        import torch
+
+        labels = self.recipe.labels
+        torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
+        if has_architecture(self.base, CLASSIFIER):
+            network: Any = load_model(self.base, KIND)
+            if network.config.num_labels != labels:
+                raise InputError(
+                    f"the classifier of {self.base.name} has {network.config.num_labels} outputs, "
+                    f"not {labels}.",
+                    hint="Train a cross-encoder from one with 1 output, a monoBERT from one with "
+                    "2, or begin with an encoder.",
+                )
+        else:
+            network = load_model(self.base, KIND, new_head=True, num_labels=labels)
+        # Whatever the base's classes were called: the model that is saved says what it learnt.
+        network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
+        network.config.label2id = {name: key for key, name in network.config.id2label.items()}
+        found: torch.nn.Module = network
+        return found
+
+    def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
+        import torch
+
+        cpu = torch.device("cpu")
+        ids, mask = padded([row["ids"].astype(np.int64) for row in rows], self._filler, cpu)
+        found = {"input_ids": ids, "attention_mask": mask}
+        if self._has_types:
+            types = [row["types"].astype(np.int64) for row in rows]
+            found["token_type_ids"] = padded(types, 0, cpu)[0]
+        return found | {"labels": torch.tensor([float(row["label"]) for row in rows])}
+
+    @cached_property
+    def _filler(self) -> int:
+        return load_tokenizer(self.base).pad_token_id or 0
+
+    @cached_property
+    def _has_types(self) -> bool:
+        return int(getattr(load_config(self.base), "type_vocab_size", 0) or 0) > 1
+
+    def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
+        from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+        labels = batch["labels"]
+        inputs = {name: values for name, values in batch.items() if name != "labels"}
+        logits = model(**inputs).logits.float()
+        if self.recipe.labels == 1:
+            return binary_cross_entropy_with_logits(logits[:, 0], labels)
+        return cross_entropy(logits, labels.long())
+
+    def save(self, model: "torch.nn.Module", folder: Path) -> None:
+        network: Any = model
+        network.save_pretrained(folder)
+        load_tokenizer(self.base).save_pretrained(folder)
+        self.recipe.save(folder)
+
+    def summary(self, data: TrainingData) -> str:
+        counts = data.counts
+        return (
+            f"{counts['queries']:,} queries, {counts['left_out_queries']:,} queries and "
+            f"{counts['left_out_documents']:,} documents left out by leak control; "
+            f"{super().summary(data)}"
         )
 
-    def task(self, device: torch.device) -> CrossEncoderTask:
-        """The model with its own classifier, or a new one."""
-        recipe = self.recipe
-        model = CrossEncoder.untrained(
-            self.base, labels=recipe.labels, length=recipe.length, seed=recipe.training.seed
-        )
-        model.to(device)
-        return CrossEncoderTask(model, recipe, self._card(), self.preparation)
-
-    def _card(self) -> dict[str, dict[str, Any]]:
-        """What a model card shows of the data."""
-        part, fields, leaks = self.pairs.part, listed(self.recipe.fields), self.pairs.leaks
-        without = part.without
-        corpus = part.corpus.source if part.corpus else None
-        data: dict[str, Any] = {"pairs": part.pairs}
+    def card(self, counts: Mapping[str, Any]) -> Card:
+        recipe, pairs, part = self.recipe, self.pairs, self.pairs.part
+        fields, without = listed(recipe.fields), part.without
+        data: dict[str, Any]
         if part.query_field is not None:
             data = {
-                "corpus": corpus,
+                "corpus": part.corpus.source,
                 "queries": f"the field {part.query_field}",
                 "texts": [name for name in fields if name != part.query_field]
                 or "the corpus' other fields",
@@ -95,27 +184,39 @@ class CrossEncoderPlan(TrainingPlan[CrossEncoderRecipe]):
                 "negatives": f"{part.negatives} other documents' for each, at random",
                 "documents, at most": part.most or "all",
             }
-        elif part.pairs is None:
+        else:
             data = {
                 "topics": part.topics,
                 "qrels": list(listed(part.qrels)),
-                "corpus": corpus,
+                "corpus": part.corpus.source,
                 "fields": list(fields) or "the corpus' own",
                 "negatives from": list(listed(part.runs)) or "documents judged lower",
                 "positives": f"grade {part.grade} or better",
                 "negatives": f"{part.negatives} for each positive, at most",
-                "unjudged documents": "negatives" if part.unjudged else "not used",
             }
-        control = {
-            "left out: queries of": list(listed(without.topics)),
-            **without.card(),
-            "queries named": len(leaks.queries),
-            "documents named": len(leaks.documents),
-        }
-        return {"Data": data, "Leak control": control}
+        is_logit = recipe.labels == 1
+        return Card(
+            _SUMMARY.format(
+                scale="the logit" if is_logit else "the log-probability of the second class",
+                loss="binary cross-entropy" if is_logit else "cross-entropy of two classes",
+            ),
+            ("cross-encoder", "reranking", "information-retrieval"),
+            recipe.base,
+            _USAGE,
+            {
+                "Data": data,
+                "Leak control": {
+                    "left out: queries of": list(listed(without.topics)),
+                    **without.card(),
+                    "queries named": len(pairs.queries),
+                    "documents named": len(pairs.documents),
+                },
+            },
+            recipe.model_dump(mode="json", include={"model", "length", "held_out", "training"}),
+        )
 
 
-class MonoBERTPlan(CrossEncoderPlan):
+class MonoBERTTraining(CrossEncoderTraining):
     """The training of a monoBERT."""
 
     recipe_type = MonoBERTRecipe

@@ -21,8 +21,8 @@ KINDS: Family[TrainingPlan[Any]] = Family(
     {
         "deepct": "adducir.deepct.training:DeepCT",
         "dual-encoder": "adducir.encoders.training:EncoderPlan",
-        "cross-encoder": "adducir.rerankers.training:CrossEncoderPlan",
-        "monobert": "adducir.rerankers.training:MonoBERTPlan",
+        "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
+        "monobert": "adducir.rerankers.training:MonoBERTTraining",
         "complementary": f"{_COMPLEMENTARY}.training:ComplementaryTrainable",
         "drn": f"{_COMPLEMENTARY}.training:DRNTrainable",
     },

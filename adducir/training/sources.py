@@ -43,14 +43,12 @@ class WithoutPart(Recipe):
         pools: Lists of documents that are left out.
         runs: Runs whose best documents are left out.
         depth: How far down a run's documents are left out.
-        copies: Whether documents with the same text as one left out are left out too.
     """
 
     qrels: Several = ()
     pools: Several = ()
     runs: Several = ()
     depth: Annotated[int, Field(ge=1)] = DEFAULT_DEPTH
-    copies: bool = True
 
     def excluded(self, folder: Path) -> Excluded:
         """The documents that are left out.

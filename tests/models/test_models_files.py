@@ -185,10 +185,12 @@ def test_what_is_written_can_be_read_by_whom_the_umask_lets(mask, tiny, tmp_path
     corpus.write_text("".join(f'{{"docno": "d{n}", "text": "cats run"}}\n' for n in range(4)))
     recipe = tmp_path / "ce.yaml"
     recipe.write_text(
-        f"kind: cross-encoder\nbase: {tiny}\nfields: text\nexamples: {{pairs: pairs.jsonl}}\n"
+        f"kind: cross-encoder\nbase: {tiny}\n"
+        "examples: {query_field: title, corpus: {source: titled.jsonl}}\n"
         "held_out: {share: 0}\ntraining: {epochs: 1, patience: null}\n"
     )
-    (tmp_path / "pairs.jsonl").write_text('{"query": "cats", "text": "cats", "label": 1}\n' * 4)
+    titled = (f'{{"docno": "d{n}", "title": "{n}", "text": "cats {n}"}}\n' for n in range(4))
+    (tmp_path / "titled.jsonl").write_text("".join(titled))
     topics, run = tmp_path / "t.tsv", tmp_path / "a.run"
     topics.write_text("1\tcats\n")
     run.write_text("1 Q0 d0 1 2 x\n1 Q0 d1 2 1 x\n")

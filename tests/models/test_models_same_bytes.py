@@ -12,7 +12,6 @@ from adducir.encoders.sources import encoder_source
 from adducir.encoders.vectors import read_shard, write_shard
 from adducir.models.loading import load_model
 from adducir.models.sources import model_source
-from adducir.rerankers.cross_encoder import CrossEncoder
 from adducir.studies.complementary_evidence.model import ComplementaryModel, DRNModel
 from adducir.studies.complementary_evidence.model import Settings as EvidenceSettings
 from adducir.studies.complementary_evidence.selection import DRNSelection
@@ -26,20 +25,6 @@ TRAINERS = {
     ),
     "drn": lambda name: DRNModel.untrained(model_source(name), DRN, 7),
 }
-
-
-class Saved:
-    """A cross-encoder that saves itself as its trainer does."""
-
-    def __init__(self, name):
-        self.model = CrossEncoder.untrained(model_source(name), seed=7)
-
-    def save(self, folder):
-        self.model.network.save_pretrained(folder)
-        self.model.tokenizer.save_pretrained(folder)
-
-
-TRAINERS["cross-encoder"] = Saved
 
 
 def digests(folder):

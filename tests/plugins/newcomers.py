@@ -18,8 +18,7 @@ from adducir.experiments.retrieval.runs import Answer, System
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.languages import AnalyserChain
 from adducir.indexes.models import Model
-from adducir.rerankers.recipe import RerankerRecipe
-from adducir.rerankers.scoring import Pointwise
+from adducir.rerankers.recipe import Pointwise, RerankerRecipe
 from adducir.runs.fusion import FusionMethod
 from adducir.statistics.corrections import Correction
 from adducir.statistics.outcome import TestResult
@@ -161,14 +160,9 @@ class Overlap(RerankerRecipe):
 
 
 class _Words(Pointwise):
-    def scored(self, pairs):
-        for number, (query, text) in enumerate(pairs):
-            words = set(query.split())
-            share = len(words & set(text.split())) / max(1, len(words))
-            yield np.array([number]), np.array([share])
-
-    def count_pieces(self, chunks):
-        return [len(chunk.split()) for chunk in chunks]
+    def scores(self, pairs):
+        words = [(set(query.split()), set(text.split())) for query, text in pairs]
+        return np.array([len(asked & found) / max(1, len(asked)) for asked, found in words])
 
     def to(self, device):
         pass

@@ -159,11 +159,12 @@ def test_a_trained_model_says_which_class_it_learnt(study, heads, tmp_path):
     base = named(heads / "2", tmp_path / "sentiment", "POSITIVE", "NEGATIVE")
     recipe = study / "rerankers" / "mine.yaml"
     recipe.write_text(
-        f"kind: monobert\nbase: {base}\nfields: text\nexamples: {{pairs: pairs.jsonl}}\n"
+        f"kind: monobert\nbase: {base}\n"
+        "examples: {query_field: title, corpus: {source: c.jsonl}, negatives: 1}\n"
         "held_out: {share: 0}\ntraining: {epochs: 1, patience: null}\n"
     )
-    pairs = [{"query": "cats", "text": text, "label": n % 2} for n, text in enumerate(TEXTS)]
-    (study / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in pairs))
+    documents = [{"docno": f"{n}", "title": f"{n}", "text": t} for n, t in enumerate(TEXTS)]
+    (study / "c.jsonl").write_text("".join(json.dumps(one) + "\n" for one in documents))
     assert main(["train", str(recipe)]) == 0
     assert open_reranker(recipe).model.label == 1
     # So do its files alone, without what Adducir keeps of the recipe.

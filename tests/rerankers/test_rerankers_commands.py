@@ -78,7 +78,8 @@ fields: text
 examples:
   {{topics: topics.tsv, qrels: judged.qrels, corpus: {{source: corpus.jsonl}},
     runs: runs/bm25.trec}}
-training: {{epochs: 1}}
+held_out: {{share: 0}}
+training: {{epochs: 1, patience: null}}
 """
     )
     arguments[-1] = str(recipe)

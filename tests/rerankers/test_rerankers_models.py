@@ -8,13 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from rerank_texts import QUERIES, TEXTS
 from tiny import WORDS, tiny_bert
 
 from adducir.core.errors import InputError, UsageError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.lit5 import repaired
+from adducir.rerankers.registry import RERANKERS, Reranker, open_reranker
 
 PAIRS = list(itertools.product(QUERIES, TEXTS))
 LONG = "should nuclear power be banned because energy plants run on and on " * 4
@@ -184,7 +187,7 @@ def test_monot5_cuts_the_document_alone(t5, tmp_path):
     model = opened(tmp_path, f"model: monot5\nbase: {t5}\nlength: 40\n").model
     tokenizer = model.tokenizer
     for query, text in ((QUERIES[0], LONG), ("energy " * 200, LONG), ("cats", "energy")):
-        ids = model.encode([(query, text)])[0].ids
+        ids = model.encode([(query, text)])[0]
         whole = tokenizer(f"Query: {query} Document: {text} Relevant:")["input_ids"]
         assert len(ids) == min(40, len(whole))
         message = tokenizer.convert_ids_to_tokens(ids.tolist())
@@ -372,3 +375,43 @@ def test_a_reranker_takes_the_tokenizer_of_its_recipe(classifier, tmp_path):
     path.write_text(f"model: cross-encoder\nbase: {bare}\ntokenizer: {classifier}\n")
     wanted = open_reranker(f"cross-encoder:{classifier}").score("cats", ["cats run", "dogs"])
     np.testing.assert_array_equal(open_reranker(path).score("cats", ["cats run", "dogs"]), wanted)
+
+
+def test_windows_by_hand(t5):
+    def windows(count):
+        recipe = RERANKERS.make("lit5", {"base": str(t5)})
+        return Reranker("lit5", recipe, model_source(str(t5))).windows(count)
+
+    assert windows(0) == []
+    assert windows(5) == [(0, 5)]
+    assert windows(20) == [(0, 20)]
+    assert windows(25) == [(5, 25), (0, 15)]
+    assert windows(40) == [(20, 40), (10, 30), (0, 20)]
+    # The loop that LiT5 was published with misses the top of 95.
+    for count in (1, 19, 20, 21, 29, 30, 31, 95, 100, 200):
+        for place in range(count):
+            order = np.arange(count)
+            for first, end in windows(count):
+                inside = order[first:end]
+                order[first:end] = inside[np.argsort(inside != place, kind="stable")]
+            assert order[0] == place
+
+
+@pytest.mark.parametrize(
+    ("answer", "order"),
+    [
+        ("3 > 1 > 2", [2, 0, 1]),
+        ("[2] > [2] > [1]", [1, 0, 2]),
+        ("nothing", [0, 1, 2]),
+        ("9 0 3", [2, 0, 1]),
+        ("99999999999999999999999 2", [1, 0, 2]),
+        ("the 2nd, then ³ and ٣", [1, 0, 2]),
+    ],
+)
+def test_answers_are_repaired(answer, order):
+    assert repaired(answer, 3).tolist() == order
+
+
+@given(st.text(), st.integers(0, 30))
+def test_whatever_is_written_an_order_comes_out(answer, count):
+    assert sorted(repaired(answer, count).tolist()) == list(range(count))

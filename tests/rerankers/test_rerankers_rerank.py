@@ -1,6 +1,5 @@
 """Reranking runs: order below the depth, the cache, passages, what the metadata records."""
 
-import multiprocessing
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,9 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.batches import CPU_TOKENS
 from adducir.rerankers.cache import ScoreCache, pair_keys
+from adducir.rerankers.recipe import Joint
 from adducir.rerankers.registry import open_reranker
 from adducir.rerankers.rerank import rerank
-from adducir.rerankers.scoring import Joint
 from adducir.rerankers.texts import KnownTexts, texts_of
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
@@ -48,13 +47,13 @@ def topics(study):
 def counted(monkeypatch):
     """The pairs that models were asked for."""
     arguments = []
-    original = Joint.scored
+    original = Joint.scores
 
-    def scored(self, pairs):
+    def scores(self, pairs):
         arguments.extend(pairs)
-        yield from original(self, pairs)
+        return original(self, pairs)
 
-    monkeypatch.setattr(Joint, "scored", scored)
+    monkeypatch.setattr(Joint, "scores", scores)
     return arguments
 
 
@@ -103,7 +102,7 @@ def test_a_repeated_or_deeper_rerank_computes_what_is_new(
     assert rows(found[2].run)[1] == pytest.approx(rows(fresh.run)[1], abs=2e-5)
 
 
-def test_another_model_query_or_text_is_another_score(classifier, t5, run, topics, tmp_path):
+def test_another_model_query_or_text_is_another_score(classifier, run, topics, tmp_path):
     cache = tmp_path / "scores"
     rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=2, cache=cache)
     other = rerank(run, topics, KNOWN, open_reranker(f"monobert:{classifier}"), cache=cache)
@@ -112,28 +111,22 @@ def test_another_model_query_or_text_is_another_score(classifier, t5, run, topic
     assert rerank(run, arguments, KNOWN, open_reranker(str(classifier)), cache=cache).cached == 0
     changed = KnownTexts({f"d{number}": f"{text}." for number, text in enumerate(TEXTS)})
     assert rerank(run, topics, changed, open_reranker(str(classifier)), cache=cache).cached == 0
-    listwise = rerank(run, topics, KNOWN, open_reranker(f"lit5:{t5}"), cache=cache)
-    assert (listwise.computed, listwise.cached) == (3, 0)
-    again = rerank(run, topics, KNOWN, open_reranker(f"lit5:{t5}"), cache=cache)
-    assert (again.computed, again.cached) == (0, 3)
-    assert again.run.frame.equals(listwise.run.frame)
-    assert rows(again.run)[1] == [1 / rank for rank in range(1, 8)]
 
 
 def test_scores_of_other_devices_batches_or_versions_are_not_taken(
-    classifier, t5, run, topics, tmp_path, monkeypatch
+    classifier, run, topics, tmp_path, monkeypatch
 ):
     def known(model, tokens=None):
         reranker = open_reranker(model).in_batches(tokens)
         return rerank(run, topics, KNOWN, reranker, cache=tmp_path / "scores").cached
 
-    for model, count in ((str(classifier), 21), (f"lit5:{t5}", 3)):
-        assert (known(model), known(model), known(model, 600)) == (0, count, 0)
-        for other in ("asking.device_kind", "work.model_versions"):
-            with monkeypatch.context() as patch:
-                patch.setattr(f"adducir.rerankers.{other}", lambda *_: "other")
-                assert (known(model), known(model)) == (0, count)
-        assert known(model) == count
+    model = str(classifier)
+    assert (known(model), known(model), known(model, 600)) == (0, 21, 0)
+    for other in ("rerankers.rerank.device_kind", "models.work.model_versions"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"adducir.{other}", lambda *_: "other")
+            assert (known(model), known(model)) == (0, 21)
+    assert known(model) == 21
 
 
 def test_a_listwise_order_goes_on_below_the_depth(t5, run, topics):
@@ -143,37 +136,11 @@ def test_a_listwise_order_goes_on_below_the_depth(t5, run, topics):
     assert scores == [1 / rank for rank in range(1, 8)]
 
 
-def test_keys_tell_where_the_query_ends():
-    keys = pair_keys([("a", "bc"), ("ab", "c"), ("a", "bc"), ("", "1:abc"), ("1:a", "bc")], "cpu")
-    assert len(np.unique(keys, axis=0)) == 4
-    assert pair_keys([], "cpu").shape == (0, 2)
-
-
 def _put(folder: Path, first: int) -> None:
     keys = pair_keys([("q", f"text {number}") for number in range(first, first + 500)], "cpu")
     cache = ScoreCache(folder, {"model": 1})
     for start in range(0, 500, 10):
         cache.add(keys[start : start + 10], np.arange(first + start, first + start + 10.0))
-
-
-def test_processes_that_score_at_once_spoil_nothing(tmp_path):
-    context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=_put, args=(tmp_path, first)) for first in (0, 250, 500)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert [worker.exitcode for worker in workers] == [0, 0, 0]
-    for _ in range(2):  # the second time in few files: many are made one
-        kept = ScoreCache(tmp_path, {"model": 1})
-        cache = kept.load()
-        keys = pair_keys([("q", f"text {number}") for number in range(1000)], "cpu")
-        assert cache.look_up(keys).tolist() == [*range(1000)]
-        assert len(cache) == 1000
-        assert np.isnan(cache.look_up(pair_keys([("q", "other")], "cpu"))).all()
-    # A worker that began late may have united what the others had written by then.
-    assert len(list(kept.folder.glob("*.safetensors"))) <= 64
-    assert not len(ScoreCache(tmp_path, {"model": 2}).load())
 
 
 def test_many_files_are_made_one(tmp_path):
@@ -201,48 +168,6 @@ def test_a_damaged_file_is_reported_and_ignored(tmp_path):
     with message:
         assert len(ScoreCache(tmp_path, {"model": 1}).load()) == 490
     assert "are damaged and are computed anew" in message.lines[0]
-
-
-@pytest.mark.parametrize("take", ["best", "mean", "first"])
-def test_long_documents_by_passages(classifier, tmp_path, take):
-    words = [f"{word}{number}" for number, word in enumerate(["cats", "run", "energy"] * 7)]
-    stride = "" if take == "first" else ", stride: 4"
-    path = tmp_path / "passages.yaml"
-    path.write_text(
-        f"model: cross-encoder\nbase: {classifier}\npassages: {{take: {take}, length: 8{stride}}}\n"
-    )
-    reranker = open_reranker(path)
-    starts = [0] if take == "first" else [0, 4, 8, 12, 16]
-    parts = [" ".join(words[start : start + 8]) for start in starts]
-    assert reranker.parts(" ".join(words)) == parts
-    alone = reranker.model.scores([("cats", part) for part in parts])
-    expected = {"best": alone.max(), "mean": alone.mean(), "first": alone[0]}[take]
-    run = SOME
-    texts = KnownTexts({"a": " ".join(words), "b": ""})
-    topics = Topics(["1"], ["cats"], "topics")
-    found = rerank(run, topics, texts, reranker, cache=tmp_path / "scores")
-    by_docno = dict(zip(*rows(found.run), strict=True))
-    assert by_docno["a"] == pytest.approx(expected, abs=2e-5)
-    assert by_docno["b"] == pytest.approx(reranker.score("cats", [""])[0], abs=2e-5)
-    assert found.computed == len(parts) + 1
-    assert rerank(run, topics, texts, reranker, cache=tmp_path / "scores").computed == 0
-
-
-def test_progress_counts_topics(classifier, run, topics, tmp_path):
-    class Recorded(Progress):
-        def __init__(self):
-            self.parts = []
-
-        def start(self, what, total, unit):
-            self.parts.append([what, total, unit, 0])
-
-        def advance(self, count):
-            self.parts[-1][-1] += count
-
-    message = Recorded()
-    with message:
-        rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=2)
-    assert message.parts == [["reranking", 3, "topics", 3]]
 
 
 def test_the_metadata_shows_how_it_was_made(classifier, run, topics, tmp_path):

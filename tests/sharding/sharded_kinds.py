@@ -15,9 +15,9 @@ from tiny_t5 import sharpened, tiny_t5
 
 from adducir.core.chunks import Chunking
 from adducir.corpora.topics import Topics
-from adducir.rerankers import work as reranking
-from adducir.rerankers.asking import AskedScores
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers import rerank as reranking
+from adducir.rerankers.recipe import Joint
+from adducir.rerankers.registry import Reranker, open_reranker
 from adducir.rerankers.rerank import rerank
 from adducir.rerankers.texts import KnownTexts
 from adducir.runs.run import Run
@@ -83,14 +83,14 @@ def reranked(name: str, patch: pytest.MonkeyPatch, **options: Any) -> Kind:
         return found.run.frame.rows(), found.computed, found.cached
 
     def spoil(patch: pytest.MonkeyPatch) -> None:
-        whole = AskedScores.scores
+        whole = Joint.scores
 
-        def scores(self: AskedScores, pairs: Any) -> Any:
+        def scores(self: Joint, pairs: Any) -> Any:
             if any(query.endswith("5") for query, _ in pairs):
                 raise ValueError("an odd query")
             return whole(self, pairs)
 
-        patch.setattr(AskedScores, "scores", scores)
+        patch.setattr(Joint, "scores", scores)
 
     return Kind(make, spoil, r"chunk 2 \(q4, q5\): ValueError: an odd query", 5)
 
@@ -121,12 +121,10 @@ def cached(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 
 
 def listwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
-    from adducir.rerankers.asking import AskedOrders
-
     reranker = open_reranker(f"lit5:{models.get('lit5', tiny_t5)}")
-    whole = AskedOrders.order
+    whole = Reranker.order
 
-    def order(self: AskedOrders, query: str, texts: Any) -> Any:
+    def order(self: Reranker, query: str, texts: Any) -> Any:
         if query.endswith("2"):
             raise ValueError("an odd query")
         return whole(self, query, texts)
@@ -136,7 +134,7 @@ def listwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
         return found.run.frame.rows()
 
     def spoil(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(AskedOrders, "order", order)
+        patch.setattr(Reranker, "order", order)
 
     return Kind(make, spoil, r"chunk 2 \(q2\): ValueError: an odd query", 4)
 

@@ -130,10 +130,12 @@ class Rerank(TunableSystem):
     def _scorer(self, trial: Trial, study: "RetrievalStudy") -> Scorer:
         """The reranker, or the recipe that trains it."""
         if self.is_trained(study.folder):
-            from adducir.rerankers.training import CrossEncoderPlan
+            from adducir.rerankers.training import CrossEncoderTraining
 
             own, path = ("systems", trial.system), study.file(self.by)
-            model = study.training(self.by, trial.seed, CrossEncoderPlan, "a cross-encoder", own)
+            model = study.training(
+                self.by, trial.seed, CrossEncoderTraining, "a cross-encoder", own
+            )
             recipe: Any = model.plan.recipe
             opener = partial(open_trained, path, model.path)
             return Scorer(recipe, identity_of(recipe, model.fingerprint), opener, (model,))
@@ -162,7 +164,6 @@ class Rerank(TunableSystem):
         scorer: Scorer = step.opened
         return {
             "reranker": scorer.identity,
-            "passages": scorer.recipe.passages.model_dump(mode="json"),
             "fields": list(
                 self.fields or listed(scorer.recipe.fields) or step.parts["texts"].fields
             ),

@@ -1,0 +1,305 @@
+"""What a cross-encoder learns from: pairs of query and text, relevant or not.
+
+Of judged topics, the documents judged relevant are positives, and documents of runs (or judged
+lower) negatives. Of documents alone, one field asks and the others answer: a document's own text is
+the positive of its query, such as an argument's premise of its conclusion; texts of other
+documents, drawn at random, are the negatives, and nobody has to judge anything.
+
+Leak control keeps apart what a model is tested on: queries of topics, documents, and copies of
+these. No negative is a text that counts as the same as a positive of its query.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError
+from adducir.core.fingerprint import fingerprint, source_digest
+from adducir.core.progress import progress
+from adducir.core.recipe import Recipe
+from adducir.core.texts import same_text
+from adducir.corpora.documents import Corpus, text_of
+from adducir.corpora.qrels import Qrels, load_qrels
+from adducir.corpora.references import file_path, source_path
+from adducir.corpora.topics import Topics, load_topics
+from adducir.models.machine import seed_of
+from adducir.rerankers.texts import texts_of
+from adducir.runs.read import read_run
+from adducir.training.recipe import Several, listed
+from adducir.training.sources import CorpusPart, WithoutPart
+
+_TRIES = 50
+"""Documents looked at for a negative before there is held to be none."""
+
+
+class LeaksPart(WithoutPart):
+    """Leak control: what must not be learnt from.
+
+    Attributes:
+        topics: Topics whose queries are left out, whatever their qids.
+    """
+
+    topics: Several = ()
+
+
+class ExamplesPart(Recipe):
+    """Judged topics with runs, or documents alone.
+
+    Attributes:
+        query_field: The documents' field that is the query; the rest is a positive of it.
+        most: Documents that are learnt from so, at most.
+        topic_field: The topics' field that is the query.
+        runs: Where negatives come from, beside what is judged.
+        grade: The least grade of a positive.
+        depth: How far down a run's documents are negatives.
+        negatives: Negatives for each positive, at most.
+    """
+
+    corpus: CorpusPart
+    query_field: str | None = None
+    most: Annotated[int, Field(ge=1)] | None = None
+    topics: str | None = None
+    topic_field: str | None = None
+    qrels: Several = ()
+    runs: Several = ()
+    grade: int = 1
+    depth: Annotated[int, Field(ge=1)] = 100
+    negatives: Annotated[int, Field(ge=1)] = 4
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    without: LeaksPart = LeaksPart()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ExamplesPart":
+        if self.query_field is not None and (self.topics or self.qrels or self.runs):
+            raise ValueError("with `query_field`, documents are learnt from without judgements")
+        if self.query_field is None and self.most is not None:
+            raise ValueError("`most` has no effect without `query_field`")
+        if self.query_field is None and not (self.topics and self.qrels):
+            raise ValueError("give `topics` and `qrels`, or `query_field`, beside `corpus`")
+        return self
+
+
+class Example(NamedTuple):
+    """A pair; the label is 1 for a relevant text, or 0."""
+
+    query: str
+    text: str
+    label: float
+
+
+class PairSource:
+    """What the examples of a recipe are made from; each source is opened when it is first needed.
+
+    Args:
+        fields: The fields that make a document's text; by default the corpus' own.
+        folder: The study's, where relative paths start.
+    """
+
+    def __init__(self, part: ExamplesPart, fields: Sequence[str], folder: Path) -> None:
+        self.part, self.fields, self._folder = part, fields, folder
+        self.counts: Counter[str] = Counter()
+        with gathering() as each:
+            sources = [
+                each(partial(self._topics, source)) for source in listed(part.without.topics)
+            ]
+            self.documents = each(partial(part.without.excluded, folder))
+        self.queries = frozenset(same_text(query) for topics in sources for query in topics.queries)
+
+    def _topics(self, source: str, field: str | None = None) -> Topics:
+        return load_topics(source_path(source, self._folder), field=field)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What determines the examples beside the sources."""
+        named = {"topics", "topic_field", "qrels", "corpus", "runs", "without"}
+        return self.part.model_dump(mode="json", exclude=named, exclude_none=True)
+
+    @cached_property
+    def inputs(self) -> dict[str, str]:
+        """The fingerprints of what the examples are made from, and of what is left out."""
+        leaks = {"without": fingerprint([sorted(self.queries), self.documents.identity()])}
+        with gathering() as each:
+            corpus = each(lambda: fingerprint(self.corpus.identity()))
+            if self.part.query_field is not None:
+                return {"corpus": corpus, **leaks}
+            topics = each(lambda: fingerprint(self.topics.identity()))
+            qrels = each(lambda: fingerprint(self.qrels.identity()))
+            runs = [each(partial(source_digest, path)) for path in each(self._runs) or ()]
+        found = {"topics": topics, "qrels": qrels, "corpus": corpus, "runs": fingerprint(runs)}
+        return found | leaks
+
+    @cached_property
+    def topics(self) -> Topics:
+        """The judged topics."""
+        return self._topics(str(self.part.topics), self.part.topic_field)
+
+    @cached_property
+    def qrels(self) -> Qrels:
+        """Their judgements."""
+        return load_qrels([source_path(one, self._folder) for one in listed(self.part.qrels)])
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The documents."""
+        return self.part.corpus.open(self._folder)
+
+    def _runs(self) -> list[Path]:
+        return [file_path(one, self._folder) for one in listed(self.part.runs)]
+
+    def examples(self, folder: Path) -> Iterator[Example]:
+        """The examples; ``counts`` says what became of the sources.
+
+        Args:
+            folder: An empty folder, where texts are kept meanwhile.
+        """
+        self.counts.clear()
+        made = self._judged if self.part.query_field is None else self._of_documents
+        is_empty = True
+        for example in made(folder):
+            is_empty = False
+            self.counts["positives" if example.label else "negatives"] += 1
+            yield example
+        if is_empty:
+            raise InputError(
+                "there is no query with both a positive and a negative to learn from.",
+                path=self.corpus.source,
+                hint="Are all sources of one collection, and has the query's field a text? "
+                f"Counts: {dict(self.counts)}.",
+            )
+
+    def _judged(self, folder: Path) -> Iterator[Example]:
+        """Examples of judged topics, topic by topic."""
+        topics = self._candidates()
+        wanted = {docno for _, *both in topics for docnos in both for docno in docnos}
+        wanted |= self.documents.docnos
+        texts = texts_of(self.corpus, wanted, self.fields, folder=folder / "texts")
+        left_out = (texts.find(docno) or "" for docno in self.documents.docnos)
+        barred = {same_text(text) for text in left_out if text.strip()}
+
+        def usable(docnos: Iterable[str]) -> Iterator[str]:
+            for text in (texts.find(docno) or "" for docno in docnos):
+                if not text.strip():
+                    self.counts["missing"] += 1
+                elif same_text(text) in barred:
+                    self.counts["left_out_documents"] += 1
+                else:
+                    yield text
+
+        for query, positives, others in topics:
+            best = list(usable(positives))
+            taken, worse = {same_text(text) for text in best}, list[str]()
+            draw = np.random.default_rng(seed_of(self.part.seed, "negatives", query))
+            shuffled = (others[number] for number in draw.permutation(len(others)))
+            for text in usable(shuffled):
+                if len(worse) == self.part.negatives * len(best):
+                    break
+                if same_text(text) not in taken:
+                    worse.append(text)
+            if not best or not worse:
+                self.counts["without_positive"] += 1
+                continue
+            self.counts["queries"] += 1
+            yield from (Example(query, text, 1.0) for text in best)
+            yield from (Example(query, text, 0.0) for text in worse)
+
+    def _candidates(self) -> list[tuple[str, list[str], list[str]]]:
+        """Each query with the docnos of its positives and of what its negatives are drawn from."""
+        grades: dict[str, dict[str, int]] = {}
+        for qid, docno, grade in self.qrels.frame.iter_rows():
+            grades.setdefault(qid, {})[docno] = grade
+        ranked: dict[str, dict[str, None]] = {}
+        for path in self._runs():
+            for qid, docno, _ in read_run(path).top(self.part.depth).frame.iter_rows():
+                ranked.setdefault(qid, {})[docno] = None
+        found = []
+        for qid, query in zip(self.topics.qids, self.topics.queries, strict=True):
+            if same_text(query) in self.queries:
+                self.counts["left_out_queries"] += 1
+                continue
+            judged = grades.get(qid, {})
+            pool = ranked.get(qid, {}) if self.part.runs else judged
+            best = [docno for docno, grade in judged.items() if grade >= self.part.grade]
+            worse = [docno for docno in pool if judged.get(docno, -1) < self.part.grade]
+            out = self.documents
+            self.counts["left_out_documents"] += sum(docno in out for docno in (*best, *worse))
+            allowed = [one for one in best if one not in out]
+            found.append((query, allowed, [one for one in worse if one not in out]))
+        return found
+
+    def _of_documents(self, folder: Path) -> Iterator[Example]:
+        """Examples of documents alone, document by document.
+
+        Held in memory are the docnos of all documents with digests of 16 bytes; texts lie in a
+        file.
+        """
+        part, field = self.part, str(self.part.query_field)
+        fields = [name for name in self.fields or self.corpus.default_fields if name != field]
+        if not fields:
+            raise InputError(f"the text has no field but {field!r}, which is the query.")
+        docnos, queries, texts = self._usable(field, fields)
+        order = sorted(range(len(docnos)), key=lambda n: seed_of(part.seed, "document", docnos[n]))
+        chosen = sorted(order[: part.most])
+        same = dict[int, set[int]]()
+        for query, text in zip(queries, texts, strict=True):
+            same.setdefault(query, set()).add(text)
+        drawn = dict[int, list[int]]()
+        for number in chosen:
+            draw = np.random.default_rng(seed_of(part.seed, "negatives", docnos[number]))
+            tried = draw.integers(0, len(docnos), _TRIES * part.negatives).tolist()
+            taken, others = set(same[queries[number]]), list[int]()
+            for other in tried:
+                if len(others) < part.negatives and texts[other] not in taken:
+                    taken.add(texts[other])
+                    others.append(other)
+            drawn[number] = others
+        wanted = {docnos[n] for number, others in drawn.items() for n in (number, *others)}
+        text_by = texts_of(self.corpus, wanted, fields, folder=folder / "texts")
+        query_by = texts_of(self.corpus, wanted, [field], folder=folder / "queries")
+        for number, others in drawn.items():
+            if not others:
+                self.counts["without_positive"] += 1
+                continue
+            self.counts["queries"] += 1
+            own, *rest = text_by.get(docnos[n] for n in (number, *others))
+            (asked,) = query_by.get([docnos[number]])
+            yield Example(asked, own, 1.0)
+            yield from (Example(asked, text, 0.0) for text in rest)
+
+    def _usable(
+        self, field: str, fields: Sequence[str]
+    ) -> tuple[list[str], "array[int]", "array[int]"]:
+        """The documents that may be learnt from: docnos, and digests of queries and texts."""
+        docnos, queries, texts = list[str](), array("Q"), array("Q")
+        barred = set[int]()
+        with progress().doing("reading documents", self.corpus.size_hint(), "documents"):
+            for document in self.corpus:
+                progress().advance(1)
+                query, text = document.fields.get(field, ""), text_of(document, fields)
+                if document.docno in self.documents:
+                    self.counts["left_out_documents"] += 1
+                    barred.add(_digest(text))
+                elif not query.strip() or not text.strip():
+                    self.counts["without_positive"] += 1
+                elif same_text(query) in self.queries:
+                    self.counts["left_out_queries"] += 1
+                else:
+                    docnos.append(document.docno)
+                    queries.append(_digest(query))
+                    texts.append(_digest(text))
+        kept = [number for number, text in enumerate(texts) if text not in barred]
+        self.counts["left_out_documents"] += len(docnos) - len(kept)
+        own = array("Q", (queries[number] for number in kept))
+        return [docnos[n] for n in kept], own, array("Q", (texts[number] for number in kept))
+
+
+def _digest(text: str) -> int:
+    data = same_text(text).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
