@@ -250,7 +250,7 @@ def test_endings_are_those_of_the_formats():
         ("index --weights w.jsonl -o y --threads 2", "--threads"),
         ("tune -t x -q y -o z -g k=1 --fuse a.trec --threads 2", "without --index"),
         ("tune -t x -q y -o z -g k=1 --rerank a.trec b.trec --depth 5", "--index or --fuse"),
-        ("complementary-evidence hotpotqa x -o y --own --passages 50", "nothing with --own"),
+        ("complementary-evidence hotpotqa x -o y --own --passages 50", "no effect with --own"),
         ("literary-evidence quotations --primary x --secondary y -o z --seed 1", "or --sample"),
         ("experiment x.yaml --dry-run --format csv", "--format means nothing with --dry-run"),
         ("literary-evidence ask book.txt prompt --model bm25 --device cpu", "nothing with"),
