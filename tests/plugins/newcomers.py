@@ -22,7 +22,7 @@ from adducir.rerankers.recipe import Pointwise, RerankerRecipe
 from adducir.runs.fusion import FusionMethod
 from adducir.statistics.settings import Correction, SignificanceTest
 from adducir.studies.complementary_evidence.questions import SelectedSet
-from adducir.studies.complementary_evidence.selectors.selector import Selector
+from adducir.studies.complementary_evidence.selection import Selector
 from adducir.studies.grounded_generation.generators.kinds import GeneratorRecipe
 from adducir.tables.formats import TableFormat
 
