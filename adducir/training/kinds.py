@@ -14,7 +14,6 @@ from adducir.core.files import study_folder
 from adducir.core.registry import Family
 from adducir.training.plan import TrainingPlan
 
-_COMPLEMENTARY = "adducir.studies.complementary_evidence"
 KINDS: Family[TrainingPlan[Any]] = Family(
     "training",
     TrainingPlan,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
@@ -23,8 +22,6 @@ KINDS: Family[TrainingPlan[Any]] = Family(
         "dual-encoder": "adducir.encoders.training:EncoderPlan",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
         "monobert": "adducir.rerankers.training:MonoBERTTraining",
-        "complementary": f"{_COMPLEMENTARY}.training:ComplementaryTrainable",
-        "drn": f"{_COMPLEMENTARY}.training:DRNTrainable",
     },
     what="kind of model",
 )
