@@ -55,8 +55,9 @@ class DataPart(GroupShares):
     Attributes:
         train: Files of items.
         validation: Files of items; none of their groups may be in ``train``. Without them, groups
-            of ``train`` are held out by ``shares``.
+            of ``train`` are held out by ``shares``, or by name in ``held_out``.
         shares: The shares of the groups of ``train``; those of ``test`` are not looked at.
+        held_out: The groups of ``validation`` and of ``test``, in place of ``shares``.
         without: Files of items whose groups are left out of training and validation: the books or
             questions that a study tests on.
     """
@@ -64,14 +65,23 @@ class DataPart(GroupShares):
     train: Several
     validation: Several = ()
     without: Several = ()
+    held_out: dict[Literal["validation", "test"], tuple[str, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _fits(self) -> "DataPart":
         if not listed(self.train):
             raise ValueError("`train` names no file")
-        if self.validation and self.shares:
-            raise ValueError("`shares` divide `train`, and mean nothing beside `validation`")
+        ways = ("validation", "shares", "held_out")
+        given = [f"`{name}`" for name in ways if getattr(self, name)]
+        if len(given) > 1:
+            raise ValueError(f"{given[1]} has no effect beside {given[0]}")
         return self
+
+    def part_of(self, name: str) -> str:
+        """The part that a group of ``train`` is in."""
+        if self.held_out:
+            return next((part for part, some in self.held_out.items() if name in some), "train")
+        return part_of(name, self.divided, self.seed)
 
     def files(self, folder: Path) -> dict[str, list[Path]]:
         """The files, by the keys that name them."""
@@ -96,7 +106,9 @@ class DataPart(GroupShares):
     def card(self, groups: str) -> dict[str, Any]:
         """What a model card shows of it; ``groups`` is what is kept apart."""
         divided: dict[str, Any] = {"validation": list(listed(self.validation))}
-        if not self.validation:
+        if self.held_out:
+            divided = {f"{groups} held out": self.held_out}
+        elif not self.validation:
             divided = {f"shares of {groups}": self.divided, "seed of the division": self.seed}
         return {
             "training": list(listed(self.train)),
@@ -164,8 +176,14 @@ class Division(Generic[T]):
                 continue
             unit = self._unit(item)
             if unit not in homes:
-                homes[unit] = part_of(unit, self._part.divided, self._part.seed)
+                homes[unit] = self._part.part_of(unit)
             yield item, homes[unit]
+        named = {one for some in self._part.held_out.values() for one in some}
+        if unknown := named - homes.keys() - banned:
+            raise InputError(
+                f"there is none of the {self._groups} {min(unknown)!r} that are to be held out.",
+                path=self.files["train"][0],
+            )
         shared: set[str] = set()
         for item in self._kept("validation", banned):
             if self._group(item) in learnt:
