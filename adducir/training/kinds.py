@@ -20,7 +20,7 @@ KINDS: Family[TrainingPlan[Any]] = Family(
     TrainingPlan,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
         "deepct": "adducir.deepct.training:DeepCT",
-        "dual-encoder": "adducir.encoders.training:EncoderPlan",
+        "dual-encoder": "adducir.encoders.training:EncoderTraining",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
         "monobert": "adducir.rerankers.training:MonoBERTTraining",
         "complementary": f"{_COMPLEMENTARY}.selectors.training:ComplementaryPlan",

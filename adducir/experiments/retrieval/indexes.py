@@ -334,9 +334,9 @@ class Dense(IndexRecipe):
     ) -> tuple[str, Sequence[Step]]:
         """The encoder's identity, and what trains it."""
         if self.is_trained(study.folder):
-            from adducir.encoders.training import EncoderPlan
+            from adducir.encoders.training import EncoderTraining
 
-            step = study.training(self.encoder, seed, EncoderPlan, "an encoder", own)
+            step = study.training(self.encoder, seed, EncoderTraining, "an encoder", own)
             return step.fingerprint, [step]
         return self.source(study.folder).identity(), []
 

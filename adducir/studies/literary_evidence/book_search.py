@@ -164,9 +164,7 @@ def _kept(
     precision: "Precision",
 ) -> NDArray[np.float32]:
     """Vectors of passages as the folder has them, made if they are not there."""
-    from adducir.encoders.encoding import encode
-    from adducir.encoders.items import items_of_texts
-    from adducir.encoders.vectors import Vectors
+    from adducir.encoders.encoding import Vectors, encode, items_of_texts
 
     items = items_of_texts(texts, "passages")
     folder = keep / fingerprint([items.identity, source.identity()])[:_NAME]
@@ -175,7 +173,7 @@ def _kept(
         items,
         folder,
         encoder=encoder,
-        device=str(encoder.document.network.device),
+        device=str(encoder.device),
         precision=precision,
     )
     return Vectors(folder).all()

@@ -218,9 +218,9 @@ def retrieve(
     from adducir.core.chunks import Chunking
     from adducir.corpora.relic import read_relic
     from adducir.encoders.ranking import relic_rankings, run_tasks
-    from adducir.encoders.settings import Settings
+    from adducir.encoders.reading import Settings
     from adducir.encoders.sources import encoder_source
-    from adducir.encoders.span_work import SpanWork, scored_by_shards
+    from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
     from adducir.studies.literary_evidence.submission import DEPTH, write_submission
@@ -230,24 +230,20 @@ def retrieve(
         raise UsageError(f"a submission has {DEPTH} candidates of each, and no tag.")
     source = encoder_source(model)
     context = (source.settings or Settings()).context
+    read = {"context": context.model_copy(update=options.given(left=left, right=right))}
     work = SpanWork(
-        source,
-        partial(_tasks, tuple(spans or ()), tuple(candidates or ()), relic),
-        {"context": context.model_copy(update=options.given(left=left, right=right))},
-        precision,
+        vectors=DualVectors(source, read, precision),
+        tasks=partial(_tasks, tuple(spans or ()), tuple(candidates or ()), relic),
         device=device,
         threads=threads,
         tokens=shards.batch_tokens,
     )
-    with (
-        open_progress(),
-        using_threads(threads),
-        scored_by_shards(work, Chunking(output, shards.execution())) as scored,
-    ):
+    chunking = Chunking(output, shards.execution())
+    with open_progress(), using_threads(threads), scored(work, chunking) as ranked:
         if relic is not None and submits:
-            count = write_submission(relic_rankings(scored, depth), read_relic(relic), output)
+            count = write_submission(relic_rankings(ranked, depth), read_relic(relic), output)
         else:
-            run = run_tasks(scored, depth, tag=options.tag_of(output, tag))
+            run = run_tasks(ranked, depth, tag=options.tag_of(output, tag))
             about = {"name": model, "precision": precision, "depth": depth}
             write_run(run, output, {"method": {"retrieval": [about]}})
             count = len(run.qids)
