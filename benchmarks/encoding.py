@@ -23,7 +23,7 @@ from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
-from adducir.studies.literary_evidence.book import open_book
+from adducir.studies.literary_evidence.ask import open_book
 
 NEIGHBOURS = 10
 LONGEST = 6

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from adducir.core.files import read_text
 from adducir.corpora.books import body
-from adducir.studies.literary_evidence.builder import Built, find_quotations
-from adducir.studies.literary_evidence.rules import rules_of
-from adducir.studies.literary_evidence.sources import Source, read_book, read_work, text_files
+from adducir.studies.literary_evidence.finding import Rules
+from adducir.studies.literary_evidence.quotations import Built, find_quotations
+from adducir.studies.literary_evidence.sources import Source, read_source, text_files
 
 LEAST = 26
 WORD = re.compile(r"[^\W_]+")
@@ -105,8 +105,9 @@ def main() -> None:
     options = parser.parse_args()
     folder = Path(os.environ["ADDUCIR_COLLECTIONS"]) / "gutenberg"
     books_at, works_at = (text_files([folder / name]) for name in ("novels", "criticism"))
-    books, works = [read_book(at) for at in books_at], [read_work(at) for at in works_at]
-    built = find_quotations(books, works, rules_of(options.rules, {}))
+    books = [read_source(at) for at in books_at]
+    works = [read_source(at, is_work=True) for at in works_at]
+    built = find_quotations(books, works, Rules(rules=options.rules))
     texts = {f"b {one.name}": text_of(one) for one in books}
     texts |= {f"w {one.name}": text_of(one) for one in works}
     PLACES.update({name: places_of(text.words) for name, text in texts.items()})

@@ -24,17 +24,17 @@ from adducir.runs.read import read_run
 from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
 from adducir.studies.complementary_evidence.mnli12 import read_mnli
 from adducir.studies.complementary_evidence.questions import read_questions, read_selected
-from adducir.studies.exemplification.examples import extract_examples
+from adducir.studies.exemplification.extraction import Tally, extract_examples
 from adducir.studies.exemplification.ratings_files import read_ratings
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.contexts import read_contexts
 from adducir.studies.grounded_generation.kilt import cut_page, read_kilt, read_pages, read_passages
 from adducir.studies.grounded_generation.nlgen import read_nlgen
 from adducir.studies.grounded_generation.texts import read_generated, read_references
-from adducir.studies.literary_evidence.book import open_book
+from adducir.studies.literary_evidence.ask import open_book
 from adducir.studies.literary_evidence.proxy.choices import read_choices
 from adducir.studies.literary_evidence.proxy.files import read_key
-from adducir.studies.literary_evidence.sources import read_book, read_work
+from adducir.studies.literary_evidence.sources import read_source
 from adducir.studies.literary_evidence.submission import read_submission
 
 
@@ -192,19 +192,19 @@ READERS = (
     Reader("recipe", "a.yaml", _YAML, load),
     Reader("settings", "settings.json", _line({"a": [1]}), read_settings),
     Reader("book to ask", "ask.txt", _BOOK, open_book),
-    Reader("primary source", "primary.txt", _BOOK, read_book),
-    Reader("work of criticism", "work.txt", _BOOK, read_work),
+    Reader("primary source", "primary.txt", _BOOK, read_source),
+    Reader("work of criticism", "work.txt", _BOOK, lambda path: read_source(path, is_work=True)),
     Reader(
         "examples in a book",
         "examples.txt",
         _BOOK,
-        lambda path: list(extract_examples(read_texts([path]))),
+        lambda path: list(extract_examples(read_texts([path]), Tally())),
     ),
     Reader(
         "examples in answers",
         "answers.jsonl",
         _line(_ELI5),
-        lambda path: list(extract_examples(read_texts([path]))),
+        lambda path: list(extract_examples(read_texts([path]), Tally())),
     ),
     Reader("masked spans", "spans.jsonl", _line(_SPAN), _all(read_spans)),
     Reader("RELiC", "relic.json", _RELIC, read_relic),

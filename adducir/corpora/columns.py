@@ -73,11 +73,11 @@ def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
     Malformed are lines with another number of columns, without a finite number (of qrels: without
     an integer), and those whose qid and docno an earlier one has.
     """
-    width = len(layout.columns)
-    regular = data
-    if regular_lines(regular, width) is None:
+    regular, lines = data, regular_lines(data, len(layout.columns))
+    if lines is None:
         regular = data.translate(_BLANKS)
-    if lines := regular_lines(regular, width):
+        lines = regular_lines(regular, len(layout.columns))
+    if lines:
         try:
             frame = _parsed(regular, layout, wanted, pl.Float64)
         except pl.exceptions.PolarsError:

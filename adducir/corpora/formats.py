@@ -1,13 +1,8 @@
 """The formats of corpora but for TREC's, which :mod:`adducir.corpora.trec` reads.
 
-- ``jsonl``: a JSON object a line, or an array of them, alone or as the one member of an object,
-  ``arguments`` (args.me's own files). The docno is the first of :data:`DOCNO_FIELDS` that the first
-  object has; all other values that have text become fields (see :mod:`adducir.corpora.documents`).
-- ``tsv``: a docno, a tab, the text, in which further tabs stand for themselves. A first line that
-  begins with one of the docno's names is a header, and names the columns. Nothing is quoted.
-- ``text``: a file is a document. Its docno is its path below the folder that was named (of a single
-  file its name), with ``/`` on every system and ``_`` in place of white space.
-- ``cacm``: see :class:`CACM`.
+JSON may be an array, alone or as the one member of an object, ``arguments`` (args.me's own files).
+The docno is the first of :data:`DOCNO_FIELDS` that the first object has. In TSV, a first line that
+begins with one of these names is a header; nothing is quoted.
 """
 
 import re
@@ -144,7 +139,7 @@ class PlainText(CorpusFormat):
 
 
 def docno_of(path: Path, folder: Path) -> str:
-    """The docno of a file below a folder."""
+    """The docno of a file: its path below a folder, ``_`` in place of white space."""
     return "_".join(path.relative_to(folder).as_posix().split())
 
 

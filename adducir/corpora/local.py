@@ -1,12 +1,10 @@
 """Corpora in local files: one file, or the files of one format in a folder and its subfolders.
 
-A file's format is shown by the ending of its name; one without any ending but that of its
-compression, such as ``wiki_00.bz2``, is ``jsonl`` if it begins like a JSON object. Hidden files are
-ignored, and a ``.txt``, ``.md`` or ``.xml`` file without ``<DOC>`` (a README) is not read; where a
-folder has nothing but such ``.txt`` and ``.md`` files, each of them is a document. Files of two
-formats are refused, unless the format is given: then those of this format are read, or where none
-has such a name, all (TREC's disks have files without an ending), but for TREC only those with
-``<DOC>``.
+A file's format is shown by the ending of its name; one without any, such as ``wiki_00.bz2``, is
+``jsonl`` if it begins like a JSON object. Hidden files are ignored; plain texts (a README) are read
+only where a folder has nothing else. Files of two formats are refused, unless the format is given:
+then those of this format are read, or where none has such a name, all that the format accepts
+(TREC's disks have files without an ending).
 """
 
 import os
@@ -33,13 +31,7 @@ _PEEKED = 20
 
 @dataclass(frozen=True)
 class LocalCorpus:
-    """Documents in files of one format, in the order of ``paths``.
-
-    Attributes:
-        format: A kind of :data:`adducir.corpora.readers.FORMATS`.
-        docno_field: The field of the docno, where the user named it.
-        folder: The folder, where one was named.
-    """
+    """Documents in files of one format, a kind of :data:`adducir.corpora.readers.FORMATS`."""
 
     source: str
     paths: tuple[Path, ...]

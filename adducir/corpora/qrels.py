@@ -46,12 +46,10 @@ class Qrels:
         data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]",
         source: str = "qrels",
     ) -> "Qrels":
-        """Make judgements of what a program holds already.
+        """Make judgements of what a program holds already; ``source`` is their name in messages.
 
-        Args:
-            data: A frame of pandas or polars with the columns qid, docno and grade (or query_id,
-                doc_id; label, relevance or rel), or a dict ``{qid: {docno: grade}}``.
-            source: What they are called in messages.
+        That is a frame of pandas or polars with the columns qid, docno and grade (or query_id,
+        doc_id; label, relevance or rel), or a dict ``{qid: {docno: grade}}``.
         """
         rows = rows_of(data, GRADE, "qrels")
         grades = rows["grade"].cast(pl.Float64, strict=False)
@@ -83,16 +81,7 @@ class Qrels:
 
 
 def load_qrels(source: str | Path | Sequence[str | Path]) -> Qrels:
-    """Read judgements; several sources are taken together.
-
-    Args:
-        source: See the module's text.
-
-    Raises:
-        InputError: A source is malformed or empty, is a run, or a pair of qid and docno is
-            judged twice, be it in two files; with file and line.
-        MachineError: ir_datasets cannot download the judgements.
-    """
+    """Read judgements, of several sources together, in which no document is judged twice."""
     sources = [source] if isinstance(source, str | Path) else list(source)
     if not sources:
         raise InputError("no qrels are named.")

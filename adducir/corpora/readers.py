@@ -17,36 +17,26 @@ if TYPE_CHECKING:
 
 
 class CorpusFormat(Recipe):
-    """How documents stand in a file.
-
-    Attributes:
-        suffixes: Of the names of its files, without that of their compression; none for a format
-            that has to be named.
-        record_end: What stands at the end of each document, by which they are counted; empty where
-            each file is one document.
-        default_fields: The fields to index where the user names none; None to take them from the
-            first documents.
-        is_last_resort: Whether its files are read only where a folder has no others.
-    """
+    """How documents stand in a file."""
 
     suffixes: ClassVar[tuple[str, ...]] = ()
+    """Of the names of its files, without that of their compression; none: it has to be named."""
     record_end: ClassVar[bytes] = b"\n"
+    """What stands at the end of each document, to count them; empty: each file is a document."""
     default_fields: ClassVar[tuple[str, ...] | None] = None
+    """The fields to index where the user names none; None: those of the first documents."""
     is_last_resort: ClassVar[bool] = False
+    """Whether its files are read only where a folder has no others."""
 
     @abstractmethod
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> "Iterator[tuple[int, Document]]":
-        """Yield each document of a file with its 1-based line; an InputError if it cannot be read.
+        """Yield each document of a file with its 1-based line.
 
-        The file is read by :func:`adducir.core.files.read_lines`, which knows of compression,
-        encodings and their errors, and docnos are checked by
-        :func:`adducir.corpora.documents.check_docno`.
-
-        Args:
-            docno_field: The field of the docno, where the user named it.
-            folder: The folder that the user named, or the file's own.
+        ``docno_field`` is the field of the docno, where the user named it; ``folder`` what the user
+        named, or the file's own. Files are read by :func:`adducir.core.files.read_lines`, docnos
+        checked by :func:`adducir.corpora.documents.check_docno`.
         """
 
     def accepts(self, path: Path) -> bool:

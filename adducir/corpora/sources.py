@@ -62,11 +62,8 @@ def open_corpus(
 ) -> "Corpus":
     """Find the corpus that a source names; its documents are not read yet.
 
-    Args:
-        source: See the module's text.
-        docno_field: The field that holds the docno, where it has none of the usual names
-            (local files only).
-        format: A kind of :data:`adducir.corpora.readers.FORMATS`, if the name does not show it.
+    For local files, ``docno_field`` names the field of the docno, where it has none of the usual
+    names, and ``format`` the kind of :data:`adducir.corpora.readers.FORMATS`.
     """
     found = resolve(source)
     if isinstance(found, Path):

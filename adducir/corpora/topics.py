@@ -59,12 +59,10 @@ class Topics:
     def of(
         cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, str]", source: str = "topics"
     ) -> "Topics":
-        """Make topics of what a program holds already.
+        """Make topics of what a program holds already; ``source`` is their name in messages.
 
-        Args:
-            data: A frame of pandas or polars with the columns qid and query (or query_id and
-                text), or a dict ``{qid: query}``.
-            source: What they are called in messages.
+        That is a frame of pandas or polars with the columns qid and query (or query_id and text),
+        or a dict ``{qid: query}``.
         """
         if isinstance(data, Mapping):
             given, queries = list(data), list(data.values())
@@ -115,10 +113,8 @@ class Topics:
 def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     """Read topics.
 
-    Args:
-        source: See the module's text.
-        field: The field to search with, the token weights or ``title`` by default; several are
-            joined by ``+``, and a topic that lacks one of them is searched with the others.
+    ``field`` is what to search with, by default the token weights or ``title``; several are joined
+    by ``+``, and a topic that lacks one of them is searched with the others.
     """
     found = resolve(source)
     raw = read_topics(found) if isinstance(found, Path) else _from_dataset(found)

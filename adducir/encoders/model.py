@@ -234,7 +234,7 @@ def _pool_otherwise(model: SentenceTransformer, pooling: PoolingMode, folder: Pa
     """Give a sentence encoder another pooling than its own."""
     for module in [*model.modules()]:
         if isinstance(module, Pooling) and module.pooling_mode != _MODES[pooling]:
-            module.__init__(module.embedding_dimension, _MODES[pooling])  # type: ignore[misc]
+            module.__init__(module.embedding_dimension, _MODES[pooling])
     if pooling == "pooler" and not any(isinstance(one, Dense) for one in model.modules()):
         raise InputError(
             "this sentence encoder has no pooler.",

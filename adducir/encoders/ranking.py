@@ -171,6 +171,11 @@ class Distinct:
         return Made(len(firsts), lambda numbers: [texts[n] for n in firsts[list(numbers)].tolist()])
 
 
+def by_vectors(contexts: Floats, candidates: Floats) -> Scores:
+    """Scores by inner product: of (Q, D) vectors of contexts, (U, D) of candidates."""
+    return lambda first, last: contexts[first:last] @ candidates.T
+
+
 def context_ranks(
     scores: Scores,
     gold: Integers,

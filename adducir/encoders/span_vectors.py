@@ -37,8 +37,8 @@ Encode = Callable[[Sequence[Any]], Iterable[Floats]]
 class VectorSource(Protocol):
     """What makes vectors; it can be pickled, and is small."""
 
-    def identity(self) -> Mapping[str, Any]:
-        """All that determines the vectors beside texts and batches."""
+    def identity(self, side: SpanSide) -> Mapping[str, Any]:
+        """All that determines the vectors of a side beside texts and batches."""
 
     def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
         """Load the network; what encodes texts and spans, in batches of so many padded tokens."""
@@ -53,10 +53,11 @@ class DualVectors:
     precision: Precision
     loaded: Local = NOT_LOADED
 
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self, side: SpanSide) -> Mapping[str, Any]:
         given = {
             key: one.model_dump(mode="json") if hasattr(one, "model_dump") else one
             for key, one in self.options.items()
+            if not (key == "context" and side == "candidates")
         }
         return {"model": self.source.identity(), "options": given, "precision": self.precision}
 
@@ -85,7 +86,7 @@ class SpanWork(ModelWork):
     unit: ClassVar[str] = "texts"
 
     def identity(self) -> Mapping[str, Any]:
-        return {**super().identity(), "vectors": self.vectors.identity()}
+        return {**super().identity(), "vectors": self.vectors.identity(self.side)}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "tasks": None}  # a worker is given its own

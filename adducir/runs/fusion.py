@@ -32,14 +32,12 @@ def fuse(
     tag: str | None = None,
     **hyperparameters: Any,
 ) -> Run:
-    """Fuse runs topic by topic.
+    """Fuse two or more runs topic by topic.
 
-    The topics of all runs are fused, in order of first appearance. A run that does not rank a
-    document adds nothing to it. Equal scores are ordered by docno, ascending. The order of the runs
-    does not matter, except for that of the topics.
+    A run that does not rank a document adds nothing to it. Equal scores are ordered by docno,
+    ascending; topics by first appearance, on which alone the order of the runs has an effect.
 
     Args:
-        runs: Two or more.
         method: ``rrf``, ``combsum``, ``combmnz``, ``combanz``, ``isr``, ``log-isr``, or one of an
             installed package.
         weights: One per run, 0 or more; by default all are 1.
@@ -87,10 +85,7 @@ def lacking(runs: Sequence[Run]) -> list[list[str]]:
 
 
 class FusionMethod(Recipe):
-    """A way to make one score of what several runs say of a document.
-
-    The fields of a subclass are its hyperparameters.
-    """
+    """A way to make one score of what several runs say of a document; fields: hyperparameters."""
 
     @abstractmethod
     def contributions(self, run: Run) -> Floats:
@@ -106,12 +101,9 @@ def normalised(run: Run, how: Normalisation) -> Floats:
     """(n,) the scores of a run, topic by topic on the scale of ``how``.
 
     - ``min-max``: 0 for the last document of the run's ranking, 1 for the first (Lee, SIGIR 1997).
-    - ``z-score``: minus the mean, over the standard deviation (of the population), also called zero
-      mean and unit variance (Montague and Aslam, CIKM 2001). A document that a run does not rank
-      adds nothing, as if its score were the mean.
-    - ``none``: scores as they are.
-
-    Scores that are all equal become 1 by ``min-max`` and 0 by ``z-score``.
+      Scores that are all equal become 1.
+    - ``z-score``: zero mean and unit variance, of the population (Montague and Aslam, CIKM 2001).
+      Scores that are all equal become 0, as if a document that is not ranked had the mean.
     """
     score: Floats = run.frame["score"].to_numpy()
     if how == "none" or not len(score):
@@ -135,9 +127,7 @@ def normalised(run: Run, how: Normalisation) -> Floats:
 class RRF(FusionMethod):
     """Reciprocal rank fusion.
 
-    The sum of ``weight / (k + rank)``, with ranks from 1. Cormack, Clarke and Büttcher, "Reciprocal
-    rank fusion outperforms Condorcet and individual rank learning methods", SIGIR 2009; they set
-    k = 60.
+    The sum of ``weight / (k + rank)``, ranks from 1 (Cormack, Clarke and Büttcher, SIGIR 2009).
     """
 
     k: float = Field(60.0, ge=0, description="How much the first ranks are evened out.")
@@ -149,7 +139,7 @@ class RRF(FusionMethod):
 class CombSUM(FusionMethod):
     """The sum of scores.
 
-    With weights, the weighted sum. Fox and Shaw, "Combination of multiple searches", TREC-2, 1994.
+    With weights, the weighted sum (Fox and Shaw, TREC-2, 1994).
     """
 
     normalise: Normalisation = Field(
@@ -161,10 +151,7 @@ class CombSUM(FusionMethod):
 
 
 class CombMNZ(CombSUM):
-    """The sum of scores times the number of runs that rank the document.
-
-    Fox and Shaw (1994), as CombSUM.
-    """
+    """The sum of scores times the number of runs that rank the document."""
 
     def contributions(self, run: Run) -> Floats:
         found = super().contributions(run)
@@ -178,10 +165,7 @@ class CombMNZ(CombSUM):
 
 
 class CombANZ(CombSUM):
-    """The sum of scores over the number of runs that rank the document.
-
-    Fox and Shaw (1994), as CombSUM.
-    """
+    """The sum of scores over the number of runs that rank the document."""
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
         return sums / counts
@@ -190,9 +174,8 @@ class CombANZ(CombSUM):
 class ISR(FusionMethod):
     """Inverse square rank fusion.
 
-    The sum of ``weight / rank²``, times the number of runs that rank it. Mourão, Martins and
-    Magalhães, "Multimodal medical information retrieval with unsupervised rank fusion",
-    Computerized Medical Imaging and Graphics 39, 2015. Ranks begin at 1.
+    The sum of ``weight / rank²``, with ranks from 1, times the number of runs that rank it (Mourão,
+    Martins and Magalhães, Computerized Medical Imaging and Graphics 39, 2015).
     """
 
     def contributions(self, run: Run) -> Floats:
@@ -206,8 +189,7 @@ class LogISR(ISR):
     """Inverse square rank fusion with a logarithmic number of runs.
 
     The sum of ``weight / rank²``, times ``log(n + sigma)`` for the n runs that rank the document.
-    Mourão et al. (2015), as ISR. With ``sigma`` = 0 every document that a single run
-    ranks gets the score 0; ranx calls that ``log_isr``, and ``logn_isr`` what is the default here.
+    With ``sigma`` = 0 (log_isr in ranx) what a single run ranks gets 0; this is its ``logn_isr``.
     """
 
     sigma: float = Field(

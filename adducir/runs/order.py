@@ -1,11 +1,10 @@
 """The one order of a run: by score, then by docno, with scores that strictly decrease.
 
-Tools disagree on ties. trec_eval ranks equal scores by docno descending and never reads the rank
-column (``form_res_rels.c``); Anserini and Pyserini write them by docno ascending; ir_measures
-follows whichever provider a measure comes from. A run whose scores strictly decrease within each
-topic is read alike by all of them. Because trec_eval up to 9.0.7 keeps scores in single precision,
-as pytrec_eval does, they must strictly decrease there, too; and of runs that others wrote, scores
-that single precision cannot tell apart are ties.
+trec_eval ranks equal scores by docno descending and never reads the rank (``form_res_rels.c``);
+Anserini writes them by docno ascending; ir_measures follows the provider that a measure comes from.
+A run whose scores strictly decrease within each topic is read alike by all of them. trec_eval up to
+9.0.7 and pytrec_eval keep scores in single precision: there they must strictly decrease, too, and
+of runs that others wrote, scores that are equal there are ties.
 """
 
 from typing import Literal
@@ -95,9 +94,7 @@ def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Float
     ``y[i] = min(x[j] + j for j <= i) - i``: the first of a group of ties keeps its score and each
     later one moves by one float, and so does what is in the way. Scores whose ``x`` did not have to
     change keep their double-precision value; those beyond single precision move to its end.
-
-    ``scores`` (n,) are finite and do not increase within a topic, ``topics`` (n,) has equal numbers
-    for neighbours of one topic; None: all rows are of one.
+    ``scores`` do not increase within a topic; ``topics`` has a number for each, None: all are one.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not len(scores):

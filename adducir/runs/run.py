@@ -50,11 +50,7 @@ class Run:
     def ranked(
         cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
     ) -> "Run":
-        """Make a run of rows (qid, docno, score) in any order; other columns are dropped.
-
-        ``ties`` is the order of docnos that share a score. A UsageError where a column is missing,
-        a score is not finite, or a topic ranks a document twice.
-        """
+        """Make a run of rows (qid, docno, score) in any order; ``ties`` orders equal scores."""
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:
@@ -71,10 +67,8 @@ class Run:
     ) -> "Run":
         """Make a run of what a program holds already.
 
-        Args:
-            data: A frame of pandas or polars with the columns qid, docno and score (or query_id
-                and doc_id), such as PyTerrier's, whose rank column is not read; or a dict
-                ``{qid: {docno: score}}``.
+        That is a frame of pandas or polars with the columns qid, docno and score (or query_id and
+        doc_id), such as PyTerrier's, whose rank is ignored; or a dict ``{qid: {docno: score}}``.
         """
         return cls.ranked(rows_of(data, SCORE, "a run"), tag)
 

@@ -34,19 +34,14 @@ def write_run(
 ) -> None:
     """Write a run, gzip where the name ends in ``.gz``, and its metadata beside it.
 
-    Lines are ``qid Q0 docno rank score tag`` with ranks from 1. Scores are in the shortest form
-    that is read back as the same number, and strictly decrease within a topic in double and in
-    single precision (:func:`adducir.runs.order.strictly_decreasing`). The file appears whole or not
-    at all; a stream (``-`` is standard output) has no metadata.
+    Scores are in the shortest form that is read back as the same number, and strictly decrease
+    within a topic in double and in single precision. The file appears whole or not at all; a stream
+    (``-`` is standard output) has no metadata.
 
     Args:
         metadata: Sections of ir_metadata to add, see :mod:`adducir.runs.metadata`.
         topics: All topics that were searched. Those without documents cannot stand in a run;
             the metadata names them.
-
-    Raises:
-        UsageError: A qid, a docno or the tag is empty or holds a blank, a topic ranks a document
-            twice, or the run is not in order.
     """
     path = Path(path)
     if (np.diff(run.topics) < 0).any():

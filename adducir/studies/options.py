@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator
 
 from adducir.cli import options
+from adducir.cli.command import option as field
 from adducir.cli.outputs import LINES, LINES_IN_PARTS
 from adducir.cli.parameters import option
+from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +29,30 @@ Shares = Annotated[
         shown="one file",
     ),
 ]
+
+
+def _shares(text: str) -> dict[str, float]:
+    try:
+        return shares_of(text) or {}
+    except UsageError as error:
+        raise ValueError(error.what.rstrip(".")) from None
+
+
+InShares = Annotated[
+    dict[str, float] | None,
+    BeforeValidator(_shares),
+    field(
+        "Shares of training, validation and test: a file for each that is not 0.",
+        metavar="T,V,T",
+        shown="one file",
+    ),
+]
+"""The field ``shares`` of a command's recipe."""
+
+
+def parts_of(path: Path, settings: Any) -> list[Path]:
+    """The files that an output is, by the field ``shares`` of a command's recipe."""
+    return [part_path(path, part) for part in settings.shares or [""]]
 
 
 @dataclass(frozen=True, kw_only=True)

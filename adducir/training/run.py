@@ -250,7 +250,14 @@ class _Trainer(Trainer):
     def training_step(self, model: torch.nn.Module, *inputs: Any, **more: Any) -> torch.Tensor:
         # The backward pass is inside: what it computes again must be in the same precision.
         with computing_in(self.precision, model):
-            return super().training_step(model, *inputs, **more)
+            loss = super().training_step(model, *inputs, **more)
+        if _processes() > 1 and self.accelerator.sync_gradients:
+            # Not by DistributedDataParallel: a loss may run the network several times, and back.
+            for parameter in model.parameters():
+                if parameter.grad is not None:
+                    torch.distributed.all_reduce(parameter.grad)
+                    parameter.grad /= _processes()
+        return loss
 
     def compute_loss(
         self,
@@ -259,12 +266,13 @@ class _Trainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Any = None,
     ) -> Any:
-        loss = self.trainable.loss(model, inputs)
+        loss = self.trainable.loss(self.accelerator.unwrap_model(model), inputs)
         return (loss, None) if return_outputs else loss
 
     def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
         with torch.no_grad(), computing_in(self.precision, model):
-            return self.trainable.loss(model, self._prepare_inputs(inputs)), None, None
+            network = self.accelerator.unwrap_model(model)
+            return self.trainable.loss(network, self._prepare_inputs(inputs)), None, None
 
 
 class _Watch(TrainerCallback):

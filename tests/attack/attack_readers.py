@@ -168,19 +168,19 @@ def _texts(form: str | None) -> Call:
 
 
 def _book(path: Path) -> Any:
-    from adducir.studies.literary_evidence.sources import read_book
+    from adducir.studies.literary_evidence.sources import read_source
 
-    return read_book(path)
+    return read_source(path)
 
 
 def _work(path: Path) -> Any:
-    from adducir.studies.literary_evidence.sources import read_work
+    from adducir.studies.literary_evidence.sources import read_source
 
-    return read_work(path)
+    return read_source(path, is_work=True)
 
 
 def _requested(path: Path) -> Any:
-    from adducir.studies.literary_evidence.book import open_book
+    from adducir.studies.literary_evidence.ask import open_book
 
     return open_book(path)
 
@@ -231,7 +231,7 @@ def _recipe(path: Path) -> Any:
     """An experiment, a study of ranks or sets, or a model, by the file's name."""
     from adducir.core.config import load, validate
     from adducir.deepct.recipe import DeepCTRecipe
-    from adducir.encoders.recipe import EncoderRecipe
+    from adducir.encoders.training import EncoderRecipe
     from adducir.experiments.known_item.study import KnownItem
     from adducir.experiments.retrieval.study import Retrieval
     from adducir.rerankers.registry import recipe_of

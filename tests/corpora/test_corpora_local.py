@@ -3,12 +3,9 @@
 import gzip
 import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
-import adducir.corpora
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import Progress
 from adducir.corpora import load_qrels, load_topics, open_corpus, refuse_duplicates
@@ -167,14 +164,3 @@ def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
     assert corpus.places("a.txt") == [(tmp_path / "a.txt", 1)]
     (tmp_path / "a.txt").rename(tmp_path / "c.txt")  # its name is its docno
     assert open_corpus(tmp_path).identity() != before
-
-
-def test_the_package_exports_lazily():
-    code = (
-        "import sys, adducir.corpora as c;"
-        "print([m for m in ('polars', 'orjson', 'adducir.corpora.topics') if m in sys.modules]);"
-        "c.load_topics; print('adducir.corpora.topics' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["[]", "True"]
-    assert all(callable(getattr(adducir.corpora, name)) for name in dir(adducir.corpora))

@@ -21,19 +21,22 @@ from adducir.core.errors import InputError
 from adducir.corpora.relic import RelicBook, RelicQuote, write_relic
 from adducir.corpora.spans import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.ranking import best_of_task, collection_task
-from adducir.encoders.settings import LengthPart
+from adducir.encoders.ranking import task_among
+from adducir.encoders.reading import ContextPart, LengthPart
 from adducir.encoders.sources import encoder_source
 from adducir.evaluation.rank_files import read_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment
-from adducir.experiments.known_item.bm25 import LexicalPart, LexicalRanker
 from adducir.experiments.known_item.data import DataRecipe
 from adducir.experiments.known_item.encoders import Trained
 from adducir.experiments.known_item.late import nearest
-from adducir.experiments.known_item.ranking import Contexts
 from adducir.experiments.known_item.study import KnownItem
-from adducir.experiments.known_item.system import RANKING_SYSTEMS, ContextRecipe
+from adducir.experiments.known_item.system import (
+    RANKING_SYSTEMS,
+    ContextRecipe,
+    LexicalPart,
+    lexical_ranks,
+)
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.training.recipe import listed
@@ -136,9 +139,9 @@ def test_bm25_against_a_plain_loop():
     """Ties as counted from whole scores of rank_bm25's formula, over the candidates alone."""
     spans = some_spans(25)
     spans.append(MaskedSpan("none", "g", ("zebra",), ("unheard",), ()))
-    task = collection_task(spans)
+    task = task_among(spans, spans)
     part, read = LexicalPart(k1=0.5, b=0.9), ContextRecipe(left=1, right=0)
-    found = LexicalRanker([task], part, read, 1).rank(Contexts(0, 0, len(spans)))
+    (found,) = lexical_ranks(part, [task], read)
     texts = [text.lower().split() for text in task.texts]
     lengths = np.array([len(text) for text in texts])
     words = sorted({word for text in texts for word in text})
@@ -254,10 +257,8 @@ def test_tokens_of_each_side(place):
         MaskedSpan("1", "g", ("the cat ran fast .",), ("a dog .",), ("dogs run slow .",)),
         MaskedSpan("2", "g", ("slow .",), ("cats run .",), ("cats",)),
     ]
-    two, same = (
-        LexicalRanker([collection_task(spans)], LexicalPart(), read).rank(Contexts(0, 0, 2))
-        for read in (ContextRecipe(tokens=2), ContextRecipe(words=2))
-    )
+    reads, tasks = (ContextRecipe(tokens=2), ContextRecipe(words=2)), [task_among(spans, spans)]
+    two, same = (found for read in reads for found in lexical_ranks(LexicalPart(), tasks, read))
     assert two.better.tolist() == same.better.tolist()
 
 
@@ -293,10 +294,9 @@ rouge: true
     assert table["rows"][0]["cells"][-2]["mean"] is None  # random
     plan = plan_experiment(Path("experiments/rouge.yaml"))
     (task,) = plan.study.data["A"].tasks()
-    encoder = DualEncoder.load(encoder_source("tiny"))
-    part = encoder.settings.context.model_copy(update={"right": 0})
-    encoder.settings = encoder.settings.model_copy(update={"context": part})
-    numbers, _ = best_of_task(encoder, task, 1)
+    encoder = DualEncoder.load(encoder_source("tiny"), context=ContextPart(right=0, mask=False))
+    vectors = encoder.encode_contexts(task.spans), encoder.encode_documents(task.texts)
+    numbers = (vectors[0] @ vectors[1].T).argsort(axis=1)[:, -1:]
     wanted = [
         rouge_l(task.texts[gold], task.texts[first])
         for gold, (first,) in zip(task.gold, numbers, strict=True)

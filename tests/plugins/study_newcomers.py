@@ -14,8 +14,7 @@ from adducir.corpora.references import file_path
 from adducir.encoders.ranking import context_ranks
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
-from adducir.experiments.known_item.ranking import gold_ranks
-from adducir.experiments.known_item.system import RankingSystem
+from adducir.experiments.known_item.system import RankingSystem, gold_ranks
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
 from adducir.experiments.step import ArtifactStep

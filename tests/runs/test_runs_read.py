@@ -126,12 +126,8 @@ def test_a_score_is_read_to_the_last_bit_or_refused_with_its_line(tmp_path_facto
     ("line", "columns"),
     [
         ("q3 Q0 d1 1 sys", 5),
-        ("q3 Q0 d1  1.5 sys", 5),
-        ("q3 Q0 d1 1 1.5 ", 5),
         (" Q0 d1 1 1.5 sys", 5),
         ("q3 Q0 d1 1 1.5 sys more", 7),
-        ("q3 Q0 d 1 1 1.5 sys", 7),
-        ("q3", 1),
         ("q3 Q0 d1 1 2.5 sys x\nq3 Q0 d2 2 sys", 7),  # a line too long, and one too short
         ("q3 Q0 d2 2 1.5\nq3 Q0 d1 1 2.5 sys x", 5),
     ],
@@ -206,26 +202,6 @@ def test_a_file_is_read_as_a_plain_split_of_its_lines_would(tmp_path_factory, te
         assert (set(run.frame.rows()), run.tag) == (expected, rows[0][5])
 
 
-@pytest.mark.parametrize(
-    ("name", "rows", "topics"),
-    [
-        ("robust03/input.uic0301.gz", 99_969, 100),
-        ("robust03/input.pircRBa1.gz", 100_000, 100),
-        ("touche/runs/2021/ElrondSimpleRun.txt.gz", 50_000, 50),
-        ("trec_eval/results.test", 1500, 3),
-    ],
-)
-def test_real_runs_are_read_as_they_are(collections, name, rows, topics):
-    run = read_run(collections / name)
-    assert (len(run), len(run.qids)) == (rows, topics)
-    data = (collections / name).read_bytes()
-    text = (gzip.decompress(data) if name.endswith("gz") else data).decode()
-    expected = {(row[0], row[2]): float(row[4]) for row in map(str.split, text.splitlines())}
-    found = {(qid, docno): score for qid, docno, score in run.frame.rows()}
-    assert found.keys() == expected.keys()
-    assert np.allclose([found[pair] for pair in expected], list(expected.values()), rtol=1e-6)
-
-
 def test_a_run_is_made_of_rows_in_any_order_and_goes_to_pandas_and_back():
     rows = pl.DataFrame(
         {"docno": ["a", "b", "c"], "qid": [1, 1, 2], "score": [1, 2, 3], "x": [0, 0, 0]}
@@ -236,22 +212,9 @@ def test_a_run_is_made_of_rows_in_any_order_and_goes_to_pandas_and_back():
     assert results["rank"].tolist() == [0, 1, 0]
     assert Run.of(results.iloc[::-1], "t").frame.sort("qid").equals(run.frame.sort("qid"))
     assert run.top(1).frame.rows() == [("1", "b", 2.0), ("2", "c", 3.0)]
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        {"qid": ["1"], "docno": ["a"], "score": [np.nan]},
-        {"qid": ["1"], "docno": ["a"], "score": [None]},
-        {"qid": ["1"], "docno": [None], "score": [1.0]},
-        {"qid": ["1"], "docno": ["a"], "score": ["high"]},
-        {"qid": ["1"], "docno": ["a"]},
-        {"qid": ["1", "1"], "docno": ["a", "a"], "score": [1.0, 2.0]},
-    ],
-)
-def test_rows_that_are_not_a_run_are_refused(rows):
-    with pytest.raises(UsageError):
-        Run.ranked(pl.DataFrame(rows), "t")
+    for column, value in (("score", [1, None, 2]), ("score", ["high"] * 3), ("docno", ["a"] * 3)):
+        with pytest.raises(UsageError):
+            Run.ranked(rows.with_columns(pl.Series(column, value)), "t")
 
 
 RANKED = {"q2": {"d1": 0.25, "d3": 0.75}, "q1": {"d2": 1.5, "d1": -2, "d4": 1.5}}
@@ -312,14 +275,11 @@ RESULTS = '{"query_id": "q", "results": [%s]}\n'
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
-        ("a.json", '{"a": 1}', None),
         ("a.json", '{"q": {"d": "x"}}', None),
         ("a.json", '{"q": {"d": NaN}}', None),
-        ("a.json", '{"q": {"d": true}}', None),
         ("a.json", '{"q": {}}', None),
         ("a.json", '{"q": {"d": 1}', 1),
         ("a.json", json.dumps(MTEB | {"de": {"dev": RANKED}}), None),
-        ("a.json", '{"mteb_model_meta": {}}', None),
         ("a.jsonl", LINES + LINES, 3),
         ("a.jsonl", LINES + '{"query_id": "q3"}\n', 3),
         ("a.jsonl", RESULTS % '{"corpus_id": 1, "score": 1}, {"corpus_id": "1", "score": 2}', 1),

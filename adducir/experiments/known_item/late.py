@@ -1,49 +1,28 @@
 """``colbert:`` and ``maxsim:``: late interaction of every context with every candidate."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from adducir.core.chunks import NOT_LOADED, Local
-from adducir.core.fingerprint import fingerprint
 from adducir.corpora.references import expanded
-from adducir.corpora.spans import context
-from adducir.encoders.filed_ranks import PART as BLOCK
-from adducir.encoders.ranking import ContextRanks, Integers, SpanTask, by_maxsim, context_ranks
-from adducir.encoders.reading import shared_room
-from adducir.encoders.settings import LengthPart
-from adducir.encoders.token_work import (
-    SHARDS,
-    Inputs,
-    Loader,
-    Making,
-    Readable,
-    VectorFiles,
-    encoded,
-)
+from adducir.corpora.spans import MaskedSpan, context
+from adducir.encoders.ranking import Floats, SpanTask
+from adducir.encoders.reading import LengthPart, shared_room
+from adducir.encoders.span_vectors import Encode, SpanSide
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.experiments.known_item.ranking import BLOCK as SCORES
-from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
 from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, RankStep
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision, choose_device, computing_in, device_kind
+from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource, model_source
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading, Tokens
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
 
 if TYPE_CHECKING:
     import torch
 
     from adducir.experiments.context import Context
     from adducir.experiments.known_item.study import KnownItemStudy
-
-LEAST = 1000
-"""Texts of a shard, at least: starting a process takes as long as encoding some hundreds."""
-_READ = 1024
-"""Documents that are cut into tokens at a time."""
 
 
 class _Late(RankingSystem):
@@ -76,7 +55,6 @@ class _Late(RankingSystem):
             "lengths": self.lengths.model_dump(mode="json"),
             "pooling": None,
             "precision": study.recipe.precision,
-            "block": BLOCK,  # larger sets are cut into blocks before batches
         }
 
     def versions(self) -> Mapping[str, str]:
@@ -86,20 +64,11 @@ class _Late(RankingSystem):
         return {"model": self._source(step.study).identity()}
 
     def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
-        study, device = step.study, context.device
-        late = Late(self._source(study), self.reading(), study.recipe.precision, step.data.tasks)
-        late = replace(late, known=Local(tasks))
+        source, precision = self._source(step.study), step.study.recipe.precision
+        late = LateVectors(source, self.reading(), precision, step.read_of_context)
         if context.execution.is_here:
-            late = replace(late, model=Local(late.load(choose_device(device))))
-        given = device, context.threads, context.batch_tokens
-        of_system = [step.data.identity, self.fingerprint_inputs(study), self.identities(step)]
-        own = context.chunking(step.path)
-        with step.keeping(context) as kept:
-            of_candidates = Making(fingerprint(of_system), kept, *given)
-            of_contexts = Making(step.fingerprint, own, *given)
-            return by_late_interaction(
-                late, tasks, step.read_of_context, of_candidates, of_contexts
-            )
+            late = replace(late, loaded=Local(late.model()))
+        return step.by_vectors(late, tasks, context)
 
 
 class ColBERT(_Late):
@@ -148,151 +117,40 @@ class MaxSim(_Late):
 
 
 @dataclass(frozen=True)
-class Late:
-    """What late interaction computes with, in every process."""
+class LateVectors:
+    """Vectors of tokens; a context longer than a query may be is cut at its outer ends."""
 
     source: ModelSource
     reading: Reading
     precision: Precision
-    tasks: Callable[[], Iterable[SpanTask]]
-    model: Local = NOT_LOADED
-    known: Local = NOT_LOADED
+    read: ContextRecipe
+    loaded: Local = NOT_LOADED
 
-    def load(self, device: "torch.device") -> LateInteraction:
+    def identity(self, side: SpanSide) -> Mapping[str, Any]:
+        read = {} if side == "candidates" else self.read.model_dump(mode="json")
+        model, reading = self.source.identity(), asdict(self.reading)
+        return {"model": model, "reading": reading, "precision": self.precision, "context": read}
+
+    def model(self) -> LateInteraction:
         """The model that this process has, or loads."""
-        found: LateInteraction = self.model.value or LateInteraction.load(self.source, self.reading)
+        found: LateInteraction = self.loaded.value or LateInteraction.load(
+            self.source, self.reading
+        )
         found.precision = self.precision
-        found.to(device)
-        found.network.eval()
         return found
 
-    def ranked(self) -> list[SpanTask]:
-        """What is ranked, as this process has or reads it."""
-        return list(self.tasks()) if self.known.value is None else self.known.value
+    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+        model, read = self.model(), self.read
+        model.to(device)
+        model.network.eval()
 
-    def candidates(self, device: "torch.device") -> Mapping[str, Readable]:
-        """The different candidates of each task, by its place."""
-        model = self.load(device)
-
-        def documents(task: SpanTask, numbers: Integers) -> Inputs:
-            inputs = _Inputs(model, [task.texts[place] for place in task.same.firsts[numbers]])
-            return Inputs(inputs.lengths, partial(_encoded, model, inputs))
-
-        return {
-            name: Readable(partial(documents, task), np.arange(len(task.same.firsts)), device)
-            for name, task in _named("candidates", self.ranked())
-        }
-
-    def contexts(self, read: ContextRecipe, device: "torch.device") -> Mapping[str, Readable]:
-        """The contexts of each task; one longer than a query may be is cut at its outer ends."""
-        model = self.load(device)
-        nearest_of = partial(nearest, model.tokenizer, room=model.room_of_queries, side=read.tokens)
-
-        def queries(task: SpanTask, numbers: Integers) -> Inputs:
-            spans = [task.spans[number] for number in numbers]
+        def of_spans(spans: Sequence[MaskedSpan]) -> list[Floats]:
             pairs = [context(span, read.left, read.right, read.words) for span in spans]
-            inputs = model.queries([nearest_of(*pair) for pair in pairs])
-            return Inputs(list(map(len, inputs)), partial(_encoded, model, inputs))
+            room = model.room_of_queries
+            texts = [nearest(model.tokenizer, *pair, room=room, side=read.tokens) for pair in pairs]
+            return model.token_vectors(model.queries(texts), tokens)
 
-        return {
-            name: Readable(partial(queries, task), np.arange(len(task.spans)), device)
-            for name, task in _named("contexts", self.ranked())
-        }
-
-
-class LateRanker:
-    """Late interaction by vectors that lie in files; see :class:`.Ranker`."""
-
-    def __init__(self, late: Late, candidates: VectorFiles, contexts: VectorFiles) -> None:
-        import torch
-
-        self.device = device_kind(torch.device("cpu"))
-        self._tasks, self._candidates, self._contexts = late.ranked(), candidates, contexts
-        self._latest: tuple[int, Any] = (-1, None)
-
-    def rank(self, some: Contexts) -> ContextRanks:
-        if self._latest[0] != some.task:
-            sides = (("candidates", self._candidates), ("contexts", self._contexts))
-            files = [of.packed(_name(side, some.task)) for side, of in sides]
-            self._latest = some.task, files
-        candidates, contexts = self._latest[1]
-        task, queries = self._tasks[some.task], contexts.rows(some.first, some.end)
-        gold = task.same.of[task.gold[some.first : some.end]]
-        return context_ranks(by_maxsim(queries, candidates), gold, task.same.counts, block=SCORES)
-
-
-def by_late_interaction(
-    late: Late,
-    tasks: Sequence[SpanTask],
-    read: ContextRecipe,
-    kept: Making,
-    own: Making,
-    block: int = SCORES,
-) -> GoldRanks:
-    """The ranks that late interaction gives to all candidates; see :func:`by_encoder`.
-
-    The vectors lie in files, and are scored as they are read, some candidates at a time.
-    """
-    names, sizes = listed_sizes(tasks)
-    of_contexts, of_candidates = (
-        {_name(side, place): pair[which] for place, pair in enumerate(sizes)}
-        for which, side in enumerate(("contexts", "candidates"))
-    )
-    read_contexts, cut = Loader(partial(late.contexts, read)), (BLOCK, SHARDS, LEAST)
-    with (
-        encoded(Loader(late.candidates), of_candidates, kept, *cut) as (candidates, _),
-        encoded(read_contexts, of_contexts, own, *cut) as (contexts, beside),
-    ):
-        load = partial(LateRanker, late, candidates, contexts)
-        key = fingerprint([own.key, candidates.names, contexts.names])
-        work = RankingWork(load, names, sizes, key, NOT_LOADED, own.threads, block)
-        return ranked(work, tasks, beside)
-
-
-def _name(side: str, place: int) -> str:
-    return f"{side} of set {place + 1},"
-
-
-def _named(side: str, tasks: Sequence[SpanTask]) -> Iterator[tuple[str, SpanTask]]:
-    return ((_name(side, place), task) for place, task in enumerate(tasks))
-
-
-def _encoded(model: LateInteraction, inputs: Sequence[Tokens], places: Integers) -> Any:
-    """The padded vectors of some texts, and which of them count."""
-    with computing_in(model.precision, model.network):
-        return model.encoded([inputs[place] for place in places])
-
-
-class _Inputs(Sequence[Tokens]):
-    """Documents as a model reads them, five bytes of memory for each token.
-
-    Args:
-        model: The model.
-        texts: The documents.
-
-    Attributes:
-        lengths: (N,) tokens of each.
-    """
-
-    def __init__(self, model: LateInteraction, texts: Sequence[str]) -> None:
-        ids, counts = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.bool_)]
-        lengths = []
-        for first in range(0, len(texts), _READ):
-            some = model.documents(texts[first : first + _READ])
-            ids.append(np.concatenate([one.ids for one in some]).astype(np.int32))
-            counts.append(np.concatenate([one.counts for one in some]).astype(np.bool_))
-            lengths += [len(one) for one in some]
-        self._ids, self._counts = np.concatenate(ids), np.concatenate(counts)
-        self.lengths = np.array(lengths, dtype=np.int64)
-        self._starts = np.append(0, np.cumsum(self.lengths))
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __getitem__(self, place: Any) -> Any:
-        some = slice(self._starts[place], self._starts[place + 1])
-        ids = self._ids[some].astype(np.int64)
-        return Tokens(ids, np.ones_like(ids), self._counts[some].astype(np.int64))
+        return lambda texts: model.token_vectors(model.documents(texts), tokens), of_spans
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:

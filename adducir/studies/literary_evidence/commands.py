@@ -1,101 +1,54 @@
 """``adducir literary-evidence``."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from adducir.cli import common
 from adducir.cli import evaluate_options as opts
-from adducir.cli import options
-from adducir.cli.effects import where, with_any
-from adducir.cli.outputs import JSON_IN_PARTS, LINES_IN_PARTS, SOURCE, Writes
+from adducir.cli.command import Writes
+from adducir.cli.command import option as field
+from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import argument, option
-from adducir.cli.shards import ShardOptions
-from adducir.cli.shares import part_path, shares_of
+from adducir.cli.shares import part_path
 from adducir.core.errors import UsageError
+from adducir.core.recipe import needs
 from adducir.studies.literary_evidence.ask import ask
+from adducir.studies.literary_evidence.finding import Rules
 from adducir.studies.literary_evidence.judging import proxy_make, proxy_score
-from adducir.studies.options import Shares, numbers_of
+from adducir.studies.options import InShares, numbers_of, parts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
-    from adducir.studies.literary_evidence.builder import Built
-
-RELIC = where("rules", "relic")
+    from adducir.studies.literary_evidence.quotations import Built
 
 
-@dataclass(frozen=True, kw_only=True)
-class Numbers:
-    """The numbers of the rules; None for those that the rules themselves say."""
-
-    words: Annotated[
-        int, option("Words of the book in a quotation; relic: of a sought sentence.")
-    ] = 10
-    context: Annotated[int, option("Sentences of criticism on each side.")] = 4
-    max_sentences: Annotated[
-        int, option("Sentences of a quotation, at most.", max=5, rare=True)
-    ] = 5
-    parts: Annotated[
-        int | None,
-        option("strict: windows of a longer one.", shown="3", rare=True),
-        where("rules", "strict"),
-    ] = None
-    min_matches: Annotated[
-        int, option("Matches of a book that a work has, at least.", rare=True)
-    ] = 3
-    max_matches: Annotated[
-        int | None,
-        option(
-            "Matches of a book that a work has, at most.",
-            shown="half of its sentences; relic: 500",
-            rare=True,
-        ),
-    ] = None
-    echo: Annotated[
-        int | None,
-        option(
-            "Words in a row that the context must not repeat; relic: characters.",
-            shown="8; relic: 25",
-            rare=True,
-        ),
-    ] = None
-    min_similarity: Annotated[
-        float | None, option("relic: QRatio that makes a match.", shown="80", rare=True), RELIC
-    ] = None
-    run: Annotated[
-        int | None, option("relic: characters in a row by which a block grows.", shown="15"), RELIC
-    ] = None
+class Quotations(Rules):
+    primary: list[Path] = field(
+        "Books: text files or folders of them; repeatable.", metavar="BOOKS"
+    )
+    secondary: list[Path] = field("Works that quote the books, likewise.", metavar="CRITICISM")
+    output: Path = field(
+        "RELiC's JSON, such as relic.json.", "-o", writes=Writes("file", (".json",), parts_of)
+    )
+    spans: Path | None = field(
+        "The windows as masked spans, such as X.jsonl.gz.",
+        default=None,
+        writes=Writes("file", common.LINES.endings, parts_of),
+    )
+    shares: InShares = None
+    seed: Annotated[int, needs("shares", "sample")] = field(
+        "Decides which book goes to which part, and the sample.", default=0
+    )
+    sample: int = field("Print so many windows, for reading.", default=0, ge=0)
 
 
-def quotations(
-    primary: Annotated[
-        list[Path],
-        option("Books: text files or folders of them; repeatable.", metavar="BOOKS"),
-        SOURCE,
-    ],
-    secondary: Annotated[
-        list[Path], option("Works that quote the books, likewise.", metavar="CRITICISM")
-    ],
-    output: Annotated[Path, option("RELiC's JSON, such as relic.json.", "-o"), JSON_IN_PARTS],
-    spans: Annotated[
-        Path | None, option("The windows as masked spans, such as X.jsonl.gz."), LINES_IN_PARTS
-    ] = None,
-    shares: Shares = None,
-    seed: Annotated[
-        int,
-        option("Decides which book goes to which part, and the sample."),
-        with_any("shares", "sample"),
-    ] = 0,
-    sample: Annotated[int, option("Print so many windows, for reading.", min=0)] = 0,
-    rules: Annotated[
-        Literal["strict", "relic"], option("strict: words in a row; relic: alike sentences.")
-    ] = "strict",
-    *,
-    numbers: Numbers,
-) -> None:
+def quotations(settings: Quotations) -> None:
     """Find quotations from books in literary criticism.
 
     What the criticism has of a book's words becomes a masked quotation with the critic's sentences
@@ -105,39 +58,39 @@ def quotations(
         adducir literary-evidence quotations --primary novels --secondary works -o relic.json
         adducir literary-evidence quotations --primary novels --secondary works -o x.json --sample 9
     """
-    wanted = shares_of(shares)
-
     from adducir.cli.console import columns, note, open_progress, show
     from adducir.corpora.relic import write_relic
     from adducir.corpora.spans import write_spans
-    from adducir.studies.literary_evidence.construction import (
+    from adducir.corpora.splitting import split
+    from adducir.studies.literary_evidence.quotations import (
+        REASONS,
         construct,
         relic_of,
+        rows_of,
         spans_of,
-        split_relic,
     )
-    from adducir.studies.literary_evidence.report import REASONS, as_rows
-    from adducir.studies.literary_evidence.rules import rules_of
 
-    chosen = rules_of(rules, options.given(**vars(numbers)))
     with open_progress():
-        built = construct(primary, secondary, chosen)
-    rows = as_rows(built.report.books)
+        built = construct(settings.primary, settings.secondary, settings)
+    rows = rows_of(built)
     lines = columns(rows)
     lines += [f"{reason}: {REASONS[reason]}" for reason in REASONS if reason in rows[0]]
-    refused = built.report.refused.items()
+    refused = built.refused.items()
     lines += [f"{name} was not searched: {REASONS[why]}" for name, why in refused]
     show("\n".join(lines))
     books = relic_of(built)
-    for name, part in ({"": books} if wanted is None else split_relic(books, wanted, seed)).items():
-        path = part_path(output, name)
+    parts = {"": list(books)}
+    if settings.shares:
+        parts = split(books, str, settings.shares, settings.seed)
+    for name, titles in parts.items():
+        part = {title: books[title] for title in titles}
+        path = part_path(settings.output, name)
         note(f"wrote {path}: {write_relic(part, path):,} quotations")
-        if spans is not None:
-            path = part_path(spans, name)
-            own = (span for span in spans_of(built) if span.group in part)
-            note(f"wrote {path}: {write_spans(own, path):,} quotations")
-    if sample:
-        show(_sample(built, sample, seed))
+        if settings.spans is not None:
+            path = part_path(settings.spans, name)
+            note(f"wrote {path}: {write_spans(spans_of(built, part), path):,} quotations")
+    if settings.sample:
+        show(_sample(built, settings.sample, settings.seed))
 
 
 def _sample(built: "Built", count: int, seed: int) -> str:
@@ -161,46 +114,39 @@ def _sample(built: "Built", count: int, seed: int) -> str:
     return "\n".join(texts)
 
 
-def retrieve(
-    model: Annotated[str, option("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")],
-    output: Annotated[
-        Path,
-        option("A run; with --relic a name that ends in .json is a submission.", "-o"),
-        Writes("file"),
-    ],
-    spans: Annotated[
-        list[Path] | None,
-        option("Masked spans, all candidates; can be repeated.", metavar="FILE"),
-        SOURCE,
-    ] = None,
-    candidates: Annotated[
-        list[Path] | None,
-        option("With --spans: spans that are candidates only; can be repeated.", metavar="FILE"),
-        SOURCE,
-        with_any("spans"),
-    ] = None,
-    relic: Annotated[
-        Path | None,
-        option(
-            "RELiC's JSON instead: the passages of a quotation's book are its candidates.",
-            metavar="FILE",
-        ),
-        SOURCE,
-    ] = None,
-    left: Annotated[
-        int | None, option("Sentences on the left of the mask.", min=0, shown="as it was trained")
-    ] = None,
-    right: Annotated[
-        int | None, option("Sentences on the right.", min=0, shown="as it was trained")
-    ] = None,
-    depth: Annotated[int, option("Candidates of a context.", min=1)] = 100,
-    device: options.Device = "auto",
-    precision: options.PrecisionOption = "float32",
-    threads: options.Threads = None,
-    tag: options.Tag = None,
-    *,
-    shards: ShardOptions,
-) -> None:
+class Retrieve(common.Computing):
+    model: str = field("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")
+    output: Path = field(
+        "A run; with --relic a name that ends in .json is a submission.",
+        "-o",
+        writes=Writes("file"),
+    )
+    spans: tuple[Path, ...] = field(
+        "Masked spans, all candidates; can be repeated.", default=(), metavar="FILE"
+    )
+    candidates: Annotated[tuple[Path, ...], needs("spans")] = field(
+        "With --spans: spans that are candidates only; can be repeated.",
+        default=(),
+        metavar="FILE",
+    )
+    relic: Path | None = field(
+        "RELiC's JSON instead: the passages of a quotation's book are its candidates.",
+        default=None,
+    )
+    left: int | None = field(
+        "Sentences on the left of the mask.", default=None, ge=0, shown="as it was trained"
+    )
+    right: int | None = field(
+        "Sentences on the right.", default=None, ge=0, shown="as it was trained"
+    )
+    depth: int = field("Candidates of a context.", default=100, ge=1)
+    device: common.Device = "auto"
+    precision: common.PrecisionOption = "float32"
+    threads: common.Threads = None
+    tag: common.Tag = None
+
+
+def retrieve(settings: Retrieve) -> None:
     """Rank the candidates of masked contexts with an encoder.
 
     Writes a run with the best candidates of each context, or the file that RELiC's leaderboard
@@ -211,7 +157,7 @@ def retrieve(
         adducir literary-evidence retrieve -m encoders/x --spans test.jsonl.gz -o runs/x.trec.gz
         adducir literary-evidence retrieve -m encoders/x --relic test.json -o submission.json
     """
-    if (relic is None) == (not spans):
+    if (settings.relic is None) == (not settings.spans):
         raise UsageError("give one of --spans and --relic.")
 
     from adducir.cli.console import near, note, open_progress
@@ -225,26 +171,29 @@ def retrieve(
     from adducir.runs.write import write_run
     from adducir.studies.literary_evidence.submission import DEPTH, write_submission
 
+    output, depth, relic = settings.output, settings.depth, settings.relic
     submits = relic is not None and output.suffix == ".json"
-    if submits and (depth != DEPTH or tag is not None):
+    if submits and (depth != DEPTH or settings.tag is not None):
         raise UsageError(f"a submission has {DEPTH} candidates of each, and no tag.")
-    source = encoder_source(model)
+    source = encoder_source(settings.model)
     context = (source.settings or Settings()).context
-    read = {"context": context.model_copy(update=options.given(left=left, right=right))}
+    sides = {"left": settings.left, "right": settings.right}
+    given = {name: count for name, count in sides.items() if count is not None}
+    read = {"context": context.model_copy(update=given)}
     work = SpanWork(
-        vectors=DualVectors(source, read, precision),
-        tasks=partial(_tasks, tuple(spans or ()), tuple(candidates or ()), relic),
-        device=device,
-        threads=threads,
-        tokens=shards.batch_tokens,
+        vectors=DualVectors(source, read, settings.precision),
+        tasks=partial(_tasks, settings.spans, settings.candidates, relic),
+        device=settings.device,
+        threads=settings.threads,
+        tokens=settings.batch_tokens,
     )
-    chunking = Chunking(output, shards.execution())
-    with open_progress(), using_threads(threads), scored(work, chunking) as ranked:
+    chunking = Chunking(output, settings.execution())
+    with open_progress(), using_threads(settings.threads), scored(work, chunking) as ranked:
         if relic is not None and submits:
             count = write_submission(relic_rankings(ranked, depth), read_relic(relic), output)
         else:
-            run = run_tasks(ranked, depth, tag=options.tag_of(output, tag))
-            about = {"name": model, "precision": precision, "depth": depth}
+            run = run_tasks(ranked, depth, tag=common.tag_of(output, settings.tag))
+            about = {"name": settings.model, "precision": settings.precision, "depth": depth}
             write_run(run, output, {"method": {"retrieval": [about]}})
             count = len(run.qids)
     note(f"{near(output)}: the best {depth} candidates of {count:,} contexts")
@@ -255,12 +204,11 @@ def _tasks(
 ) -> "Iterator[SpanTask]":
     """The tasks, read anew; in other processes, too."""
     from adducir.core.names import TextFile
+    from adducir.corpora.relic import read_relic
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import book_tasks, task_among
 
     if relic is not None:
-        from adducir.corpora.relic import read_relic
-
         yield from book_tasks(read_relic(relic), hidden=True)
         return
     some = [span for path in spans for span in read_spans(path)]

@@ -1,54 +1,85 @@
-"""Quotations by words in a row (:mod:`.alignment`), whatever sentences they stand in."""
+"""The strict rules: quotations are words in a row, whatever sentences they stand in.
+
+Sentences are not compared here, so it does not matter where a critic's punctuation ends them, or
+how much of a sentence is quoted. Runs of :data:`SEED` words and more that both texts share are
+joined to a chain where little stands between them: a few words of the critic's (brackets, "said
+she"), or a few of the book's that the critic left out.
+"""
 
 import re
 from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from adducir.studies.literary_evidence.alignment import (
-    Run,
-    Seeds,
-    Vocabulary,
-    Words,
-    chains_of,
-    matched,
-    seeds_of,
-    shared_runs,
-    span_of,
+from adducir.studies.literary_evidence.finding import (
+    Finder,
+    Found,
+    Quotation,
+    Rules,
+    Window,
+    normalise,
 )
-from adducir.studies.literary_evidence.blocks import Block
-from adducir.studies.literary_evidence.finding import Found
-from adducir.studies.literary_evidence.rules import Rules
-from adducir.studies.literary_evidence.similarity import normalised
 from adducir.studies.literary_evidence.sources import Source
 
+SEED = 5
+"""Words in a row that both texts must share; fewer are found everywhere."""
+MOST_PLACES = 64
+"""A seed that would pair more places of a book and a work than this is common and shows nothing."""
+INSERTED, LEFT_OUT, OVERLAP = 10, 40, 4
+"""Words of the critic's in a chain, of the book's that are left out, and that two runs share."""
 LONGEST_RUN = 8
 """One run of a quotation has so many words: without, it is a retelling."""
 UNMARKED_RUN = 20
 """So many words in a row are a quotation though no quotation mark stands there."""
 DENSE = 0.7
 """The share of a quotation's words, in the criticism, that must be the book's."""
-QUOTED_PART = 0.5
-QUOTED_WORDS = 8
+QUOTED_PART, QUOTED_WORDS = 0.5, 8
 """A sentence of the book is quoted where this part of it is, or so many words."""
 AS_LONG = 0.9
 """Where another book has so much of a quotation's words as well, neither is quoted."""
+FRAGMENT = 3
+"""Words of the critic's beside a quotation that are worth keeping."""
 
 _WORD = re.compile(r"[^\W_]+")
 _MARK = re.compile(r"[\"“”„«»]|''|(?<!\w)['‘]")
+_BEFORE = " \t\"'“‘([{—–-…*_"
+_BEHIND = " \t\"'”’)]}—–-…*_.,;:!?"
+
+Ints = NDArray[np.int64]
+
+
+class Words(NamedTuple):
+    """The words of a text: their numbers, and the sentences that they stand in, ascending.
+
+    ``hashes`` and ``places`` are its runs of :data:`SEED` words, ascending by hash, and the word
+    that each begins with.
+    """
+
+    ids: Ints
+    sentences: Ints
+    hashes: NDArray[np.uint64]
+    places: Ints
+
+    def of_sentence(self, number: int) -> tuple[int, int]:
+        """The first and past-the-last word of a sentence."""
+        first, last = np.searchsorted(self.sentences, [number, number + 1]).tolist()
+        return first, last
+
+
+class Run(NamedTuple):
+    """Words in a row that both texts have: where in the book, where in the work, how many."""
+
+    book: int
+    work: int
+    length: int
 
 
 class Chain(NamedTuple):
-    """A quotation before it is cut to sentences.
-
-    Attributes:
-        words: The words that both texts have.
-        book: The number of the book.
-        runs: Where they stand.
-    """
+    """Runs that make one quotation, and how many words these are."""
 
     words: int
     book: int
@@ -57,60 +88,188 @@ class Chain(NamedTuple):
     @property
     def place(self) -> tuple[int, int]:
         """The first and past-the-last word in the work."""
-        return span_of(self.runs)[2:]
+        return self.runs[0].work, self.runs[-1].work + self.runs[-1].length
 
 
-class SharedWords:
-    """The finder of the strict rules; see :class:`.finding.Finder`."""
+class SharedWords(Finder):
+    """Finds words in a row."""
 
     def __init__(self, books: Sequence[Source], rules: Rules) -> None:
-        self._rules = rules
-        self._vocabulary = Vocabulary()
-        self.texts = [normalised(book.sentences) for book in books]
-        self._books = [self._prepared(texts) for texts in self.texts]
+        super().__init__(books, rules)
+        self._numbers: dict[str, int] = {}
+        self._words = [self.numbered(texts) for texts in self.texts]
         self.sought = [len(texts) for texts in self.texts]
 
-    def _prepared(self, texts: Sequence[str]) -> tuple[Words, Seeds]:
-        words = self._vocabulary.numbered(texts)
-        return words, seeds_of(words)
+    def numbered(self, texts: Iterable[str]) -> Words:
+        words = [text.split() for text in texts]
+        numbers = self._numbers
+        ids = np.array(
+            [numbers.setdefault(word, len(numbers)) for some in words for word in some], np.int64
+        )
+        sentences = np.repeat(np.arange(len(words), dtype=np.int64), [len(some) for some in words])
+        hashes = np.zeros(max(0, len(ids) - SEED + 1), dtype=np.uint64)
+        for at in range(SEED):
+            # Wraps around: a polynomial modulo 2**64 with an odd base.
+            hashes *= np.uint64(0x9E3779B97F4A7C15)
+            hashes += ids[at : at + len(hashes)].astype(np.uint64)
+        order = np.argsort(hashes, kind="stable")
+        return Words(ids, sentences, hashes[order], order)
+
+    def max_matches(self, book: Source) -> int:
+        """Half of its sentences, by default."""
+        return self.rules.max_matches or len(book.sentences) // 2
 
     def find(self, work: Source) -> Found:
         """The quotations of a work."""
-        words, seeds = self._prepared(normalised(work.sentences))
-        kept, shared = resolve_chains(
-            Chain(matched(runs), number, runs)
-            for number, (book, book_seeds) in enumerate(self._books)
-            for runs in chains_of(shared_runs(book, book_seeds, words, seeds))
-            if self._is_quotation(runs, words, work.sentences)
+        words = self.numbered(normalise(sentence) for sentence in work.sentences)
+        chains = (
+            Chain(sum(run.length for run in runs), number, tuple(runs))
+            for number, book in enumerate(self._words)
+            for runs in chains_of(shared_runs(book, words))
         )
-        found = Found([], [0] * len(self._books), [shared[n] for n in range(len(self._books))])
+        kept, shared = resolve(
+            chain for chain in chains if self._is_quotation(chain, words, work.sentences)
+        )
+        found = Found([], [0] * len(self.books), [shared[n] for n in range(len(self.books))])
         for chain in kept:
-            block = _block(chain, self._books[chain.book][0], words, work.sentences)
-            if block is not None:
-                found.blocks.append(block)
-                found.matches[chain.book] += block.matched
+            quoted = _quoted_sentences(self._words[chain.book], chain.runs)
+            if quoted:
+                found.quotations.append(_quotation(chain, quoted, words, work.sentences))
+                found.matches[chain.book] += len(quoted)
         return found
 
-    def _is_quotation(self, runs: Sequence[Run], work: Words, sentences: Sequence[str]) -> bool:
+    def _is_quotation(self, chain: Chain, work: Words, sentences: Sequence[str]) -> bool:
         """Whether the words are quoted, and not retold in other tense or person."""
-        count, longest = matched(runs), max(run.length for run in runs)
-        _, _, first, last = span_of(runs)
-        if count < max(self._rules.words, DENSE * (last - first)) or longest < LONGEST_RUN:
+        longest = max(run.length for run in chain.runs)
+        first, last = chain.place
+        least = max(self.rules.words, DENSE * (last - first))
+        if chain.words < least or longest < LONGEST_RUN:
             return False
-        if longest >= UNMARKED_RUN:
-            return True
         within = sentences[work.sentences[first] : work.sentences[last - 1] + 1]
-        return any(_MARK.search(sentence) for sentence in within)
+        return longest >= UNMARKED_RUN or any(_MARK.search(sentence) for sentence in within)
+
+    def windows(self, quotation: Quotation, work: Source) -> Iterator[Window]:
+        """One window for each part of a long quotation.
+
+        The critic's words beside a quotation in the same sentence stay in the context, all of a
+        quotation is masked though a part of it is sought, and a side ends where it repeats that
+        part.
+        """
+        rules, sentences, texts = self.rules, work.sentences, self.texts[quotation.book]
+        first, last = quotation.first, quotation.last
+        around = " ".join(texts[max(0, quotation.start - 1) : quotation.end + 1])
+
+        def side(fragment: str, whole: list[str]) -> list[str]:
+            # A fragment with words of the book's in a row is the rest of the quotation, which the
+            # critic changed somewhere.
+            own = len(fragment.split()) >= FRAGMENT
+            own = own and not share_words(normalise(fragment), around, FRAGMENT)
+            return [*([fragment] if own else []), *whole][: rules.context]
+
+        before = sentences[first][: quotation.head].rstrip(_BEFORE)
+        behind = sentences[last - 1][quotation.tail :].lstrip(_BEHIND) if quotation.tail else ""
+        nearest = side(before, sentences[max(0, first - rules.context) : first][::-1])
+        following = side(behind, sentences[last : last + rules.context])
+        size, quoted = rules.max_sentences, " ".join(sentences[first:last])
+        past = min(quotation.end, quotation.start + (rules.parts or 3) * size)
+        for start in range(quotation.start, past, size):
+            length = min(size, past - start)
+            passage = " ".join(texts[start : start + length])
+            left, right = (
+                self._unrepeated(sentences, passage) for sentences in (nearest, following)
+            )
+            name = self.books[quotation.book].name
+            yield Window(
+                name, start, length, work.name, first, tuple(left[::-1]), tuple(right), quoted
+            )
+
+    def _unrepeated(self, sentences: list[str], passage: str) -> list[str]:
+        """The sentences before the first one that has words of the passage in a row."""
+        for place, sentence in enumerate(sentences):
+            if share_words(normalise(sentence), passage, self.rules.echo or 8):
+                return sentences[:place]
+        return sentences
 
 
-def resolve_chains(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
+def share_words(first: str, second: str, count: int) -> bool:
+    """Whether two normalised texts share ``count`` words in a row."""
+    one, other = first.split(), second.split()
+    runs = {tuple(one[at : at + count]) for at in range(len(one) - count + 1)}
+    return any(tuple(other[at : at + count]) in runs for at in range(len(other) - count + 1))
+
+
+def shared_runs(book: Words, work: Words) -> list[Run]:
+    """The longest runs that both texts share, of :data:`SEED` words or more, by the work."""
+    hashes, starts, counts = np.unique(work.hashes, return_index=True, return_counts=True)
+    low = np.searchsorted(book.hashes, hashes, side="left")
+    many = np.searchsorted(book.hashes, hashes, side="right") - low
+    used = (many > 0) & (many * counts <= MOST_PLACES)
+    low, many, starts, counts = low[used], many[used], starts[used], counts[used]
+    sizes = many * counts
+    seed = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    ours = book.places[low[seed] + within // counts[seed]]
+    theirs = work.places[starts[seed] + within % counts[seed]]
+    # Seeds on one diagonal, one word apart, are one run.
+    order = np.lexsort((ours, ours - theirs))
+    ours, theirs = ours[order], theirs[order]
+    new = np.ones(len(ours), dtype=bool)
+    new[1:] = (np.diff(ours - theirs) != 0) | (np.diff(ours) > 1)
+    first = np.flatnonzero(new)
+    lengths = np.diff(np.append(first, len(ours))) + SEED - 1
+    places = zip(ours[first].tolist(), theirs[first].tolist(), lengths.tolist(), strict=True)
+    found = {_widest(book.ids, work.ids, *place) for place in places}
+    return sorted((run for run in found if run), key=lambda run: (run.work, run.book))
+
+
+def _widest(book: Ints, work: Ints, first: int, other: int, count: int) -> Run | None:
+    """The run, widened as far as the words agree; None where only the hashes agreed."""
+    if not np.array_equal(book[first : first + count], work[other : other + count]):
+        return None
+    while first and other and book[first - 1] == work[other - 1]:
+        first, other, count = first - 1, other - 1, count + 1
+    limit = min(len(book) - first, len(work) - other)
+    while count < limit and book[first + count] == work[other + count]:
+        count += 1
+    return Run(first, other, count)
+
+
+def chains_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
+    """Join runs, in the order of the work, that follow each other closely in both texts."""
+    open_ones: list[list[Run]] = []
+    for run in runs:
+        near = [one for one in open_ones if run.work - (one[-1].work + one[-1].length) <= INSERTED]
+        yield from (one for one in open_ones if one not in near)
+        open_ones = near
+        fitting = [(gap, one) for one in near if (gap := _gap(one[-1], run)) is not None]
+        if fitting:
+            _, chain = min(fitting, key=lambda pair: pair[0])
+            last = chain[-1]
+            over = max(
+                0, last.work + last.length - run.work, last.book + last.length - run.book
+            )  # words that it has already
+            chain.append(Run(run.book + over, run.work + over, run.length - over))
+        else:
+            open_ones.append([run])
+    yield from open_ones
+
+
+def _gap(before: Run, after: Run) -> int | None:
+    """Words between two runs, in both texts together; None where they cannot be one quotation."""
+    inserted = after.work - before.work - before.length
+    left_out = after.book - before.book - before.length
+    least = min(inserted, left_out)
+    if least >= -OVERLAP and after.length + least >= 1 and left_out <= LEFT_OUT:
+        return abs(inserted) + abs(left_out)
+    return None
+
+
+def resolve(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
     """Give each word of a work to one quotation: the longest.
 
     Where two books have the same words, neither is quoted: both quote a song, a letter, a proverb.
-
-    Returns:
-        Chains that do not overlap, in the order of the work; and of each book those left out since
-        another book has them.
+    Returns chains that do not overlap, in the order of the work, and of each book the number of
+    those left out since another book has them.
     """
     places: list[tuple[int, int, Chain]] = []
     common: set[tuple[int, int]] = set()
@@ -119,42 +278,14 @@ def resolve_chains(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
         at = bisect_right(places, (first, last))
         near = [one for one in places[max(0, at - 1) : at + 1] if one[0] < last and first < one[1]]
         common |= {
-            (one[0], one[1])
+            one[:2]
             for one in near
             if one[2].book != chain.book and chain.words >= AS_LONG * one[2].words
         }
         if not near:
             insort(places, (first, last, chain))
-    shared = Counter(chain.book for first, last, chain in places if (first, last) in common)
-    return [chain for first, last, chain in places if (first, last) not in common], shared
-
-
-def _block(chain: Chain, book: Words, work: Words, sentences: Sequence[str]) -> Block | None:
-    """The sentences that a chain quotes, or None where it has too little of any."""
-    quoted = _quoted_sentences(book, chain.runs)
-    if not quoted:
-        return None
-    begin, end = chain.place
-    first, last = int(work.sentences[begin]), int(work.sentences[end - 1])
-    head = _place(sentences[first], begin, work, first)
-    tail = _place(sentences[last], end - 1, work, last)
-    return Block(
-        first,
-        last + 1,
-        quoted[0],
-        quoted[-1] + 1,
-        chain.book,
-        len(quoted),
-        head[0] if head else 0,
-        tail[1] if tail else None,
-    )
-
-
-def _place(sentence: str, word: int, work: Words, number: int) -> tuple[int, int] | None:
-    """The characters of a work's word within its sentence; None where they cannot be determined."""
-    first, last = np.searchsorted(work.sentences, [number, number + 1]).tolist()
-    places = [match.span() for match in _WORD.finditer(sentence)]
-    return places[word - first] if len(places) == last - first else None
+    shared = Counter(one[2].book for one in places if one[:2] in common)
+    return [one[2] for one in places if one[:2] not in common], shared
 
 
 def _quoted_sentences(book: Words, runs: Sequence[Run]) -> list[int]:
@@ -162,9 +293,31 @@ def _quoted_sentences(book: Words, runs: Sequence[Run]) -> list[int]:
     counts: Counter[int] = Counter()
     for run in runs:
         counts.update(book.sentences[run.book : run.book + run.length].tolist())
-    found: list[int] = []
+    found = []
     for number, count in sorted(counts.items()):
-        first, last = np.searchsorted(book.sentences, [number, number + 1]).tolist()
+        first, last = book.of_sentence(number)
         if count >= min(QUOTED_WORDS, QUOTED_PART * (last - first)):
             found.append(number)
     return found
+
+
+def _quotation(chain: Chain, quoted: list[int], work: Words, sentences: Sequence[str]) -> Quotation:
+    begin, end = chain.place
+    first, last = int(work.sentences[begin]), int(work.sentences[end - 1])
+
+    def place(word: int, number: int) -> tuple[int, int] | None:
+        """The characters of a word within its sentence; None where that cannot be seen."""
+        start, past = work.of_sentence(number)
+        spans = [match.span() for match in _WORD.finditer(sentences[number])]
+        return spans[word - start] if len(spans) == past - start else None
+
+    head, tail = place(begin, first), place(end - 1, last)
+    return Quotation(
+        first,
+        last + 1,
+        quoted[0],
+        quoted[-1] + 1,
+        chain.book,
+        head[0] if head else 0,
+        tail[1] if tail else None,
+    )

@@ -1,6 +1,14 @@
-"""Books and works of criticism, from files to sentences."""
+"""Books and works of criticism, from files to sentences.
 
-from collections.abc import Iterable, Sequence
+What a printed page adds would give a quotation away, and RELiC removes it, since a page number lets
+a model guess the place of the quotation (Thai et al., Table A1): page numbers, running headers and
+footers, in-line citations, note marks, editors' brackets. Wrapped lines and broken words are joined
+again, emphasis marks and headings taken off.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,35 +17,96 @@ from adducir.core.progress import progress
 from adducir.corpora.books import TEXT_ENDINGS, body, read_plain, stem_of, title_of
 from adducir.corpora.local import skipped_note
 from adducir.corpora.sentences import literary_sentences
-from adducir.studies.literary_evidence.citations import without_citations
-from adducir.studies.literary_evidence.pages import without_pages
-from adducir.studies.literary_evidence.wrapping import paragraphs
+
+_WORD = r"[^\W\d_]+"
+
+# Lines of the printed page.
+_PAGE_NUMBER = re.compile(
+    r"[-–—\[({|\s]*(?:p(?:age|g|\.)?\.?\s*)?(?:\d{1,4}|[ivxlc]{1,7})[-–—\])}|.\s]*", re.IGNORECASE
+)
+_NUMBERED = re.compile(
+    r"\s*(?:\[?\d{1,4}\]?\s+(?P<after>\S.*?)|(?P<before>\S.*?)\s+\[?\d{1,4}\]?)\s*"
+)
+_LONGEST_TITLE = 60
+_OFTEN = 3
+_ENDS = tuple(".!?:;\"”’')]")
+
+# Citations and note marks.
+_NOTE = re.compile(
+    r"(?<!\s)\s*+\[(?:Footnote|Illustration|Sidenote|Transcriber|Note|Pg|Page|p\.)\b[^\[\]]*"
+    r"(?:\[[^\[\]]*\][^\[\]]*)*\]",
+    re.IGNORECASE,
+)
+_MARK = re.compile(
+    r"(?<!\s)\s*+\[\d{1,4}(?:\s*[,–-]\s*\d{1,4})*\]"  # [12]  [3, 4]
+    r"|(?<=[^\s(\[])\[(?:[A-Za-z]|[*†‡§]+)\](?!\w)"  # word.[A]  word.[*], but not "[s]he"
+    r"|(?<!\s)\s*+\{\d{1,4}\}"
+)
+_RAISED = re.compile(
+    r"((?<=[A-Za-z]{4}[.,;!?])|(?<=[A-Za-z]{4}[.,;!?][\"”’]))\d{1,3}(?=\s+[A-Z“\"]|$)"
+)
+_BRACKETED = re.compile(r"(?<!\s)\s*+\(([^()]{1,90})\)")
+_TOKEN = re.compile(r"[^\s,;:]+")
+_CITED_NUMBER = re.compile(
+    r"\d{1,4}[a-z]?(?:[-–.]\d{1,4}[a-z]?)*\.?|[ivxlc]{1,7}(?:[-–][ivxlc]{1,7})?\.?"
+)
+_PART_NUMBER = re.compile(r"[IVXLC]{1,7}\.?")
+_NAME = re.compile(r"[^\W\d_a-z][\w.'’-]*|_[^_]+_")
+_CITING_TEXT = """
+    p. pp. p pp page pages vol. vols. vol volume ch. chap. chaps. chs. ch chapter chapters bk.
+    book part act sc. scene l. ll. line lines n. nn. note notes no. nos. ibid ibid. op. cit.
+    loc. see cf. cf also and & et al. al qtd. quoted in trans. ed. eds. rpt. sec. sect. § f.
+    ff. passim
+"""
+_CITING = frozenset(_CITING_TEXT.split())
+_IBID = frozenset(("ibid", "ibid.", "passim", "cit."))
+_MONTHS_TEXT = """
+    january february march april may june july august september october november december jan.
+    feb. mar. apr. jun. jul. aug. sept. sep. oct. nov. dec.
+"""
+_MONTHS = frozenset(_MONTHS_TEXT.split())
+_MOST_NAMES = 5
+
+# Wrapped lines, broken words, headings.
+_BLANK = re.compile(r"\n\s*\n")
+_WORDS = re.compile(rf"{_WORD}(?:-{_WORD})*")
+_BREAK = re.compile(rf"(?<![-\w])({_WORD})-[ \t]*\n[ \t]*({_WORD})")
+_GAP = re.compile(rf"(?<![-\w])({_WORD})-[ ]({_WORD})")
+_EMPHASIS = re.compile(r"(?<![^\W_])_([^_]{1,400})_(?![^\W_])")
+_HEADING = re.compile(
+    r"(?:(?:chapter|volume|vol\.|book|part)\s+(?:[ivxlcdm]+|\d+|the\s+\w+|one|two|three|four)\b"
+    r".{0,80}|[ivxlcdm]{1,7}\.?|\d{1,3}\.?)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LONGEST_HEADING = 100
+_PAIRING = frozenset(("and", "or", "nor", "to", "but"))
+"""After "pre-" such a word is not the rest of a broken one: "pre- and post-war"."""
+
+_COMMON_TEXT = """
+    the of and to a in that it was i is he his with as for you had be not her at on but she him
+    by have this which my so from all or me they were no an are there if we would when their
+    been who your has will what one than more its some them could do very into out up our then
+    any said must only upon should these those such did other about how may can before now
+    after most
+"""
+_COMMON = frozenset(_COMMON_TEXT.split())
+_LEAST_SHARE = 0.25
+_LEAST_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A book or a work of criticism.
-
-    Attributes:
-        name: The file's name without its ending; names the book in every output.
-        title: The title in Project Gutenberg's header, or the name.
-        sentences: Its sentences, in order.
-        artefacts: Page lines, citations and note marks that were taken out.
-    """
+    """A book or a work of criticism, named after its file; its title is Gutenberg's, if any."""
 
     name: str
     title: str
     sentences: list[str]
-    artefacts: int = 0
 
 
 def text_files(paths: Iterable[Path]) -> list[Path]:
     """The text files among and directly inside ``paths``, by name.
 
-    Of a folder, what else is not hidden is reported as not read.
-
-    Raises:
-        InputError: A path does not exist, a folder has no .txt file, or two files have one name.
+    What else is in a folder, and not hidden, is reported as not read.
     """
     found: list[Path] = []
     for path in paths:
@@ -46,7 +115,7 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
         inside = [path]
         if path.is_dir():
             visible = sorted(one for one in path.iterdir() if not one.name.startswith("."))
-            inside = [one for one in visible if is_text(one)]
+            inside = [one for one in visible if one.is_file() and one.name.endswith(TEXT_ENDINGS)]
             if not inside:
                 raise InputError("there is no .txt file in this folder.", path=path)
             if others := [one for one in visible if one not in inside]:
@@ -64,40 +133,158 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
     return list(names.values())
 
 
-def is_text(path: Path) -> bool:
-    """Whether a path is a visible text file."""
-    return path.is_file() and path.name.endswith(TEXT_ENDINGS) and not path.name.startswith(".")
-
-
-def read_book(path: Path) -> Source:
-    """Read a primary source: Gutenberg's frame off, lines unwrapped, sentences cut.
-
-    Raises:
-        InputError: The file cannot be read or has no text.
-    """
+def read_source(path: Path, *, is_work: bool = False) -> Source:
+    """Read a book, or a work of criticism, of which the printed page is taken off as well."""
     text = read_plain(path)
-    plain = (without_citations(part)[0] for part in paragraphs(body(text, path)))
-    return _source(path, text, literary_sentences(plain))
-
-
-def read_work(path: Path) -> Source:
-    """Read a work of criticism: as a book, and page furniture and citations taken out.
-
-    Raises:
-        InputError: As :func:`read_book`.
-    """
-    text = read_plain(path)
-    lines, removed = without_pages(body(text, path))
-    plain: list[str] = []
-    for paragraph in paragraphs(lines):
-        cleaned, count = without_citations(paragraph)
-        plain.append(cleaned)
-        removed += count
-    return _source(path, text, literary_sentences(plain), removed)
-
-
-def _source(path: Path, text: str, sentences: Sequence[str], artefacts: int = 0) -> Source:
+    plain = body(text, path)
+    if is_work:
+        plain = without_pages(plain)
+    sentences = literary_sentences(map(without_citations, paragraphs(plain)))
     if not sentences:
         raise InputError("there is no sentence in this file.", path=path)
     name = stem_of(path)
-    return Source(name, title_of(text) or name, list(sentences), artefacts)
+    return Source(name, title_of(text) or name, sentences)
+
+
+def without_pages(text: str) -> str:
+    """The text without what the printed page added.
+
+    That is: a line that is a number (arabic, or roman in small letters), with brackets, dashes or
+    "page"; a line of a number and a title where the title comes with three numbers or more, or is
+    in capitals; and, where form feeds separate the pages, a first or last line that is on three
+    pages or more. A sentence that went on over the page is one paragraph again.
+    """
+    lines: list[str] = []
+    edges: set[int] = set()
+    pages = text.split("\f")
+    for page in pages:
+        start = len(lines)
+        lines += page.split("\n")
+        written = [place for place in range(start, len(lines)) if lines[place].strip()]
+        if len(pages) > 1 and written:
+            edges |= {n for n in (written[0], written[-1]) if len(lines[n]) <= _LONGEST_TITLE}
+    titles = Counter(title for line in lines if (title := _running_title(line)))
+    repeated = Counter(_without_digits(lines[place]) for place in edges)
+    kept: list[str] = []
+    crossing = False
+    for place, line in enumerate(lines):
+        stripped, title = line.strip(), _running_title(line)
+        # A capital roman numeral is a chapter's number: a paragraph of its own, not the page's.
+        is_number = not stripped.isupper() and bool(_PAGE_NUMBER.fullmatch(stripped))
+        is_title = bool(title) and (titles[title] >= _OFTEN or title.isupper())
+        is_edge = place in edges and repeated[_without_digits(line)] >= _OFTEN
+        if (stripped and is_number) or is_title or is_edge:
+            # Blank lines around it go too, where a sentence is open there.
+            while kept and not kept[-1].strip():
+                kept.pop()
+            crossing = True
+        elif not crossing:
+            kept.append(line)
+        elif stripped:
+            if kept and kept[-1].rstrip().endswith(_ENDS):
+                kept.append("")
+            kept.append(line)
+            crossing = False
+    return "\n".join(kept)
+
+
+def _running_title(line: str) -> str:
+    """The title of a line that reads "196 Mark M. Hennelly" or "Jane Austen 45", or ""."""
+    found = _NUMBERED.fullmatch(line) if len(line) <= _LONGEST_TITLE else None
+    if found is None:
+        return ""
+    title: str = found["after"] or found["before"]
+    words = [word for word in re.findall(_WORD, title) if len(word) > 3]
+    capital = bool(words) and all(word[0].isupper() for word in words)
+    return " ".join(title.split()) if capital and title[0].isupper() else ""
+
+
+def _without_digits(line: str) -> str:
+    return " ".join(re.sub(r"\d+", " ", line).split())
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a plain text as single lines; headings are left out."""
+    joined = (" ".join(part.split()) for part in _BLANK.split(rejoin_breaks(text)))
+    plain = (_EMPHASIS.sub(r"\1", part) for part in joined)
+    return [part for part in plain if part and not is_heading(part)]
+
+
+def is_heading(paragraph: str) -> bool:
+    """Whether a paragraph is a chapter's number or title: not a sentence, and nobody quotes it."""
+    if len(paragraph) > _LONGEST_HEADING:
+        return False
+    if _HEADING.fullmatch(paragraph):
+        return True
+    letters = [letter for letter in paragraph if letter.isalpha()]
+    shouted = len(letters) > 1 and all(letter.isupper() for letter in letters)
+    return not letters or (shouted and paragraph[-1] not in "!?\"”’'")
+
+
+def rejoin_breaks(text: str) -> str:
+    r"""Join the words that a line's end, or a scanner, broke in two.
+
+    Whether ``drawing-\nroom`` is one word or two cannot be seen from it. The rest of the text
+    decides: the hyphen stays where the hyphenated form is the more frequent elsewhere, or where
+    neither form occurs and both halves are words of their own. A hyphen and a blank inside a line
+    (``worth- lessness``) is rejoined only where the halves are not both words.
+    """
+    whole = _GAP.sub(" ", _BREAK.sub(" ", text))
+    known = Counter(word.lower() for word in _WORDS.findall(whole))
+
+    def joined(match: re.Match[str], kept: str) -> str:
+        first, second = match[1], match[2]
+        one, two = known[(first + second).lower()], known[f"{first}-{second}".lower()]
+        if one or two:
+            return first + second if one >= two else f"{first}-{second}"
+        return kept if known[first.lower()] and known[second.lower()] else first + second
+
+    text = _BREAK.sub(lambda match: joined(match, f"{match[1]}-{match[2]}"), text)
+    return _GAP.sub(lambda m: m[0] if m[2] in _PAIRING else joined(m, m[0]), text)
+
+
+def without_citations(paragraph: str) -> str:
+    """A paragraph without citations and note marks, and without the blank before each."""
+    for pattern in (_NOTE, _MARK, _RAISED):
+        paragraph = pattern.sub("", paragraph)
+    kept = _BRACKETED.sub(lambda found: "" if is_citation(found[1]) else found[0], paragraph)
+    return kept.strip()
+
+
+def is_citation(inside: str) -> bool:
+    """Whether what stands between round brackets cites: "123", "p. 149", "Austen 45", "ibid.".
+
+    It does if it consists of page numbers, years, roman numerals in small letters, the words of
+    citing and names, with a number or "ibid." among them. A date with its month does not, nor do
+    names alone.
+    """
+    tokens = _TOKEN.findall(inside)
+    lower = [token.lower() for token in tokens]
+    if not tokens or any(token in _MONTHS for token in lower):
+        return False
+    has_word = any(token in _CITING for token in lower)
+    has_part = has_word and any(_PART_NUMBER.fullmatch(token) for token in tokens)
+    names = numbers = 0
+    for token, small in zip(tokens, lower, strict=True):
+        if _CITED_NUMBER.fullmatch(token):
+            numbers += 1
+        elif small not in _CITING:
+            if not _NAME.fullmatch(token):
+                return False
+            names += 1
+    digits = any(token[0].isdigit() for token in tokens)
+    if names > _MOST_NAMES or (names and not (digits or has_part)):
+        return False
+    return digits or has_part or numbers > 0 or any(token in _IBID for token in lower)
+
+
+def is_english(text: str) -> bool:
+    """Whether a text passes for English, by the share of the commonest English words.
+
+    RELiC asks langid; here no model is needed, since texts of a sentence or more are told apart
+    so. Fewer than 12 words decide nothing (names and titles would fail): Latin letters suffice.
+    """
+    words = re.findall(_WORD, text.lower())
+    if len(words) < _LEAST_WORDS:
+        return all(letter < "ɐ" for word in words for letter in word)
+    return sum(word in _COMMON for word in words) / len(words) >= _LEAST_SHARE

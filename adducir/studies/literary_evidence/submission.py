@@ -16,7 +16,6 @@ import orjson
 from adducir.core.errors import InputError
 from adducir.core.files import read_text, writing_bytes
 from adducir.core.json_lines import json_value
-from adducir.core.texts import repeated
 from adducir.corpora.relic import RelicBook, candidate_starts
 
 DEPTH = 100
@@ -26,72 +25,42 @@ DEPTH = 100
 def write_submission(
     rankings: Mapping[str, Sequence[int]], books: Mapping[str, RelicBook], path: Path
 ) -> int:
-    """Write the rankings of the quotations of ``books``, whole or not at all.
+    """Write the rankings of the quotations of a test set, whole or not at all.
 
-    Args:
-        rankings: For each quotation's id the numbers of candidates, best first; what is beyond
-            the first 100 is left out.
-        books: The test set, as read; it determines the order in the file.
-
-    Returns:
-        How many quotations it has.
-
-    Raises:
-        InputError: A quotation is missing or unknown, or a ranking is too short, names a
-            candidate twice or one that the book does not have.
+    What is beyond the first 100 is left out. Returns how many quotations it has.
     """
-    named = {name: [int(one) for one in ranking[:DEPTH]] for name, ranking in rankings.items()}
-    error = error_of_submission(named, books)
-    if error:
-        raise InputError(f"this submission cannot be written: {error}", path=path)
-    ordered = {name: named[name] for book in books.values() for name in book.quotes}
+    named = {name: list(rankings[name])[:DEPTH] for book in books.values() for name in book.quotes}
+    _check(named, books, path)
     with writing_bytes(path) as handle:
-        handle.write(orjson.dumps(ordered) + b"\n")
-    return len(ordered)
+        handle.write(orjson.dumps(named) + b"\n")
+    return len(named)
 
 
 def read_submission(path: Path, books: Mapping[str, RelicBook]) -> dict[str, list[int]]:
-    """Read a submission and check it against its test set.
-
-    Raises:
-        InputError: It is no JSON object, or has an error as :func:`write_submission` names them.
-    """
+    """Read a submission and check it against its test set."""
     data = json_value(read_text(path), path)
     if not isinstance(data, dict):
         raise InputError("this is not a JSON object with a ranking at each id.", path=path)
-    error = error_of_submission(data, books)
-    if error:
-        raise InputError(error, path=path)
+    _check(data, books, path)
     return data
 
 
-def error_of_submission(
-    rankings: Mapping[str, object], books: Mapping[str, RelicBook]
-) -> str | None:
-    """The first thing that the official scorer would stumble over or count wrongly, or None."""
-    wanted = {name: (title, book) for title, book in books.items() for name in book.quotes}
-    unknown = [name for name in rankings if name not in wanted]
-    if unknown:
-        return f"there is no quotation {unknown[0]!r} in the test set."
-    for name, (title, book) in wanted.items():
-        if name not in rankings:
-            return f"quotation {name!r} of {title!r} has no ranking."
-        places = candidate_starts(len(book.sentences), book.quotes[name].length)
-        what = _fault_of_ranking(rankings[name], places)
-        if what:
-            return f"quotation {name!r} of {title!r}: {what}"
-    return None
-
-
-def _fault_of_ranking(ranking: object, places: range) -> str | None:
-    if not isinstance(ranking, list) or not all(type(one) is int for one in ranking):
-        return "its ranking is not a list of whole numbers."
-    if len(ranking) != DEPTH:
-        return f"its ranking has {len(ranking)} candidates, not {DEPTH}."
-    if len(set(ranking)) != DEPTH:
-        twice = repeated(ranking)[0]
-        return f"its ranking has candidate {twice} twice."
-    outside = [one for one in ranking if one not in places]
-    if outside:
-        return f"there is no candidate {outside[0]}; the last is {len(places) - 1}."
-    return None
+def _check(rankings: Mapping[str, object], books: Mapping[str, RelicBook], path: Path) -> None:
+    """Refuse what the official scorer would stumble over or count wrongly."""
+    places = {
+        name: candidate_starts(len(book.sentences), quote.length)
+        for book in books.values()
+        for name, quote in book.quotes.items()
+    }
+    if strange := rankings.keys() ^ places.keys():
+        what = f"quotation {min(strange)!r} is in one of submission and test set, not in both."
+        raise InputError(what, path=path)
+    for name, ranking in rankings.items():
+        numbers = ranking if isinstance(ranking, list) else []
+        known = {one for one in numbers if type(one) is int and one in places[name]}
+        if len(numbers) != DEPTH or len(known) != DEPTH:
+            raise InputError(
+                f"the ranking of quotation {name!r} is not of {DEPTH} different candidates, which "
+                f"are numbered from 0 to {len(places[name]) - 1}.",
+                path=path,
+            )

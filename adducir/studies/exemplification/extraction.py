@@ -1,0 +1,181 @@
+"""Masked spans out of texts: EGRET's examples in context, and sentences for pretraining.
+
+Each exemplifying unit gives one masked span: what stands left of it, the unit, what stands right
+(EGRET paper, sections 2.1 and 3.1, Table 1). Units that read alike are one candidate, so that no
+true answer is counted as a false one.
+
+The inverse cloze task (Lee, Chang and Toutanova, ACL 2019) with the roles of these studies takes
+any sentence: the context is the query, the sentence is sought. It needs no labels, so any text of
+the kind that is studied will do. Here the sentence is always masked, as examples are.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adducir.core.errors import UsageError
+from adducir.core.names import Numbered, Seen, TextFile
+from adducir.corpora.spans import MaskedSpan
+from adducir.studies.exemplification.texts import Text
+from adducir.studies.exemplification.units import Bounds, Sentences, find_units
+
+_ITALICS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
+
+
+@dataclass
+class Tally:
+    """What an extraction found; filled while its spans are read.
+
+    Attributes:
+        texts: Answers or books read.
+        groups: Questions or books that gave a unit.
+        spans: Units.
+        candidates: Different units, by their words.
+        words: Words on the left, of the units, and on the right, all together.
+        kinds: Units by form and marker.
+        dropped: What was dropped, by reason.
+    """
+
+    texts: int = 0
+    groups: set[str] = field(default_factory=set)
+    spans: int = 0
+    candidates: int = 0
+    words: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def extract_examples(
+    texts: Iterable[Text],
+    tally: Tally,
+    *,
+    words: int = 256,
+    min_words: int = 1,
+    max_words: int = 256,
+    strict: bool = True,
+) -> Iterator[MaskedSpan]:
+    """Yield the exemplifying units of texts with their contexts.
+
+    A unit is a duplicate where another one before it has the same words, and the sentence left
+    of it has as well; only the first is yielded. Some 40 bytes are kept for each unit: digests, by
+    chance equal with a probability of n^2 / 2^65 among n units.
+
+    Args:
+        words: Whole sentences are kept on each side until they have so many words.
+        min_words: Words that a unit must have beside its markers.
+        max_words: Words that it may have beside them: what is longer is a table.
+        strict: Whether the edges of units are found by our rules, or as the paper has them.
+    """
+    seen, numbered, first_ids = Seen(), Numbered(), TextFile()
+    for text in texts:
+        tally.texts += 1
+        sentences = Sentences(text.content)
+        for unit in find_units(sentences, min_words, max_words, strict=strict):
+            if unit.reason is not None:
+                tally.dropped[unit.reason] += 1
+                continue
+            what = {"kind": "example", "form": unit.form, "marker": unit.marker.kind}
+            span = _masked(text, sentences, unit.start, unit.end, words, **what)
+            key = _digest(span.text)
+            if seen.add_hash(_number(key + _digest(span.left[-1] if span.left else ""))):
+                tally.dropped["duplicate"] += 1
+                continue
+            number = numbered.number(_number(key))
+            if number == len(first_ids):
+                first_ids.append(span.id)
+            tally.groups.add(span.group)
+            tally.spans += 1
+            tally.candidates = len(first_ids)
+            tally.kinds[unit.form, unit.marker.kind] += 1
+            for side in ("left", "span", "right"):
+                tally.words[side] += sum(len(one.split()) for one in getattr(span, side))
+            yield replace(span, candidate=first_ids[number])
+
+
+def mask_sentences(
+    texts: Iterable[Text],
+    *,
+    every: int = 10,
+    longest: int = 1,
+    words: int = 256,
+    min_words: int = 8,
+    max_words: int = 60,
+) -> Iterator[MaskedSpan]:
+    """Yield masked runs of sentences, evenly over each text.
+
+    The first is about ``every`` / 2 sentences after the beginning, or in the middle of a shorter
+    text, the next ones follow ``every`` sentences apart; their lengths go from 1 to ``longest``
+    and begin anew. One that has too few or too many words is left out. A text of fewer than three
+    sentences has no context on both sides and gives nothing.
+
+    Args:
+        words: Whole sentences are kept on each side until they have so many words.
+        min_words: Words that a mask must have.
+        max_words: Words that it may have, for each of its sentences.
+    """
+    if every <= longest:
+        raise UsageError(
+            f"masks of up to {longest} sentences would meet, {every} sentences apart.",
+            hint=f"Let `every` be more than {longest}.",
+        )
+    if min_words > max_words * longest:
+        raise UsageError(
+            f"no mask can have {min_words} words: it has at most {longest} sentences, of "
+            f"{max_words} words each."
+        )
+    for text in texts:
+        sentences = Sentences(text.content)
+        count = len(sentences.paragraphs)
+        bounds = [bound for number in range(count) for bound in sentences.of_paragraph(number)]
+        last = len(bounds) - 1
+        for number, first in enumerate(range(max(1, min(every // 2, last // 2)), last, every)):
+            past = min(first + 1 + number % longest, last)
+            start, end = bounds[first][0], bounds[past - 1][1]
+            own = len(text.content[start:end].split())
+            if min_words <= own <= max_words * (past - first):
+                yield _masked(text, sentences, start, end, words, kind="cloze")
+
+
+def _masked(
+    text: Text, sentences: Sentences, start: int, end: int, words: int, **extra: Any
+) -> MaskedSpan:
+    place = {"start": start + text.offset, "end": end + text.offset, "source": text.source}
+    if text.question is not None:
+        place["question"] = text.question
+
+    def nearest(side: Iterator[Bounds]) -> list[Bounds]:
+        taken: list[Bounds] = []
+        count = 0
+        while count < words and (piece := next(side, None)) is not None:
+            taken.append(piece)
+            count += len(sentences.text[piece[0] : piece[1]].split())
+        return taken
+
+    def cleaned(pieces: Iterable[Bounds]) -> tuple[str, ...]:
+        found = (sentences.text[first:past] for first, past in pieces)
+        if text.is_book:
+            found = (_ITALICS.sub("", sentence) for sentence in found)
+        return tuple(filter(None, (" ".join(sentence.split()) for sentence in found)))
+
+    return MaskedSpan(
+        id=f"{text.id}:{start + text.offset}",
+        group=text.group,
+        left=cleaned(reversed(nearest(sentences.before(start)))),
+        span=cleaned(sentences.within(start, end)),
+        right=cleaned(nearest(sentences.after(end))),
+        extra={**extra, **place},
+    )
+
+
+def _digest(sentence: str) -> bytes:
+    """The words of a sentence, whatever their capitals, spaces and punctuation, in 16 bytes."""
+    words = " ".join(re.findall(r"\w+", sentence.casefold()))
+    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _number(digest: bytes) -> int:
+    found = hashlib.blake2b(digest, digest_size=8).digest()
+    return int.from_bytes(found, "little", signed=True)

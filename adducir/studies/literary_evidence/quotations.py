@@ -1,0 +1,208 @@
+"""The quotations of books in criticism: windows of RELiC's kind, and what was dropped and why."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adducir.core.progress import progress
+from adducir.corpora.relic import RelicBook, RelicQuote, spans_of_relic
+from adducir.corpora.spans import MaskedSpan
+from adducir.studies.literary_evidence.alike_sentences import AlikeSentences
+from adducir.studies.literary_evidence.finding import Finder, Rules, Window, normalise
+from adducir.studies.literary_evidence.shared_words import SharedWords
+from adducir.studies.literary_evidence.sources import (
+    Source,
+    is_english,
+    read_source,
+    text_files,
+)
+
+NOT_CRITICISM = ("anthology", "cyclopaedia", "cyclopedia", "dictionary", "encyclop", "thesaurus")
+"""Titles with such a word are no criticism. RELiC names dictionary, anthology and encyclopedia."""
+REASONS = {
+    "anthology": "the work's title says that it is no criticism",
+    "foreign": "the work is not English",
+    "few": "the work has too few matches of the book",
+    "many": "the work has so many matches that it is another edition",
+    "shared": "another book has the same words",
+    "long": "the quotation has too many sentences",
+    "bare": "there is no context",
+    "language": "the context is not English",
+    "duplicate": "the same window comes from another copy of the work",
+}
+"""Why a quotation is dropped. The first four drop all that a work quotes of a book."""
+
+
+@dataclass(slots=True)
+class BookCounts:
+    """The counts of one book.
+
+    Attributes:
+        sentences: Its sentences.
+        sought: Those that are sought.
+        matches: Sentences that works quote, in works that were kept or dropped.
+        quotations: Quotations found.
+        windows: Windows kept.
+        works: The works of these.
+        dropped: What was dropped, by reason.
+    """
+
+    sentences: int
+    sought: int
+    matches: int = 0
+    quotations: int = 0
+    windows: int = 0
+    works: set[str] = field(default_factory=set)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built.
+
+    Attributes:
+        books: The books, in the order of their names.
+        windows: The windows, ordered by book, place in the book and work.
+        counts: The counts of each book.
+        refused: Works that were not searched, and why.
+    """
+
+    books: list[Source]
+    windows: list[Window]
+    counts: list[BookCounts]
+    refused: dict[str, str]
+
+
+def construct(primary: Sequence[Path], secondary: Sequence[Path], rules: Rules) -> Built:
+    """Find the quotations of books in criticism: text files, or folders of them."""
+    paths = text_files(primary), text_files(secondary)
+    with progress().doing("Reading books", len(paths[0]), "books"):
+        books = [_told(read_source(path)) for path in paths[0]]
+    with progress().doing("Searching criticism", len(paths[1]), "works"):
+        works = (_told(read_source(path, is_work=True)) for path in paths[1])
+        return find_quotations(books, works, rules)
+
+
+def _told(source: Source) -> Source:
+    progress().advance(1)
+    return source
+
+
+def find_quotations(books: Sequence[Source], works: Iterable[Source], rules: Rules) -> Built:
+    """Find the quotations of books in works of criticism, each held only while it is searched."""
+    books = sorted(books, key=lambda book: book.name)
+    finder = (AlikeSentences if rules.rules == "relic" else SharedWords)(books, rules)
+    counts = [
+        BookCounts(len(book.sentences), sought)
+        for book, sought in zip(books, finder.sought, strict=True)
+    ]
+    refused: dict[str, str] = {}
+    windows: list[Window] = []
+    for work in works:
+        if any(word in work.title.lower() for word in NOT_CRITICISM):
+            refused[work.name] = "anthology"
+        elif not is_english(" ".join(work.sentences)):
+            refused[work.name] = "foreign"
+        else:
+            windows += _windows_of(work, finder, counts)
+    return Built(books, _without_duplicates(windows, finder, counts), counts, refused)
+
+
+def _windows_of(work: Source, finder: Finder, counts: Sequence[BookCounts]) -> list[Window]:
+    """The windows of a work, of the books that it quotes neither too rarely nor too often."""
+    found, rules = finder.find(work), finder.rules
+    windows: list[Window] = []
+    for number, own in enumerate(counts):
+        quotations = [one for one in found.quotations if one.book == number]
+        matches, shared = found.matches[number], found.shared[number]
+        own.matches += matches
+        own.quotations += len(quotations) + shared
+        own.dropped["shared"] += shared
+        few = matches < rules.min_matches
+        if few or matches > max(finder.max_matches(finder.books[number]), rules.min_matches):
+            own.dropped["few" if few else "many"] += len(quotations)
+            continue
+        for window in (one for quotation in quotations for one in finder.windows(quotation, work)):
+            reason = ""
+            if window.length > rules.max_sentences:
+                reason = "long"
+            elif not window.left and not window.right:
+                reason = "bare"
+            elif not is_english(window.context):
+                reason = "language"
+            if reason:
+                own.dropped[reason] += 1
+            else:
+                windows.append(window)
+    return windows
+
+
+def _without_duplicates(
+    windows: Iterable[Window], finder: Finder, counts: Sequence[BookCounts]
+) -> list[Window]:
+    """The windows in their order, without those that come from another copy of the criticism.
+
+    Two windows are one if they quote the same sentences and their contexts are as alike as a
+    match must be. The first stays.
+    """
+    from rapidfuzz.fuzz import QRatio
+
+    alike = finder.rules.min_similarity or 80.0
+    of_book = {book.name: one for book, one in zip(finder.books, counts, strict=True)}
+    contexts: dict[tuple[str, int, int], list[str]] = {}
+    kept: list[Window] = []
+    for window in sorted(windows, key=lambda one: one[:5]):
+        context, own = normalise(window.context), of_book[window.book]
+        same = contexts.setdefault(window[:3], [])
+        if any(QRatio(context, other) >= alike for other in same):
+            own.dropped["duplicate"] += 1
+            continue
+        same.append(context)
+        own.windows += 1
+        own.works.add(window.work)
+        kept.append(window)
+    return kept
+
+
+def rows_of(built: Built) -> list[list[str]]:
+    """A table of the books: a head, a row for each, and their sum; all as text."""
+    used = [reason for reason in REASONS if any(one.dropped[reason] for one in built.counts)]
+    head = ["book", "sentences", "sought", "matches", "quotations", "windows", "works", *used]
+    numbers = [
+        [one.sentences, one.sought, one.matches, one.quotations, one.windows, len(one.works)]
+        + [one.dropped[reason] for reason in used]
+        for one in built.counts
+    ]
+    sums = [sum(column) for column in zip(*numbers, strict=True)]
+    # A work may quote several books, so that works do not add up.
+    sums[head.index("works") - 1] = len(set().union(*(one.works for one in built.counts)))
+    names = [*(book.name for book in built.books), "all"]
+    rows = ([name, *map(str, some)] for name, some in zip(names, [*numbers, sums], strict=True))
+    return [head, *rows]
+
+
+def relic_of(built: Built) -> dict[str, RelicBook]:
+    """The windows as RELiC's official files have them, quotations numbered from 000000 on.
+
+    A book without a window stays out.
+    """
+    sentences = {book.name: book.sentences for book in built.books}
+    quotes: dict[str, dict[str, RelicQuote]] = {}
+    for number, one in enumerate(built.windows):
+        quote = RelicQuote(list(one.left), one.start, one.length, list(one.right))
+        quotes.setdefault(one.book, {})[f"{number:06}"] = quote
+    return {name: RelicBook(some, sentences[name]) for name, some in quotes.items()}
+
+
+def spans_of(built: Built, books: Mapping[str, RelicBook]) -> Iterable[MaskedSpan]:
+    """The windows of some books as masked spans, with the ids that they have there.
+
+    ``extra`` holds ``start`` and ``length``, the ``work``, its ``sentence`` that the quotation
+    began at, and as ``quoted`` what stood there.
+    """
+    extra = {
+        f"{number:06}": {"work": one.work, "sentence": one.place, "quoted": one.quoted}
+        for number, one in enumerate(built.windows)
+    }
+    return spans_of_relic(books, extra)
