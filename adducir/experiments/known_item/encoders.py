@@ -15,6 +15,7 @@ from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.texts import same_text
 from adducir.corpora.references import expanded, file_path
 from adducir.encoders.ranking import SpanTask
 from adducir.encoders.reading import ContextPart, LengthPart
@@ -225,7 +226,9 @@ def _check_examples(
     if not may_read(*(path for paths in files.values() for path in paths)):
         return
     # What is learned from may be more than memory holds; what is tested is not.
-    sought = {tested: {span.text for span in one.spans} for tested, one in study.data.items()}
+    sought = {
+        tested: {same_text(span.text) for span in one.spans} for tested, one in study.data.items()
+    }
     known = {tested: one.groups for tested, one in study.data.items()}
     groups: dict[str, set[str]] = {tested: set() for tested in sought}
     texts: dict[str, set[str]] = {tested: set() for tested in sought}
@@ -233,8 +236,8 @@ def _check_examples(
         for tested, some in sought.items() if part != "test" else ():
             if span.group in known[tested]:
                 groups[tested].add(span.group)
-            if span.text in some:
-                texts[tested].add(span.text)
+            if (text := same_text(span.text)) in some:
+                texts[tested].add(text)
     for tested, one in study.data.items():
         if groups[tested]:
             raise InputError(
@@ -244,7 +247,7 @@ def _check_examples(
                 hint="Give `data.shares` and `data.seed` the values that they have in the "
                 "study, or name the tested spans in `data.without`.",
             )
-        if count := sum(span.text in texts[tested] for span in one.spans):
+        if count := sum(same_text(span.text) in texts[tested] for span in one.spans):
             study.learned.setdefault(tested, []).append(
                 f"{count:,} gold items of {tested} read like spans that {name} was trained on "
                 f"({document.path.name})."
