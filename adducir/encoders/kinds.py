@@ -6,7 +6,6 @@ by the entry-point group ``adducir.encoders``.
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     import torch
 
     from adducir.corpora.spans import MaskedSpan
-    from adducir.encoders.model import DualEncoder
 
 Floats = NDArray[np.float32]
 Side = Literal["query", "document"]
@@ -81,30 +79,9 @@ class TextEncoder(Recipe):
         return self.vectors(texts, "document", **options)
 
 
-class Transformer(TextEncoder):
-    """A network by the name of its folder, of the Hub, ``minilm``, or of two, with a comma."""
-
-    base: str = Field("minilm", description="The network's name, or the names of two.")
-
-    @cached_property
-    def _network(self) -> "DualEncoder":
-        from adducir.encoders.model import DualEncoder
-        from adducir.encoders.sources import encoder_source
-
-        return DualEncoder.load(encoder_source(self.base))
-
-    def encode(self, texts: Sequence[str], side: Side) -> Floats:
-        if side == "query":
-            return self._network.encode_queries(texts)
-        return self._network.encode_documents(texts)
-
-
 ENCODERS = Family(
     "encoders",
     TextEncoder,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
-    {"transformer": "adducir.encoders.kinds:Transformer"},
+    {},  # networks are those of transformers and sentence-transformers, and need no kind
     what="encoder",
 )
-
-NETWORK = "transformer"
-"""The kind that is meant where a name has none."""

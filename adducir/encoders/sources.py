@@ -5,7 +5,7 @@ from pathlib import Path
 
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
-from adducir.encoders.kinds import ENCODERS, NETWORK, TextEncoder
+from adducir.encoders.kinds import ENCODERS, TextEncoder
 from adducir.encoders.reading import Settings
 from adducir.models.sources import RECIPES, ModelSource, model_source, trained_folder
 
@@ -82,11 +82,9 @@ def encoder_source(
     """
     kind, colon, base = name.partition(":")
     if colon and kind in ENCODERS:
-        if kind != NETWORK:
-            none = ModelSource(name)
-            texts = ENCODERS.make(kind, {"base": base} if base else {})
-            return EncoderSource(name, none, none, texts=texts)
-        name = base
+        none = ModelSource(name)
+        texts = ENCODERS.make(kind, {"base": base} if base else {})
+        return EncoderSource(name, none, none, texts=texts)
     one, comma, other = (part.strip() for part in name.partition(","))
     if comma:
         query, document = (model_source(side, folder, tokenizer) for side in (one, other))

@@ -27,7 +27,6 @@ from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.encoders.kinds import NETWORK
 from adducir.encoders.model import DualEncoder, PoolingMode, Similarity, Towers, plain_pooling
 from adducir.encoders.reading import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
@@ -147,9 +146,8 @@ class EncoderTraining(Trainable[EncoderRecipe]):
 
         None for any other base; and where the base is there, and what it was trained with is not.
         """
-        named = self.recipe.base.removeprefix(f"{NETWORK}:")
-        path = file_path(named, self.folder)
-        if "," in named or path.suffix not in RECIPES:
+        path = file_path(self.recipe.base, self.folder)
+        if "," in self.recipe.base or path.suffix not in RECIPES:
             return None
         if path in chain:
             raise InputError("this encoder's base is made from itself.", path=path)
