@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     import torch
     from datasets import Dataset
 
-    from adducir.training.plan import TrainingPlan
 
 COSINE_TEMPERATURE = 0.05
 """Cosines lie between -1 and 1: undivided, they could not distinguish one span from a hundred."""
@@ -128,7 +127,7 @@ class EncoderTraining(Trainable[EncoderRecipe]):
         self,
         recipe: EncoderRecipe,
         folder: Path,
-        before: "tuple[TrainingPlan[Any], Path] | None" = None,
+        before: "tuple[Trainable[Any], Path] | None" = None,
         chain: tuple[Path, ...] = (),
     ) -> None:
         super().__init__(recipe, folder)

@@ -31,6 +31,8 @@ from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, computing_in, seed_of, using_threads
 from adducir.training.card import kept_epoch, model_card
 from adducir.training.data import TrainingData
+from adducir.training.parameters import adamw, checkpointing, freeze
+from adducir.training.recipe import listed
 from adducir.training.trainable import Trainable
 
 CHECKPOINT_SECONDS = 120.0
@@ -113,10 +115,14 @@ class _Training:
         progress().note(self.trainable.summary(self.data))
         torch.manual_seed(self.recipe.seed)
         model = self.trainable.model()
+        freeze(model, listed(self.recipe.freeze))
         examples = self.recipe.epochs * len(self.data.train)
         trainer = _Trainer(self.trainable, model, self.data, self.arguments)
         began = time.monotonic()
-        with progress().doing("training", examples, self.trainable.unit):
+        with (
+            progress().doing("training", examples, self.trainable.unit),
+            checkpointing(model, self.recipe.gradient_checkpointing),
+        ):
             trainer.train(resume_from_checkpoint=_last_checkpoint(self.checkpoints))
         history = _history(trainer.state, time.monotonic() - began)
         progress().note(f"the weights are of epoch {kept_epoch(history)}")
@@ -240,6 +246,11 @@ class _Trainer(Trainer):
             callbacks=callbacks,
         )
         self.remove_callback(PrinterCallback)
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        trained: Any = self.model
+        self.optimizer: Any = adamw(trained, self.trainable.recipe.training)
+        return self.optimizer
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         return _Loader(self.trainable, self.train_dataset, 0)

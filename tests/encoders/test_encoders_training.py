@@ -17,9 +17,9 @@ from adducir.encoders.contrast import InBatchNegatives
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.training import grouped_batches, spans_of
-from adducir.training.artifacts import train_model
 from adducir.training.data import DataPart
 from adducir.training.kinds import open_training
+from adducir.training.run import train_model
 
 
 def plain_contrast(contexts, spans, same, scale):
