@@ -215,5 +215,9 @@ def _environment() -> "Environment":
     from jinja2 import Environment, FunctionLoader
 
     return Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, loader=FunctionLoader(_asset)
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        loader=FunctionLoader(_asset),
     )
