@@ -9,14 +9,13 @@ BIN := $(VENV)/bin
 # PyTorch's own index: make demo TORCH='torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu'
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test slow browser attack lint bench jar clean help
+.PHONY: demo test slow browser lint bench jar clean help
 
 help:
 	@echo "make demo    set up .venv and run the main job on the bundled collection"
 	@echo "make test    set up .venv and run the tests"
 	@echo "make slow    the slow tests"
 	@echo "make browser the tests of reports in chromium (apt-get install chromium)"
-	@echo "make attack  all of tests/attack, of which make slow runs a tenth (an hour or more)"
 	@echo "make lint    ruff, the type checker and the import layers"
 	@echo "make bench   the benchmarks, against their peers, but those that take hours or collections"
 	@echo "make jar     compile the Java bridge (needs a JDK)"
@@ -34,10 +33,6 @@ slow: $(VENV)/.tested
 browser: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[browser]"
 	$(BIN)/python -m pytest -m browser tests/browser
-
-# ADDUCIR_ATTACK=0.1 is what 'make slow' runs; ADDUCIR_ATTACK_SEED=12 draws other cases.
-attack: $(VENV)/.tested
-	ADDUCIR_ATTACK=$${ADDUCIR_ATTACK:-1} $(BIN)/python -m pytest -m slow tests/attack
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .

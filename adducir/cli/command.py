@@ -103,18 +103,21 @@ def option(
 
 
 def fields_of(recipe: type[Recipe]) -> dict[str, tuple[FieldInfo, Given]]:
-    """A recipe's fields with how they are given: its own first, then those of its bases."""
+    """A recipe's fields with how they are given: its own first, then those of its bases.
+
+    Of a base that is no command's (the settings of a package) the recipe says it in ``ways``.
+    """
+    ways: Mapping[str, Given] = getattr(recipe, "ways", {})
     names = dict.fromkeys(
         name for base in recipe.__mro__ for name in vars(base).get("__annotations__", ())
     )
-    fields = {name: recipe.model_fields[name] for name in names if name in recipe.model_fields}
-    return {name: (field, _given(field)) for name, field in fields.items()}
-
-
-def _given(field: FieldInfo) -> Given:
-    extra = field.json_schema_extra
-    how = extra.get("given") if isinstance(extra, dict) else None
-    return how if isinstance(how, Given) else Given()
+    found = {}
+    for name in names:
+        if field := recipe.model_fields.get(name):
+            extra = field.json_schema_extra
+            how = extra.get("given") if isinstance(extra, dict) else None
+            found[name] = field, ways.get(name) or (how if isinstance(how, Given) else Given())
+    return found
 
 
 def rare_fields(recipe: type[Recipe]) -> dict[str, FieldInfo]:

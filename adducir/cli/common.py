@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from adducir.cli.command import Writes, option
 from adducir.core.files import is_standard_output
@@ -74,9 +74,9 @@ Qrels = Annotated[
     option("Judgements: a file or an ir_datasets id; can be repeated.", "-q", reads=True),
 ]
 Depth = Annotated[
-    int | None,
+    Annotated[int, Field(ge=1)] | None,
     BeforeValidator(_depth),
-    option("Documents per topic, at most; 'all' for every document found.", metavar="N|all", ge=1),
+    option("Documents per topic, at most; 'all' for every document found.", metavar="N|all"),
 ]
 Tag = Annotated[str | None, option("The run's tag.", shown="the file's name")]
 DocnoField = Annotated[

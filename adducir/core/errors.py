@@ -30,10 +30,11 @@ EXIT_PROBLEMS_FOUND = 1
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-# What the machine lacks or does, whatever file is concerned; where an open file fails, the system
-# names none.
+# What the machine lacks or does, whatever file is concerned.
+_FULL = ("no space is left on the disk.", "Free some space there, or write to another disk.")
 _MACHINE = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
     errno.EIO: ("the disk reports an input/output error.", "Check the disk, or use another."),
     errno.EFBIG: (
         "the file would be larger than the file system or a limit (ulimit -f) allows.",
@@ -43,14 +44,19 @@ _MACHINE = {
     errno.ENFILE: ("too many files are open on this machine.", "Close other programs."),
     errno.ENOMEM: (
         "not enough memory.",
-        "Close other programs, let networks compute smaller batches, or use a machine with more.",
+        "Close other programs, raise a limit (ulimit -v), let networks compute smaller batches, or "
+        "use a machine with more.",
     ),
 }
-_FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "os error 28")
-# How libraries written in Rust (safetensors, polars, orjson) give the system's number.
+# Java, C++ and libraries written in Rust (safetensors, polars) say it in words.
+_WORDS = {
+    errno.ENOSPC: re.compile("No space left on device|Disk quota exceeded"),
+    errno.ENOMEM: re.compile(
+        "out of memory|can(?:'|no)t allocate memory|_ALLOC_FAILED|can't start new thread",
+        re.IGNORECASE,
+    ),
+}
 _IN_TEXT = re.compile(r"\bos error (\d{1,4})\b")
-# How torch says it.
-_NO_MEMORY = re.compile(r"out of memory|can(?:'|no)t allocate memory|_ALLOC_FAILED", re.IGNORECASE)
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -150,37 +156,27 @@ class IncompleteError(AdducirError):
     exit_code = 6
 
 
-def is_disk_full(error: BaseException) -> bool:
-    """Whether a disk or a quota is used up; of engines (Java, Rust, C++) only the text says so."""
-    by_number = isinstance(error, OSError) and error.errno in _FULL
-    return by_number or any(text in str(error) for text in _FULL_TEXTS)
+def machine_error(error: BaseException, path: Path | None = None) -> MachineError | None:
+    """The error for what the machine could not do; None where it is not the machine's."""
+    text = str(error)
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and (found := _IN_TEXT.search(text)):
+        number = int(found[1])
+    if isinstance(error, MemoryError):
+        number = errno.ENOMEM
+    elif number not in _MACHINE and isinstance(error, RuntimeError | OSError):
+        number = next((one for one, words in _WORDS.items() if words.search(text)), None)
+    if number not in _MACHINE:
+        return None
+    what, hint = _MACHINE[number]
+    is_anywhere = number == errno.ENOMEM and not isinstance(error, OSError)
+    return MachineError(what, path=None if is_anywhere else path, hint=hint)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether ``error`` says that a device's or the machine's memory did not suffice."""
-    return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
-    )
-
-
-def machine_error(error: BaseException, path: Path | None = None) -> MachineError | None:
-    """The error for what the machine could not do; None where it is not the machine's."""
-    match = _IN_TEXT.search(str(error))
-    number = error.errno if isinstance(error, OSError) else match and int(match[1])
-    if is_out_of_memory(error):
-        number, path = errno.ENOMEM, None
-    if number not in _MACHINE:
-        return None
-    what, hint = _MACHINE[number]
-    return MachineError(what, path=path, hint=hint)
-
-
-def _disk_full(path: Path) -> MachineError:
-    return MachineError(
-        "no space left on the disk: nothing was written.",
-        path=path,
-        hint="Free some space there, or write to another disk.",
-    )
+    own = machine_error(error)
+    return own is not None and own.what == _MACHINE[errno.ENOMEM][0]
 
 
 def reading_error(error: OSError, path: Path) -> AdducirError:
@@ -204,22 +200,6 @@ def reading_error(error: OSError, path: Path) -> AdducirError:
     return InputError(f"the file cannot be read: {error.strerror or error}.", path=path)
 
 
-def _writing_error(error: OSError, path: Path) -> AdducirError:
-    if is_disk_full(error):
-        return _disk_full(path)
-    if (own := machine_error(error, path)) is not None:
-        return own
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        return InputError("a file stands where a folder is needed.", path=path)
-    if error.errno in _FORBIDDEN:
-        return MachineError(
-            "permission denied: this place cannot be written.",
-            path=path,
-            hint="Write to another folder, or change its permissions.",
-        )
-    return MachineError(f"this cannot be written: {error.strerror or error}.", path=path)
-
-
 @contextmanager
 def explaining_writes(path: Path) -> Iterator[None]:
     """Turn the errors of writing ``path`` inside the block into Adducir's own.
@@ -231,28 +211,32 @@ def explaining_writes(path: Path) -> Iterator[None]:
         yield
     except (AdducirError, BrokenPipeError):
         raise
-    except OSError as error:
-        nameless = error.filename is None and machine_error(error) is not None
-        if is_disk_full(error) or nameless or _concerns(error, path):
-            raise _writing_error(error, path) from error
-        raise
     except Exception as error:
-        if is_disk_full(error):
-            raise _disk_full(path) from error
-        if (own := machine_error(error, path)) is not None:
+        is_named = isinstance(error, OSError) and error.filename is not None
+        own = machine_error(error, path)
+        if own is not None and (not is_named or own.what == _FULL[0] or _concerns(error, path)):
             raise own from error
-        raise
+        if not isinstance(error, OSError) or not _concerns(error, path):
+            raise
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            raise InputError("a file stands where a folder is needed.", path=path) from error
+        what = f"this cannot be written: {error.strerror or error}."
+        if error.errno in _FORBIDDEN:
+            what = "permission denied: this place cannot be written."
+        hint = "Write to another folder, or change its permissions."
+        raise MachineError(what, path=path, hint=hint) from error
 
 
-def _concerns(error: OSError, path: Path) -> bool:
+def _concerns(error: Exception, path: Path) -> bool:
     """Whether ``error`` says that ``path`` cannot be written.
 
     It does if it names ``path``, a hidden sibling (``.NAME.…``) or something in one of the two, or
     if a folder above cannot be made. A missing file was to be read.
     """
-    if not isinstance(error.filename, str | bytes) or isinstance(error, FileNotFoundError):
+    name = getattr(error, "filename", None)
+    if not isinstance(name, str | bytes) or isinstance(error, FileNotFoundError):
         return False
-    culprit = Path(os.fsdecode(error.filename))
+    culprit = Path(os.fsdecode(name))
     if isinstance(error, FileExistsError | NotADirectoryError):
         return culprit in path.parents
     inside = any(

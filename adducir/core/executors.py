@@ -23,7 +23,7 @@ from typing import Any
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.files import cache_folder
-from adducir.core.processes import cores, share_cores, sharing, start_within
+from adducir.core.processes import cores, share_cores
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Processes(Executor):
 
     def _started(self) -> ProcessPoolExecutor:
         spawn = get_context("spawn")
-        own = (spawn.Value("i", 0), self._count, sharing(), str(Path.cwd()))
+        own = (spawn.Value("i", 0), self._count, str(Path.cwd()))
         return ProcessPoolExecutor(
             self._count, mp_context=spawn, initializer=_start_process, initargs=own
         )
@@ -128,12 +128,11 @@ class Processes(Executor):
             process.terminate()
 
 
-def _start_process(started: Any, count: int, others: int, folder: str) -> None:
+def _start_process(started: Any, count: int, folder: str) -> None:
     """In a new process: take a number, and end with the parent."""
     with started.get_lock():
         number = started.value
         started.value += 1
-    start_within(others)
     _settle(Place(number % count, count, is_alone=True), folder)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

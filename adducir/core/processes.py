@@ -15,9 +15,8 @@ from adducir.core.progress import progress
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-_around = 1
-"""Processes that share the cores with the one that started this one, that one included."""
-_sharing = 1
+_SHARE = "_ADDUCIR_PROCESSES"  # processes that share the cores: those started from here inherit it
+_around = int(os.environ.get(_SHARE, "1"))
 _TOKENIZERS = "RAYON_NUM_THREADS"
 
 
@@ -29,11 +28,6 @@ def here() -> str:
     namespace = Path("/proc/self/ns/pid")
     name = str(namespace.readlink()) if namespace.is_symlink() else ""
     return f"{zlib.crc32(f'{platform.node()} {name}'.encode()):08x}"
-
-
-def describe_self() -> str:
-    """This process in words: ``process 4711 on host``."""
-    return f"process {os.getpid()} on {platform.node()}"
 
 
 def is_alive(pid: int) -> bool:
@@ -48,25 +42,10 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def sharing() -> int:
-    """How many processes share the cores, this one included."""
-    return _sharing
-
-
-def start_within(others: int) -> None:
-    """Note in a new process how many shared the cores with the one that started it."""
-    global _around, _sharing
-    _around = _sharing = others
-
-
 def share_cores(processes: int) -> None:
-    """Note that so many processes share the cores of the process that started them.
-
-    It holds for as long as this process lives, and for those that it starts.
-    """
-    global _sharing
+    """Note that so many processes share the cores of the process that started them."""
     given = str(default_threads())  # what the process that started this one left it
-    _sharing = _around * processes
+    os.environ[_SHARE] = str(_around * processes)
     # Tokenizers take as many threads, unless the user has said otherwise.
     if os.environ.get(_TOKENIZERS, given) == given:
         os.environ[_TOKENIZERS] = str(default_threads())
@@ -74,7 +53,7 @@ def share_cores(processes: int) -> None:
 
 def default_threads() -> int:
     """Threads to take where no number is given: one for each core of this process's share."""
-    return max(1, cores() // _sharing)
+    return max(1, cores() // int(os.environ.get(_SHARE, "1")))
 
 
 _POLL_SECONDS = 0.1
@@ -86,11 +65,9 @@ _held_here: ContextVar[frozenset[str]] = ContextVar("locks held here", default=f
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of ``path`` inside the block, waiting for it as long as it takes.
 
-    The lock is the hidden sibling ``.NAME.lock``, which stays: removing it
-    would let two processes hold locks on two files of one name. The operating
-    system frees it when its holder ends, however that ends. Who holds it
-    stands in ``.NAME.lock.holder``; Whoever listens is told, once, whom this process waits for.
-    Blocks of one path can stand inside one another.
+    The lock is the hidden sibling ``.NAME.lock``, which stays: removing it would let two processes
+    hold locks on two files of one name. The system frees it when its holder, who is named in
+    ``.NAME.lock.holder``, ends. Blocks of one path can stand inside one another.
     """
     from filelock import Timeout
 
@@ -142,7 +119,7 @@ def _held(lock: "BaseFileLock", path: Path) -> Iterator[None]:
     try:
         # Only a courtesy to those who wait: it must not stop the work.
         with suppress(OSError):
-            holder.write_text(describe_self(), encoding="utf-8")
+            holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
         yield
     finally:
         with suppress(OSError):

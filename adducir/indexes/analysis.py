@@ -102,11 +102,16 @@ class Analysis:
         return cls(stemmer, tuple(sorted(words - {""})), language)
 
     def settings(self) -> dict[str, Any]:
-        """Plain values, for fingerprints and manifests; English goes without saying."""
+        """Plain values, for fingerprints and manifests; English goes without saying.
+
+        Lucene 10 stems some languages otherwise than Lucene 9 (Estonian, Persian, Romanian).
+        """
         words = self.stopwords if isinstance(self.stopwords, str) else list(self.stopwords)
         settings: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}
         if self.language != "en":
             settings |= {"language": self.language, **LANGUAGES.origin(self.language)}
+            if (lucene := jvm.lucene_version()) != 9:
+                settings["lucene"] = lucene
         return settings
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.artifacts import Manifest
-from adducir.core.errors import UsageError
+from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
@@ -72,6 +72,12 @@ class Index(ABC):
         self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
         settings = recipe.get("analysis")
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
+        if settings and self.analysis.settings().get("lucene") != settings.get("lucene"):
+            raise ArtifactError(
+                "its texts were analysed by another Lucene, which stems otherwise.",
+                path=path,
+                hint="Build it again with 'adducir index --rebuild'.",
+            )
 
     @property
     def manifest(self) -> Manifest | None:

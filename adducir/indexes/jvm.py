@@ -130,6 +130,11 @@ def anserini_version() -> str:
     return anserini_jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")
 
 
+def lucene_version() -> int:
+    """Lucene's major version inside Anserini's jar: 9 of Anserini 1, 10 of Anserini 2."""
+    return 8 + int(anserini_version().partition(".")[0])
+
+
 def memory_limit() -> int:
     """The memory this process may use, in bytes: the machine's, or its container's."""
     limit = psutil.virtual_memory().total

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.texts import shortened
 from adducir.models.sources import TOKENIZERS, ModelSource, weight_files
 
 if TYPE_CHECKING:
@@ -37,10 +36,6 @@ _LAYOUTS = (
     (re.compile(r"^(encoder\.block\.\d+\.)module\."), r"\1"),
 )
 """What other programs put into the names of weights, in the order in which it is taken away."""
-_SIZES = ("heads", "layers", "hidden_size", "intermediate_size", "d_model", "d_kv", "d_ff")
-_SWITCHES = ("output_hidden_states", "output_attentions", "use_cache", "return_dict")
-_LARGEST_SIZE = 1 << 20
-_MOST_LAYERS = 1000
 _GLOBAL = re.compile(r"GLOBAL (\S+)")
 
 
@@ -127,7 +122,6 @@ def load_model(
     config = load_config(source, **options)
     load = getattr(transformers, kind).from_pretrained
     with explaining("model", folder):
-        _refuse_impossible(config, folder)
         is_safe = weight_files(folder)[0].suffix == ".safetensors"
         if not is_safe:
             for path in weight_files(folder):
@@ -150,23 +144,6 @@ def load_model(
             )
     found: PreTrainedModel = model.eval()
     return found
-
-
-def _refuse_impossible(config: "PreTrainedConfig", folder: Path) -> None:
-    """Refuse a configuration that transformers would build, or fail with when it computes."""
-    # The switches are not always in the plain form of a configuration.
-    switches = {key: getattr(config, key, None) for key in _SWITCHES}
-    for key, value in (config.to_dict() | switches).items():
-        is_size = type(value) is int and any(size in key for size in _SIZES)
-        least, most = (0, _MOST_LAYERS) if "layers" in key else (1, _LARGEST_SIZE)
-        if is_size and not least <= value <= most:
-            wrong = "which is not a size"
-        elif key in _SWITCHES and not isinstance(value, bool | None):
-            wrong = "which is neither true nor false"
-        else:
-            continue
-        what = f"its configuration has `{key}` {shortened(repr(value))}, {wrong}."
-        raise InputError(what, path=folder)
 
 
 def _made(

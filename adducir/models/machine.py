@@ -9,11 +9,9 @@ and their losses lose ranks when they are rounded (the scores of a late interact
 
 import copy
 import hashlib
-import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import UsageError
@@ -44,18 +42,6 @@ def choose_device(name: str = "auto") -> "torch.device":
             hint=f"There is: {', '.join(key for key, value in there.items() if value)}.",
         )
     return torch.device(name)
-
-
-def processor() -> str:
-    """The processor's model, as the system calls it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return " ".join(value.split())
-    except OSError:  # not Linux
-        pass
-    return platform.processor() or platform.machine()
 
 
 def device_kind(device: "torch.device") -> str:

@@ -144,7 +144,7 @@ def test_a_full_disk(tmp_path: Path, problem: Exception) -> None:
         (folder / "half").write_text("x")
         raise problem
 
-    with pytest.raises(MachineError, match="no space left") as caught:
+    with pytest.raises(MachineError, match="no space") as caught:
         made(tmp_path / "toy", fail)
     assert caught.value.path == tmp_path / "toy"
     assert names(tmp_path) == []

@@ -132,7 +132,7 @@ def test_a_full_disk_leaves_the_older_results_and_is_reported(tmp_path: Path) ->
     path = tmp_path / "demo"
     publish(path, "old")
     with (
-        pytest.raises(MachineError, match=r"no space left.*nothing was written"),
+        pytest.raises(MachineError, match="no space"),
         publishing_results(path) as folder,
     ):
         (folder / "grid.csv").write_text("new")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from memory_corpus import ListCorpus
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.errors import MachineError, UsageError
+from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
-from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
+from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index, jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import vocabularies
 from adducir.indexes.feedback import RM3
@@ -177,6 +177,7 @@ def test_both_engines_find_the_same_in_german(tmp_path: Path, make_index) -> Non
     assert one.docnos.to_list() == other.docnos.to_list()
     assert one.scores.tolist() == other.scores.tolist()
     analysis = read_manifest(tmp_path / "memory").recipe["analysis"]
+    assert analysis.pop("lucene", 9) == jvm.lucene_version()
     assert analysis == {"stemmer": "lucene", "stopwords": "lucene", "language": "de"}
 
 
@@ -198,3 +199,13 @@ def test_the_documents_list_every_language() -> None:
     page = (Path(__file__).parent.parent.parent / "docs" / "indexes.md").read_text()
     rows = re.findall(r"^\| `([\w-]+)` \| ([\w ]+) \|", page, re.MULTILINE)
     assert rows == [(code, LANGUAGES.kind(code).label) for code in LANGUAGES]
+
+
+def test_an_index_analysed_by_another_lucene_is_refused(tmp_path: Path, monkeypatch) -> None:
+    for language in ("en", "de"):
+        own = IndexSettings(analysis=Analysis(language=language))
+        build_memory_index(ListCorpus({"a": "Haus"}), tmp_path / language, own)
+    monkeypatch.setattr(jvm, "lucene_version", lambda: 11)
+    assert len(MemoryIndex(tmp_path / "en")) == 1
+    with pytest.raises(ArtifactError, match="--rebuild"):
+        MemoryIndex(tmp_path / "de")

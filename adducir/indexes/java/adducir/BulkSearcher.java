@@ -64,7 +64,7 @@ public final class BulkSearcher implements AutoCloseable {
   public boolean hasVectors() {
     for (LeafReaderContext leaf : reader.leaves()) {
       var contents = leaf.reader().getFieldInfos().fieldInfo(Constants.CONTENTS);
-      if (contents != null && !contents.hasVectors()) {
+      if (contents != null && !(boolean) Either.call(contents, "hasTermVectors", "hasVectors")) {
         return false;
       }
     }
@@ -115,25 +115,34 @@ public final class BulkSearcher implements AutoCloseable {
   /**
    * A query from terms and their weights over weighted fields: BM25F.
    *
-   * <p>Lucene 10 keeps CombinedFieldQuery in another package than Lucene 9.
+   * <p>Lucene 10 keeps CombinedFieldQuery in another package than Lucene 9, and takes the term when
+   * its builder is made.
    */
   public static Query fieldsQuery(
       String[] terms, float[] weights, String[] fields, float[] fieldWeights)
       throws ReflectiveOperationException {
     Class<?> builder;
+    boolean isNew = true;
     try {
       builder = Class.forName("org.apache.lucene.search.CombinedFieldQuery$Builder");
     } catch (ClassNotFoundException old) {
       builder = Class.forName("org.apache.lucene.sandbox.search.CombinedFieldQuery$Builder");
+      isNew = false;
     }
     BooleanQuery.Builder query = new BooleanQuery.Builder();
     for (int i = 0; i < terms.length; i++) {
-      Object term = builder.getConstructor().newInstance();
+      BytesRef text = new BytesRef(terms[i]);
+      Object term;
+      if (isNew) {
+        term = builder.getConstructor(BytesRef.class).newInstance(text);
+      } else {
+        term = builder.getConstructor().newInstance();
+        builder.getMethod("addTerm", BytesRef.class).invoke(term, text);
+      }
       for (int j = 0; j < fields.length; j++) {
         builder.getMethod("addField", String.class, float.class)
             .invoke(term, fields[j], fieldWeights[j]);
       }
-      builder.getMethod("addTerm", BytesRef.class).invoke(term, new BytesRef(terms[i]));
       Query one = (Query) builder.getMethod("build").invoke(term);
       query.add(new BoostQuery(one, weights[i]), BooleanClause.Occur.SHOULD);
     }
@@ -246,6 +255,7 @@ public final class BulkSearcher implements AutoCloseable {
     return lines.toString();
   }
 
+  @SuppressWarnings("deprecation") // Lucene 10 wants a manager of collectors; Lucene 9 has none
   private TopDocnos top(IndexSearcher searcher, Query query, int depth) throws IOException {
     TopDocnos best = new TopDocnos(docnos, Math.min(depth, Math.max(1, reader.maxDoc())));
     searcher.search(query, best);
@@ -277,7 +287,7 @@ public final class BulkSearcher implements AutoCloseable {
     SearchCollection.Args args = new SearchCollection.Args();
     // Anserini's RM3 also searches; only its query is wanted, so that search is kept small.
     args.hits = 1;
-    args.arbitraryScoreTieBreak = true;
+    Either.set(args, "arbitraryScoreTieBreak", true);
     List<String> tokens = AnalyzerUtils.analyze(analysis.analyzer(), text);
     RerankerContext<String> context =
         new RerankerContext<>(searcher, "", query, null, text, tokens, null, args);

@@ -6,16 +6,13 @@ import io.anserini.rerank.lib.BM25PrfReranker;
 import io.anserini.rerank.lib.Rm3Reranker;
 import io.anserini.search.ScoredDocs;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.lucene.analysis.Analyzer;
 import org.apache.lucene.index.IndexReader;
-import org.apache.lucene.search.BooleanClause;
-import org.apache.lucene.search.BooleanQuery;
-import org.apache.lucene.search.BoostQuery;
-import org.apache.lucene.search.TermQuery;
 
 /** What a feedback method of Anserini's makes of a query and its best documents. */
 interface Expander {
@@ -54,13 +51,14 @@ interface Expander {
         IndexReader reader = context.getIndexSearcher().getIndexReader();
         Object features =
             expand.invoke(method, context.getQueryTokens(), feedback, reader, false);
-        Method toQuery = features.getClass().getDeclaredMethod("toQuery");
-        toQuery.setAccessible(true);
+        Field byTerm = features.getClass().getDeclaredField("features");
+        byTerm.setAccessible(true);
         Map<String, Float> weights = new HashMap<>();
-        for (BooleanClause clause : (BooleanQuery) toQuery.invoke(features)) {
-          BoostQuery term = (BoostQuery) clause.getQuery();
-          weights.put(((TermQuery) term.getQuery()).getTerm().text(), term.getBoost());
-        }
+        ((Map<?, ?>) byTerm.get(features))
+            .forEach(
+                (term, feature) ->
+                    weights.put(
+                        (String) term, (float) (double) Either.call(feature, "getRelWeight")));
         return weights;
       } catch (ReflectiveOperationException changed) {
         throw new IOException(changed);

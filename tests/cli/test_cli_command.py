@@ -1,0 +1,164 @@
+"""Commands made of recipes: options, what is refused before the work, what may be written."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from every_command import COMMANDS, load_command
+
+from adducir.cli import common
+from adducir.cli.app import main
+from adducir.cli.command import Command, Writes, build_command, option, rare_fields
+from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.recipe import Recipe, needs, without
+from adducir.runs.fusion import FUSION
+
+
+class Toy(common.Workers):
+    source: Path = option("What is read.", metavar="SOURCE", argument=True)
+    output: Path | None = option(
+        "What is written.", "-o", default=None, writes=Writes("file", (".txt", ".tsv"))
+    )
+    more: Path | None = option("A folder.", default=None, writes=common.FOLDER)
+    topics: str = option("A text that names a file.", "-t", default="", reads=True)
+    method: Annotated[str, FUSION.named] = option("How.", default="rrf")
+    mode: Literal["fast", "slow"] | None = option("How well.", default=None, shown="fast")
+    names: common.Names = option("With commas or repeated.", default=())
+    depth: common.Depth = 1000
+    level: Annotated[float | None, needs("names", mode="slow")] = option(
+        "A level.", default=None, gt=0, lt=1
+    )
+    quick: Annotated[bool, without("names")] = option("No waiting.", default=False)
+    size: Annotated[int, needs("names")] = option("A size.", default=5, rare=True)
+    is_kept: bool = option("Whether it stays.", default=True, rare=True)
+
+
+class Changing(Recipe):
+    changes: common.Changes = ()
+    others: int = option("A number.", default=1, rare=True)
+
+
+def run(function, *words):
+    """Call a command; what its function got."""
+    command = build_command("toy", function)
+    with command.make_context("toy", [str(word) for word in words]) as context:
+        return command.invoke(context)
+
+
+def toy(settings: Toy) -> Toy:
+    """Do nothing."""
+    return settings
+
+
+def changing(settings: Changing) -> Changing:
+    """Do nothing."""
+    return settings
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("x")
+
+
+def test_what_is_typed_becomes_the_recipe():
+    assert run(toy, "in.txt") == Toy(source=Path("in.txt"))
+    words = ["in.txt", "-o", "new/out.txt", "--names", "a, b", "--names", "c", "--depth", "all"]
+    words += ["--level", ".5", "--method", "combsum", "--mode", "slow", "--workers", 2]
+    words += ["--set", "size=7", "--set", "is-kept=false"]
+    found = run(toy, *words)
+    assert found.names == ("a", "b", "c")
+    assert (found.output, found.depth, found.level) == (Path("new/out.txt"), None, 0.5)
+    assert (found.method, found.mode, found.workers) == ("combsum", "slow", 2)
+    assert (found.size, found.is_kept, found.quick) == (7, False, False)
+    assert found.execution().workers == 2
+
+
+def test_changes_of_a_file_stand_beside_rare_options():
+    found = run(changing, "--set", "a.b=1", "--set", "others=3", "--set", "c=[1, 2]")
+    assert (found.changes, found.others) == (("a.b=1", "c=[1, 2]"), 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--depth 0", "--depth: should be at least 1"),
+        ("--depth many", "--depth"),
+        ("--level 1 --names a", "--level: should be less than 1"),
+        ("--level x --names a", "--level: should be a number, not 'x'"),
+        ("--level .5", "--level has no effect without --names or --mode slow"),
+        ("--quick --names a", "--quick has no effect with --names"),
+        ("--set size=3", "--set size has no effect without --names"),
+        ("--set siez=3", "did you mean `size`"),
+        ("--set size", "--set takes KEY=VALUE"),
+        ("--set is_kept=perhaps", "--set is_kept"),
+        ("--size 3", "--set size="),
+        ("--method rfr", "did you mean `rrf`"),
+        ("--mode quick", "fast, slow"),
+        ("-o a.txt --more a.txt", "--output and --more are one file"),
+        ("-o a.doc", ".txt, .tsv"),
+        ("--more -", "--more is a folder"),
+        ("-o in.txt", "--output is in.txt, which this command reads"),
+        ("-t other.tsv -o other.tsv", "which this command reads"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_the_work(words, told):
+    Path("other.tsv").write_text("x")
+    called = []
+
+    def never(settings: Toy) -> None:
+        """Do nothing."""
+        called.append(settings)
+
+    with pytest.raises(UsageError) as caught:
+        run(never, "in.txt", *words.split(" "))
+    assert told in str(caught.value)
+    assert not called
+
+
+def test_what_stands_at_an_output_is_replaced_by_force_only():
+    Path("old.txt").write_text("mine")
+    Path("folder").mkdir()
+    with pytest.raises(ArtifactError, match="--force"):
+        run(toy, "in.txt", "-o", "old.txt")
+    assert run(toy, "in.txt", "-o", "old.txt", "--force").output == Path("old.txt")
+    with pytest.raises(InputError):
+        run(toy, "in.txt", "-o", "folder", "--force")
+    Path("empty.txt").touch()
+    assert run(toy, "in.txt", "-o", "empty.txt")
+    assert run(toy, "in.txt", "-o", "-").output == Path("-")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_is_whole(name, capsys, monkeypatch):
+    """It fits 80 columns, explains each option, shows 15 at most, and ends with examples."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if "…" in line or len(line) > 80] == []
+    params = load_command(name).params
+    assert [param.name for param in params if not param.help] == []
+    assert sum(param.param_type_name == "option" and not param.hidden for param in params) <= 15
+    assert "<bool>" not in shown
+    assert " ".join(shown.split()).endswith(" ".join(load_command(name).epilog.split()))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_example_is_right(name):
+    _, *lines = load_command(name).epilog.split("\n\n")
+    assert lines
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert [program, *words[: len(name.split())]] == ["adducir", *name.split()]
+        load_command(name).make_context(name, words[len(name.split()) :])
+
+
+def test_rare_options_are_listed(capsys):
+    assert main(["kinds", "settings"]) == 0
+    shown = capsys.readouterr().out
+    for name in COMMANDS:
+        command = load_command(name)
+        if isinstance(command, Command):
+            for key in rare_fields(command.recipe):
+                assert f"| `{key}` |" in shown, (name, key)

@@ -1,0 +1,249 @@
+"""The program: its list of commands, its start, its errors and exit codes."""
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from every_command import COMMANDS as ALL
+from every_command import GROUPS, load_command
+
+import adducir
+from adducir.cli import app
+from adducir.cli.app import main
+from adducir.cli.group import COMMANDS, CORE
+from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
+
+DEMO = Path(__file__).parents[2] / "experiments" / "demo.yaml"
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Make a command line raise an error."""
+
+    def fail(error):
+        def run(arguments):
+            raise error
+
+        monkeypatch.setattr(app, "run", run)
+
+    return fail
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_what_the_list_says(name):
+    command = load_command(name)
+    assert command.help.splitlines()[0] == COMMANDS[name].help
+    assert command.name == name.split()[-1]
+
+
+def test_help_lists_every_command(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["-h"]) == 0
+    shown = capsys.readouterr().out
+    for name in [*GROUPS, *(name for name in COMMANDS if " " not in name)]:
+        assert f"│ {name} " in shown
+    panels = [line.strip("╭─╮ ") for line in shown.splitlines() if line.startswith("╭")]
+    assert panels[:2] == ["Options", CORE]
+    assert "…" not in shown
+    assert main([]) == 0
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_lists_its_commands(group, capsys):
+    assert main([group, "--help"]) == 0
+    shown = capsys.readouterr().out
+    inside = [name.split()[1] for name in ALL if name.startswith(f"{group} ")]
+    assert inside
+    assert [name for name in inside if name not in shown] == []
+    assert main([group, f"{inside[0]}x"]) == 2
+    assert inside[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (UsageError("no.", hint="Do."), 2, "no. Do."),
+        (InputError("no.", path="a/b.txt", line=7), 3, "a/b.txt:7: no."),
+        (MachineError("no."), 4, "no."),
+        (ArtifactError("no.", path="a"), 5, "a: no."),
+        (MemoryError(), 4, "memory"),
+        (OSError(errno.ENOSPC, "x", "runs/a.trec"), 4, "runs/a.trec: no space"),
+        (PermissionError(errno.EACCES, "x", "runs/a.trec"), 4, "runs/a.trec: permission"),
+        (OSError("odd"), 70, "--debug"),
+        (ZeroDivisionError("oh\nno"), 70, "ZeroDivisionError: oh no."),
+        (RecursionError(), 70, "RecursionError"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_errors_are_one_paragraph_and_a_code(failing, capsys, error, code, words):
+    failing(error)
+    assert main(["new"]) == code
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("adducir: ")
+    assert words in err
+    for arguments in (["--debug", "new"], ["new", "--debug"]):
+        assert main(arguments) == code
+        assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_exit_codes_in_the_help_are_those_of_the_errors(capsys):
+    import adducir.core.errors as errors
+
+    main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    documented = re.findall(r"^(\d+) ", errors.__doc__, re.MULTILINE)
+    assert set(documented) <= set(re.findall(r"\b(\d+) ", shown[shown.index("Exit codes:") :]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nwe"], "new"),
+        (["new"], "FOLDER"),
+        (["new", "a", "--mu", "3"], "--mu"),
+        (["--nonsense"], "--nonsense"),
+        (["encode", "-m", "x", "-o", "y", "-c", "z", "--workers", "two"], "--workers"),
+        (["experiment", "x.yaml", "--jobs", "0"], "-j"),
+    ],
+)
+def test_a_wrong_command_line_exits_2(capsys, arguments, words):
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert words in err
+    assert "--help'" in err
+
+
+def test_version_and_arguments(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "argv", ["adducir", "--version"])
+    assert main() == 0
+    assert capsys.readouterr().out == f"adducir {adducir.__version__}\n"
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "--", "--debug"]) == 0
+    assert (tmp_path / "--debug" / "experiments").is_dir()
+    monkeypatch.setenv("ADDUCIR_VERIFY", "0")
+    assert main(["doctor", "--help", "--verify"]) == 0
+    assert os.environ["ADDUCIR_VERIFY"] == "1"
+
+
+def test_a_long_error_is_wrapped_on_a_terminal_only(failing, monkeypatch, capsys):
+    failing(InputError("word " * 60 + "end."))
+    main(["new"])
+    assert capsys.readouterr().err.count("\n") == 1
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    main(["new"])
+    assert max(map(len, capsys.readouterr().err.splitlines())) <= 50
+
+
+def test_a_terminal_without_unicode_gets_escapes(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-m", "adducir.cli.app", "evaluate", "→.trec", "--qrels", "q"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        cwd=tmp_path,
+    )
+    assert run.returncode == 3
+    assert b"Traceback" not in run.stderr
+
+
+_RUNNING = """
+import sys, time
+from adducir.cli import app
+def run(arguments):
+    {what}
+app.run = run
+sys.exit(app.main([]))
+"""
+
+
+def started(what):
+    code = _RUNNING.format(what=what)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    with started("for number in range(1_000_000): print(number)") as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_ctrl_c_ends_the_real_program_with_130():
+    with started("print('ready', flush=True); time.sleep(30)") as process:
+        process.stdout.readline()
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b"adducir: interrupted.\n"
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("adducir e", {"evaluate", "experiment"}),
+        ("adducir encode --s", {"--spans", "--side"}),
+        ("adducir index x --stemmer kro", {"krovetz"}),
+    ],
+)
+def test_completion_offers_commands_options_and_choices(words, offered):
+    position = str(len(words.split()) - 1)
+    asked = {
+        "_ADDUCIR_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": position,
+    }
+    run = subprocess.run(
+        [sys.executable, "-m", "adducir.cli.app"],
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+    )
+    assert offered <= set(run.stdout.split())
+
+
+# What makes a start slow: a help loads none of it, and a plan of a lexical study no network.
+HEAVY = {"torch", "pandas", "polars", "scipy", "statsmodels", "pyterrier", "ir_datasets"}
+HEAVY |= {"ir_measures", "pytrec_eval", "transformers", "jnius", "pyserini", "numba", "orjson"}
+NETWORKS = {"torch", "transformers", "sentence_transformers", "faiss", "numba", "pyterrier"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "without"),
+    [
+        (["--version"], HEAVY | {"typer", "click", "rich", "pydantic", "numpy"}),
+        (["--help"], HEAVY | {"pydantic", "numpy", "adducir.cli.index", "adducir.cli.evaluate"}),
+        (["index", "--help"], HEAVY),
+        (["evaluate", "--help"], HEAVY | {"adducir.runs.run", "adducir.indexes"}),
+        (["search", "--help"], HEAVY),
+        (["experiment", str(DEMO), "--dry-run"], NETWORKS),
+    ],
+)
+def test_starting_imports_nothing_heavy(arguments, without):
+    code = (
+        "import sys\nfrom adducir.cli.app import main\n"
+        f"code = main({arguments!r})\nprint(sorted(sys.modules), file=sys.stderr)\nsys.exit(code)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert b"\x1b" not in run.stdout.encode()
+    assert not without & set(eval(run.stderr.splitlines()[-1]))
+
+
+def test_only_the_command_line_prints():
+    packages = Path(adducir.__file__).parent
+    printing = [
+        str(path)
+        for path in packages.rglob("*.py")
+        if path.parts[-2] != "cli" and "\n    print(" in path.read_text(encoding="utf-8")
+    ]
+    assert printing == []

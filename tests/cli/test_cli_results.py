@@ -1,0 +1,276 @@
+"""What commands replace, and what their results are held to."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from every_command import COMMANDS, load_command
+
+from adducir.cli.app import main
+from adducir.cli.names import find_system, stem, system_names
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import UsageError
+from adducir.corpora.qrels import load_qrels
+from adducir.evaluation.evaluator import evaluate
+from adducir.runs.metadata import read_metadata
+from adducir.runs.read import read_run
+
+QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two runs, qrels, a corpus and topics in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.trec").write_text("1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 7 a\n")
+    Path("b.trec").write_text("1 Q0 d2 1 3.5 b\n1 Q0 d4 2 1 b\n")
+    Path("qrels.txt").write_text(QRELS)
+    Path("pets.jsonl").write_text('{"id": "d1", "text": "cats purr"}\n{"id": "d2", "text": "dogs"}')
+    Path("more.jsonl").write_text('{"id": "d3", "text": "mice"}\n')
+    Path("topics.tsv").write_text("1\tcats\n2\tthe\n3\tdogs\n")
+    return tmp_path
+
+
+def adducir(*words, code=0):
+    assert main([str(word) for word in words]) == code
+
+
+def indexed(source="pets.jsonl", output="indexes/own", *more, code=0):
+    adducir("index", source, "--engine", "memory", "-o", output, *more, code=code)
+
+
+def searched(output, *more, code=0):
+    adducir("search", "-i", "indexes/own", "-t", "topics.tsv", "-o", output, *more, code=code)
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_that_writes_knows_force(name):
+    options = [param.name for param in load_command(name).params]
+    assert ("force" in options) == ("output" in options or name == "demo"), options
+
+
+def test_what_is_not_of_this_kind_is_replaced_by_force_only(folder, capsys):
+    indexed()
+    searched("qrels.txt", code=5)
+    assert Path("qrels.txt").read_text() == QRELS
+    assert "--force" in capsys.readouterr().err
+    searched("qrels.txt", "--force")
+    adducir("index", "pets.jsonl", "-o", "indexes/own", code=5)
+    adducir("index", "pets.jsonl", "-o", "indexes/own", "--force")
+    assert read_manifest(Path("indexes/own")).kind == "lucene-index"
+    Path("thesis").mkdir()
+    Path("thesis/chapter.txt").write_text("x")
+    indexed("pets.jsonl", "thesis", "--force", code=5)  # a person's own, whatever is said
+    indexed(output="/", code=2)
+
+
+def test_a_run_is_replaced_unless_somebody_changed_it(folder):
+    indexed()
+    searched("x.trec")
+    searched("x.trec", "--depth", "1")
+    with Path("x.trec").open("a") as run:
+        run.write("2 Q0 d9 2 0.5 me\n")
+    searched("x.trec", code=5)
+
+
+def test_tables_that_say_who_made_them_are_replaced(folder):
+    words = ["evaluate", "a.trec", "-q", "qrels.txt", "-m", "P@1", "-o"]
+    for name, code in (("t.json", 0), ("t.html", 0), ("t.csv", 5), ("t.tex", 5)):
+        adducir(*words, name)
+        adducir(*words, name, code=code)
+    adducir(*words, "t.docx", code=2)
+    adducir(*words, "t.docx", "--format", "csv")
+
+
+def test_standard_output_holds_the_result_and_nothing_else(folder, capsys):
+    indexed()
+    capsys.readouterr()
+    searched("-", "--tag", "x")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["1", "3"]
+    adducir("evaluate", "a.trec", "-q", "qrels.txt", "-m", "P@1", "--format", "json", "-o", "-")
+    assert json.loads(capsys.readouterr().out)["rows"]
+
+
+def test_results_beside_an_experiment(folder, capsys):
+    Path("experiments/x").mkdir(parents=True)
+    Path("experiments/x/notes.md").write_text("mine")
+    Path("experiments/x.yaml").write_text(
+        "corpora: {c: {source: more.jsonl}}\nindexes: {own: {corpus: c, engine: memory}}\n"
+        "topics: {t: {source: topics.tsv, qrels: qrels.txt}}\nsystems: {BM25: {index: own}}\n"
+    )
+    adducir("index", "pets.jsonl", "-o", "indexes/own")
+    adducir("experiment", "experiments/x.yaml", "--dry-run", code=3)
+    assert "--force" in capsys.readouterr().err
+    adducir("experiment", "experiments/x.yaml", "--force")
+    adducir("experiment", "experiments/x.yaml", "--set", "systems.BM25.k1=1.2")
+    assert Path("experiments/x/notes.md").read_text() == "mine"
+
+
+INPUTS = {
+    "r.trec": "1 Q0 d1 1 2.0 t\n2 Q0 d2 1 3.0 t\n2 Q0 d1 2 2.0 t\n",
+    "q.txt": "1 0 d1 1\n1 0 d2 0\n2 0 d1 1\n",
+    "v.json": '{"1": {"AP": 0.5},\n "2": {"AP": 0.25}}\n',
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "evaluate r.trec* -q q.txt* -m AP --format json",
+        "check r.trec* -q q.txt*",
+        "fuse r.trec* r.trec -o fused.trec",
+        "compare v.json* --format json",
+    ],
+)
+def test_what_comes_through_a_pipe_is_read_once(folder, command):
+    """In a process of its own, for a second opening of a FIFO would wait for ever."""
+    words = command.split()
+    for name, text in INPUTS.items():
+        Path(name).write_text(text)
+        if f"{name}*" in words:
+            pipe = f"pipe-{name.replace('.', '')}"  # what shows the format is the content
+            os.mkfifo(pipe)
+            words = [pipe if word == f"{name}*" else word for word in words]
+            threading.Thread(target=Path(pipe).write_text, args=(text,), daemon=True).start()
+    done = subprocess.run(
+        [sys.executable, "-m", "adducir", *words], capture_output=True, text=True, timeout=30
+    )
+    assert done.returncode == 0, done.stderr
+    if done.stdout.startswith("{"):
+        digests = [hashlib.sha256(text.encode()).hexdigest() for text in INPUTS.values()]
+        assert any(digest in done.stdout for digest in digests)
+
+
+def test_topics_without_hits_are_kept_and_reported(folder, capsys):
+    indexed()
+    searched("runs/bm25.trec.gz")
+    assert "topic 2" in capsys.readouterr().err
+    facts = read_metadata("runs/bm25.trec.gz")
+    assert facts["run file"]["topics without documents"] == ["2"]
+    assert facts["data"]["topics"] == {"source": "topics.tsv", "field": "query"}
+    assert read_run("runs/bm25.trec.gz").tag == "bm25"
+
+
+def as_json(capsys, *words):
+    capsys.readouterr()
+    adducir(*words, "--format", "json")
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_figures_are_those_of_the_package(folder, capsys):
+    words = ["evaluate", "a.trec", "b.trec", "-q", "qrels.txt"]
+    table = as_json(capsys, *words, "-m", "AP,P@1", "-m", "RR")
+    for row in table["rows"]:
+        run, qrels = read_run(folder / f"{row['system']}.trec"), load_qrels("qrels.txt")
+        scores = evaluate(run, qrels, "AP P@1 RR")
+        means = [cell["mean"] for cell in row["cells"]]
+        assert means == [scores.mean(measure) for measure in scores.measures]
+    for baseline in ("a", "a.trec", "./a.trec"):
+        assert as_json(capsys, *words, "--baseline", baseline)["baselines"] == ["a"]
+    table = as_json(capsys, "evaluate", "b.trec", "-q", "qrels.txt", "--baseline", "a.trec")
+    assert [row["system"] for row in table["rows"]] == ["a", "b"]
+    assert len(table["provenance"]["runs"]["a"]["sha256"]) == 64
+
+
+TEXTS = {
+    f"d{n}": " ".join(np.random.default_rng(n).choice([*"abcdefgh"], n % 9 + 1)) for n in range(40)
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "parameters"),
+    [
+        (["okapi"], "BM25Okapi", {}),
+        (
+            ["okapi", "--k1", "0.9", "--b", "0.3", "--set", "epsilon=0.1"],
+            "BM25Okapi",
+            {"k1": 0.9, "b": 0.3, "epsilon": 0.1},
+        ),
+        (["bm25l", "--set", "delta=0.7"], "BM25L", {"delta": 0.7}),
+        (["bm25+"], "BM25Plus", {}),
+    ],
+)
+def test_scores_of_all_documents_are_those_of_rank_bm25(tmp_path, options, name, parameters):
+    peers = pytest.importorskip("rank_bm25")
+    topics = {"1": "a b", "2": "h", "3": "c c g nothing"}
+    corpus, posed, index, output = (str(tmp_path / one) for one in ("c.jsonl", "t.tsv", "i", "x"))
+    lines = (json.dumps({"docno": docno, "text": text}) for docno, text in TEXTS.items())
+    Path(corpus).write_text("\n".join(lines))
+    Path(posed).write_text("".join(f"{qid}\t{text}\n" for qid, text in topics.items()))
+    plain = ["--stemmer", "none", "--stopwords", "none", "--engine", "memory"]
+    adducir("index", corpus, "-o", index, *plain)
+    adducir("search", "-i", index, "-t", posed, "--depth", "all", "-o", output, "--model", *options)
+    peer = getattr(peers, name)([text.split() for text in TEXTS.values()], **parameters)
+    run = read_run(output)
+    for qid, query in topics.items():
+        scores = dict(zip(TEXTS, peer.get_scores(query.split()), strict=True))
+        found = dict(run.frame.filter(qid=qid).select("docno", "score").iter_rows())
+        words = set(query.split())
+        assert set(found) == {docno for docno, text in TEXTS.items() if words & set(text.split())}
+        for docno, score in found.items():
+            assert score == pytest.approx(scores[docno], rel=1e-6, abs=1e-9)  # single precision
+
+
+def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
+    text = " ".join(f"word{number}" for number in range(200))
+    with (tmp_path / "many.jsonl").open("w") as handle:
+        for number in range(60_000):
+            handle.write(json.dumps({"docno": f"d{number}", "text": f"{number} {text}"}) + "\n")
+    with subprocess.Popen(
+        [Path(sys.executable).with_name("adducir"), "index", "many.jsonl", "-o", "i"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        until = time.monotonic() + 30
+        while not list(tmp_path.glob(".i.building-*/lucene/*")) and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+    assert process.returncode == 130
+    assert errors.endswith("adducir: interrupted.\n")
+    assert not list(tmp_path.glob("i")) + list(tmp_path.glob(".i.building-*"))
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("runs/bm25.trec.gz", "bm25"),
+        ("bm25-k1=0.9.trec.gz", "bm25-k1=0.9"),
+        ("input.uic0301.gz", "input.uic0301"),
+        (".trec.gz", ".trec"),
+    ],
+)
+def test_a_run_is_called_by_its_files_name(file, name):
+    assert stem(Path(file)) == name
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["x/b.trec", "x/a.trec"], ["b", "a"]),
+        (["1/bm25.trec", "2/bm25.trec.gz", "2/qld.trec"], ["1/bm25", "2/bm25", "qld"]),
+        (["a/x/r/bm25.trec", "b/x/r/bm25.trec"], ["a/x/r/bm25", "b/x/r/bm25"]),
+        (["bm25.trec", "bm25.trec.gz"], ["bm25.trec", "bm25.trec.gz"]),
+    ],
+)
+def test_equal_names_are_told_apart(files, names):
+    assert list(system_names([*map(Path, files)]).values()) == names
+
+
+def test_a_system_is_found_by_name_and_by_path(folder):
+    names = system_names([Path("runs/a.trec"), Path("runs/b.trec")])
+    assert find_system("b", names) == find_system("runs/../runs/b.trec", names) == "b"
+    assert find_system(str(folder / "runs" / "a.trec"), names) == "a"
+    assert find_system("c", names) is None
+    with pytest.raises(UsageError):
+        system_names([Path("a.trec"), folder / "a.trec"])

@@ -1,0 +1,131 @@
+"""``adducir new``, ``demo`` and ``experiment``, and what a killed command leaves."""
+
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from adducir.cli import study
+from adducir.cli.app import main
+from adducir.core.files import FOLDERS
+
+EXPECTED = sorted([*FOLDERS, ".gitignore", "README.md"])
+ROOT = Path(__file__).parents[2]
+
+
+def contents(folder):
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_a_study_has_its_folders_and_a_starter(tmp_path, capsys):
+    folder = tmp_path / "deep" / "mine"
+    assert main(["new", str(folder)]) == 0
+    assert contents(folder) == EXPECTED
+    assert contents(folder / "experiments") == contents(folder / "deepct") == ["demo.yaml"]
+    assert (folder / "README.md").read_text().startswith("# mine\n")
+    for own, ours in (("demo.yaml", "experiments/demo.yaml"), ("deepct.yaml", "deepct/demo.yaml")):
+        assert (study.STARTER / own).read_bytes() == (ROOT / ours).read_bytes()
+
+
+def test_an_empty_folder_and_a_fresh_git_repository_are_filled(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "."]) == 0
+    assert contents(tmp_path) == sorted([*EXPECTED, ".git"])
+    assert (tmp_path / "README.md").read_text().startswith(f"# {tmp_path.name}\n")
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path, capsys):
+    (tmp_path / "thesis.tex").write_text("x")
+    assert main(["new", str(tmp_path)]) == 5
+    assert main(["demo", "--folder", str(tmp_path)]) == 5
+    assert contents(tmp_path) == ["thesis.tex"]
+    assert "thesis.tex" in capsys.readouterr().err
+    assert main(["new", str(tmp_path / "thesis.tex")]) == 2
+
+
+def test_what_a_killed_new_left_is_finished(tmp_path):
+    assert main(["new", str(tmp_path)]) == 0
+    assert main(["new", str(tmp_path)]) == 5
+    (tmp_path / "README.md").unlink()  # it comes last
+    (tmp_path / "deepct" / "demo.yaml").unlink()
+    assert main(["new", str(tmp_path)]) == 0
+    assert contents(tmp_path) == EXPECTED
+    assert contents(tmp_path / "deepct") == ["demo.yaml"]
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
+    assert main(["new", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    text = Path("README.md").read_text().replace("\\\n", " ")
+    lines = [line.partition("#")[0] for line in text.splitlines() if line.startswith("    adducir")]
+    assert len(lines) == 9
+    # A training takes its time; the slow tests of the documents do one.
+    for line in (line for line in lines if " deepct " not in line and " train " not in line):
+        words = [
+            one
+            for word in shlex.split(line)[1:]
+            for one in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
+        ]
+        # Java looks for relative paths where it was started, which is not here.
+        words = [str(Path(one).resolve()) if one == "indexes/arguments" else one for one in words]
+        assert main(words) == 0, (line, capsys.readouterr().err)
+
+
+def test_an_experiment_does_nothing_twice(tmp_path, monkeypatch, capsys):
+    assert main(["new", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    assert main(["demo"]) == 0
+    out, err = capsys.readouterr()
+    assert "DirichletLM+RM3" in out
+    assert "indexing:" in err
+    assert not Path("adducir-demo").exists()
+    assert main(["experiment", "experiments/demo.yaml", "--format", "json"]) == 0
+    assert "indexing:" not in capsys.readouterr().err
+    main(["experiment", "experiments/demo.yaml", "--dry-run"])
+    plan = capsys.readouterr().out
+    assert "build" not in plan
+    assert plan.count("keep") == 5
+
+
+def test_the_demo_as_a_program_of_its_own(tmp_path):
+    """From a fresh process: Java, search, evaluation and table, results and notes apart."""
+    run = subprocess.run(
+        [str(Path(sys.executable).with_name("adducir")), "demo"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    assert contents(tmp_path) == ["adducir-demo"]
+    assert "\x1b" not in run.stdout + run.stderr
+    assert "WARNING" not in run.stderr
+
+
+_KILLED = """
+import os, signal, sys
+from adducir.core import artifacts
+artifacts.remove_parts = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from adducir.cli.app import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_what_a_killed_experiment_leaves_is_removed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("experiments").mkdir()
+    Path("experiments/study.yaml").write_text("""
+corpora: {arguments: {source: bundled:arguments}}
+indexes: {small: {corpus: arguments, engine: memory, fields: [conclusion]}}
+topics: {bundled: {source: bundled:topics, field: title, qrels: bundled:qrels}}
+systems: {BM25: {index: small}}
+measures: [nDCG@5]
+""")
+    words = ("experiment", "experiments/study.yaml")
+    ended = subprocess.run([sys.executable, "-c", _KILLED, *words], capture_output=True)
+    assert ended.returncode == -signal.SIGKILL
+    assert main([*words]) == 0
+    left = [one for one in tmp_path.rglob(".*") if not one.name.endswith(".lock")]
+    assert left == []
