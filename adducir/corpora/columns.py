@@ -93,7 +93,7 @@ def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
 
 def _with_blanks(data: bytes) -> bytes:
     """The same columns between blanks."""
-    return data.replace(b"\r\n", b"\n").translate(_BLANKS)
+    return (data.replace(b"\r\n", b"\n") if b"\r" in data else data).translate(_BLANKS)
 
 
 def _with_single_blanks(data: bytes) -> bytes:
@@ -167,7 +167,8 @@ def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns
     names = list(dict.fromkeys(("qid", "docno", layout.number, *wanted)))
     frame = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     if (whole := _fault_of_file(width, layout)) is not None:
-        return Columns(frame.select(wanted), faults=[whole], malformed=1)
+        frame = frame.select(wanted).cast({layout.number: pl.Float64})
+        return Columns(frame, faults=[whole], malformed=1)
     is_good = width == len(layout.columns)
     lines = np.flatnonzero(is_good) + 1
     if len(lines):
