@@ -22,7 +22,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -105,19 +105,23 @@ def option(
 def fields_of(recipe: type[Recipe]) -> dict[str, tuple[FieldInfo, Given]]:
     """A recipe's fields with how they are given: its own first, then those of its bases.
 
-    Of a base that is no command's (the settings of a package) the recipe says it in ``ways``.
+    A base may name the ``panel`` of its fields; a field that is none of a command's own may say in
+    its ``json_schema_extra`` that it is ``rare``.
     """
-    ways: Mapping[str, Given] = getattr(recipe, "ways", {})
-    names = dict.fromkeys(
-        name for base in recipe.__mro__ for name in vars(base).get("__annotations__", ())
-    )
-    found = {}
-    for name in names:
-        if field := recipe.model_fields.get(name):
-            extra = field.json_schema_extra
-            how = extra.get("given") if isinstance(extra, dict) else None
-            found[name] = field, ways.get(name) or (how if isinstance(how, Given) else Given())
+    found: dict[str, tuple[FieldInfo, Given]] = {}
+    for base in recipe.__mro__:
+        for name in vars(base).get("__annotations__", ()):
+            if name in recipe.model_fields and name not in found:
+                field = recipe.model_fields[name]
+                found[name] = field, _given(field, vars(base).get("panel"))
     return found
+
+
+def _given(field: FieldInfo, panel: str | None) -> Given:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    how: Any = extra.get("given") or Given(rare=bool(extra.get("rare")))
+    given: Given = replace(how, panel=how.panel or panel)
+    return given
 
 
 def rare_fields(recipe: type[Recipe]) -> dict[str, FieldInfo]:

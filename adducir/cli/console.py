@@ -31,7 +31,7 @@ _data_goes_to_stdout: ContextVar[bool] = ContextVar("data goes to stdout", defau
 
 @contextmanager
 def leaving_stdout_to_data() -> Iterator[None]:
-    """Inside the block, show results that are no data on stderr: a file is written to stdout."""
+    """Inside the block, show results that are not data on stderr: a file is written to stdout."""
     token = _data_goes_to_stdout.set(True)
     try:
         yield

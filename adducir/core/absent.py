@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.texts import of_bytes
 
 T = TypeVar("T")
 
@@ -46,7 +45,7 @@ class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without 
     @classmethod
     def of(cls, path: Path) -> "NotRead":
         """The note of a file."""
-        what = f"{of_bytes(_size(path))}, which a dry run does not read."
+        what = f"{_size(path) / 1e6:,.0f} MB, which a dry run does not read."
         return cls(what, path=path, absent=True)
 
 

@@ -1,18 +1,14 @@
 """Artifacts: folders that are built once, published whole, and never stale.
 
 An artifact is made in the hidden sibling ``.NAME.building-PID-…`` under the lock ``.NAME.lock``.
-Its manifest is written last, everything is forced to the disk, an older artifact is moved aside to
+Its manifest is written last, all is forced to the disk, an older artifact is moved aside to
 ``.NAME.old-…``, and one rename publishes the new one. Whenever a build is killed, ``NAME`` is the
-old artifact, the new one, or, between the two renames, missing: the next build at that place, under
-the lock, finishes or clears up. Work in chunks keeps what it has finished in
-``.NAME.parts-DIGEST``, where DIGEST is of its fingerprint.
+old artifact, the new one, or, between the two renames, missing: the next build there, under the
+lock, finishes or clears up. Work in chunks keeps what it has made in ``.NAME.parts-DIGEST``.
 
-The manifest, ``manifest.json``, has the fields of :class:`Manifest`, ``format`` and ``digest``, the
-SHA-256 of the canonical form of all the others. An artifact is opened only if its files are what
-it says.
-
-One rule says what is replaced: an artifact of the same kind, and the results or the run that
-Adducir wrote; anything else only where the user says so (``--force``, :func:`replacing_anything`).
+``manifest.json`` has the fields of :class:`Manifest`, ``format`` and ``digest``, the SHA-256 of all
+the others. An artifact is opened only if its files are what it says. Replaced is an artifact of the
+same kind, and what Adducir wrote; anything else only by ``--force`` (:func:`replacing_anything`).
 """
 
 import json
@@ -25,18 +21,13 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes
-from adducir.core.files import (
-    file_digest,
-    give_default_rights,
-    refuse_unwritable,
-    sync,
-)
+from adducir.core.files import file_digest, give_default_rights, refuse_unwritable, sync
 from adducir.core.fingerprint import READERS, fingerprint, is_known, known_digests, plain
 from adducir.core.json_lines import json_document
 from adducir.core.processes import holder_of, locked, locked_if_free
@@ -55,7 +46,7 @@ DAMAGED = "it is damaged"
 _FREE = frozenset({"README.md"})  # a model's card is for its owner to edit; no figure depends on it
 
 Make = Callable[[Path], Mapping[str, Any]]
-"""Fills an empty folder; returns its counts, which JSON must be able to hold."""
+"""Fills an empty folder; returns its counts, as JSON can hold them."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +64,13 @@ class Manifest:
     kind: str
     fingerprint: str
     builder_version: int
-    recipe: Mapping[str, Any]
-    inputs: Mapping[str, str]  # fingerprints by name
-    counts: Mapping[str, Any]  # what the builder counted
     files: Mapping[str, FileEntry]  # by relative path
     versions: Mapping[str, str]
-    started: str  # UTC, ISO 8601
-    seconds: float
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)  # fingerprints by name
+    counts: Mapping[str, Any] = field(default_factory=dict)  # what the builder counted
+    started: str = ""  # UTC, ISO 8601; of results nothing, so that the same ones are equal
+    seconds: float = 0.0
 
 
 def artifact_fingerprint(
@@ -98,22 +89,18 @@ def read_manifest(path: Path) -> Manifest:
         hint = "A build of it is under way, or was cut short." if under_way else "Build it first."
         raise ArtifactError("there is no such artifact.", path=path, hint=hint)
     if not (path / MANIFEST).is_file():
-        raise ArtifactError(
-            f"this was not created by Adducir: it holds no {MANIFEST}.",
-            path=path,
-            hint="Name the folder that was given as --output when it was built.",
-        )
+        what = f"this was not created by Adducir: it holds no {MANIFEST}."
+        hint = "Name the folder that was given as --output when it was built."
+        raise ArtifactError(what, path=path, hint=hint)
     try:
         found = json_document(path / MANIFEST)
     except InputError as error:
         raise _damaged(path, error.what) from error
     form = found.get("format") if isinstance(found, dict) else None
     if form != FORMAT:
-        raise ArtifactError(
-            f"its {MANIFEST} is not of the format {FORMAT}, but {str(form)[:40]}.",
-            path=path,
-            hint="Use the Adducir that made it; if none did, move that file away.",
-        )
+        what = f"its {MANIFEST} is not of the format {FORMAT}, but {str(form)[:40]}."
+        hint = "Use the Adducir that made it; if none did, move that file away."
+        raise ArtifactError(what, path=path, hint=hint)
     try:
         if found.pop("digest", None) != fingerprint(found):
             raise _damaged(path, "its content has changed since it was written")
@@ -133,11 +120,9 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
     """The manifest of the artifact at ``path``, whose files are the ones that were written."""
     manifest = read_manifest(path)
     if kinds and manifest.kind not in kinds:
-        raise ArtifactError(
-            f"this is an artifact of the kind {manifest.kind!r}, where one of the kind "
-            f"{' or '.join(map(repr, kinds))} is needed.",
-            path=path,
-        )
+        wanted = " or ".join(map(repr, kinds))
+        what = f"this is an artifact of the kind {manifest.kind!r}, where {wanted} is needed."
+        raise ArtifactError(what, path=path)
     while found := changes(path, manifest):
         # Another process may have replaced the artifact in between.
         before, manifest = manifest, read_manifest(path)
@@ -147,15 +132,13 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
         return manifest
     name, what = next(iter(found.items()))
     more = f", and {len(found) - 1} more files are" if len(found) > 1 else ""
-    raise ArtifactError(
-        f"this file is damaged ({what}){more}; nothing is computed from it.",
-        path=path / name,
-        hint="Build it again with --rebuild, or restore it from a copy.",
-    )
+    hint = "Build it again with --rebuild, or restore it from a copy."
+    what = f"this file is damaged ({what}){more}; nothing is computed from it."
+    raise ArtifactError(what, path=path / name, hint=hint)
 
 
 def refuse_damaged(folder: Path) -> None:
-    """Refuse a folder that is a damaged artifact; what is no artifact has nothing to be held to."""
+    """Refuse a folder that is a damaged artifact; what is not an artifact is not checked."""
     if (folder / MANIFEST).is_file():
         open_artifact(folder)
 
@@ -246,7 +229,7 @@ def build(
                     recipe=plain(recipe),
                     inputs=plain(inputs),
                     counts=plain(counts),
-                    versions={**_versions(), **(versions or {})},
+                    versions=versions,
                     started=started.isoformat(timespec="seconds"),
                     seconds=round(time.monotonic() - clock, 3),
                 )
@@ -316,24 +299,13 @@ def publishing_results(path: Path) -> Iterator[Path]:
         _clear_up(target)
         with _hidden(target) as hidden:
             yield hidden
-            _finished(
-                hidden,
-                kind=RESULTS,
-                fingerprint="",
-                builder_version=1,
-                recipe={},
-                inputs={},
-                counts={},
-                versions=_versions(),
-                started="",  # the same results have the same manifest
-                seconds=0.0,
-            )
+            _finished(hidden, kind=RESULTS, fingerprint="", builder_version=1)
             _take_over(target, hidden)
             _replace(target, hidden)
 
 
 def _take_over(target: Path, hidden: Path) -> None:
-    """Bring along what lies in a folder of results and is no file of its older results."""
+    """Bring along what lies in a folder of results and is not one of its older files."""
     own = {MANIFEST, *read_manifest(target).files} if (target / MANIFEST).is_file() else {MANIFEST}
     for path in sorted(target.rglob("*")):
         place = hidden / path.relative_to(target)
@@ -449,7 +421,7 @@ def _siblings(target: Path, what: str) -> list[Path]:
     return sorted(path for path in target.parent.iterdir() if path.name.startswith(start))
 
 
-def _finished(folder: Path, **facts: Any) -> Manifest:
+def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: Any) -> Manifest:
     """Write the manifest of what was made in a folder, and force all of it to the disk."""
     give_default_rights(folder)
     paths = [one for one in sorted(folder.rglob("*")) if one.is_file()]
@@ -458,7 +430,8 @@ def _finished(folder: Path, **facts: Any) -> Manifest:
             path.relative_to(folder).as_posix(): FileEntry(path.stat().st_size, digest)
             for path, digest in zip(paths, readers.map(file_digest, paths), strict=True)
         }
-    manifest = Manifest(files=files, **facts)
+    known = {"python": platform.python_version(), "adducir": __version__, **(versions or {})}
+    manifest = Manifest(files=files, versions=known, **facts)
     document = {"format": FORMAT, **asdict(manifest)}
     with (folder / MANIFEST).open("w", encoding="utf-8") as handle:
         json.dump({**document, "digest": fingerprint(document)}, handle, indent=2, sort_keys=True)
@@ -468,7 +441,3 @@ def _finished(folder: Path, **facts: Any) -> Manifest:
             sync(path)
     sync(folder)
     return manifest
-
-
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), "adducir": __version__}

@@ -103,7 +103,7 @@ class AdducirError(Exception):
             return parts[0]
         kind = MachineError if all(isinstance(one, MachineError) for one in parts) else InputError
         listed = "\n  ".join(error.paragraph() for error in parts)
-        found = kind(f"{len(parts)} things are not at hand:\n  {listed}", absent=True)
+        found = kind(f"{len(parts)} things are not available:\n  {listed}", absent=True)
         found._parts = tuple(parts)
         return found
 

@@ -29,7 +29,7 @@ from adducir.core.files import cache_folder, file_digest
 
 _MARK = "~not known~"  # stands in no path or name as it is quoted here
 UNREAD = f"{_MARK}{_MARK}"
-"""A digest that is not known, and is no artifact's: of what a dry run does not read."""
+"""A digest that is not known, and is not an artifact's: of what a dry run does not read."""
 
 
 def canonical(value: Any) -> str:

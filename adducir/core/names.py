@@ -19,28 +19,6 @@ T = TypeVar("T")
 _FEW = 1 << 15
 
 
-class Seen:
-    """Which names came before, known at once, at about ten bytes a name: by their hashes."""
-
-    def __init__(self) -> None:
-        self._sorted = array("q")
-        self._new: set[int] = set()
-
-    def add(self, name: str) -> bool:
-        """Take a name; whether it came before. Hardly ever true of one that did not."""
-        return self.add_hash(hash(name))
-
-    def add_hash(self, found: int) -> bool:
-        """Take a hash of 64 bits, signed; whether it came before."""
-        if found in self._new or _place(self._sorted, found) is not None:
-            return True
-        self._new.add(found)
-        if len(self._new) >= max(_FEW, len(self._sorted) // 16):
-            self._sorted = array("q", np.sort(_joined(self._sorted, self._new)).tobytes())
-            self._new.clear()
-        return False
-
-
 class Numbered:
     """Numbers hashes in the order in which they come, at about twenty bytes each."""
 
@@ -69,6 +47,22 @@ class Numbered:
                 self._numbers = array("q", numbers[order].tobytes())
                 self._new.clear()
         return number
+
+
+class Seen:
+    """Which names came before: by their hashes, hardly ever true of one that did not."""
+
+    def __init__(self) -> None:
+        self._numbered = Numbered()
+
+    def add(self, name: str) -> bool:
+        """Take a name; whether it came before."""
+        return self.add_hash(hash(name))
+
+    def add_hash(self, found: int) -> bool:
+        """Take a hash of 64 bits, signed; whether it came before."""
+        count = len(self._numbered)
+        return self._numbered.number(found) < count
 
 
 def _joined(old: "array[int]", new: Iterable[int]) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ _TOLD = "told"  # the type of an error whose place and words are final
 _LINES = "'key: value' lines"
 _WORDS = {
     "string": "text",
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
     "bool": "true or false",
     **dict.fromkeys(("list", "tuple", "set", "frozen_set"), "a list"),

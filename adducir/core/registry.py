@@ -210,7 +210,7 @@ def _unknown(
 ) -> list[tuple[str, str]]:
     known = kind.model_fields
     listed = ", ".join(f"`{key}`" for key in known) or "none"
-    what = f"is no hyperparameter of {name}, which has {listed}"
+    what = f"is not a hyperparameter of {name}, which has {listed}"
     return [(key, what + nearest(key, [*known, *others])) for key in given if key not in known]
 
 

@@ -12,9 +12,8 @@ from adducir.core.errors import UsageError
 Item = TypeVar("Item", str, int)
 
 _LONGEST = 60
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 LARGEST = 2**63 - 1
-"""The greatest whole number that arrays, and most programs, can hold."""
+"""The greatest integer that arrays, and most programs, can hold."""
 _DIGITS = 19
 MOST_ROWS = 10
 """Rows that a notebook is shown of what has more."""
@@ -72,7 +71,7 @@ def _folded(word: str) -> str:
 
 
 def whole_number(text: str, most: int = LARGEST) -> int | None:
-    """The whole number, from 0 to ``most``, that a text is; None where it is none.
+    """The integer, from 0 to ``most``, that a text is; None if it is not one.
 
     Read are ASCII digits alone: other digits (``²``, ``٣``) pass ``str.isdigit`` and not ``int``,
     and ``int`` takes no text of more than 4,300.
@@ -81,15 +80,6 @@ def whole_number(text: str, most: int = LARGEST) -> int | None:
         return None
     value = int(text.lstrip("0") or "0")
     return value if value <= most else None
-
-
-def of_bytes(count: float) -> str:
-    """A number of bytes with two figures or three, in powers of 1,000: ``3.1 GB``."""
-    unit = 0
-    while count >= 999.5 and unit < len(_UNITS) - 1:
-        count, unit = count / 1000, unit + 1
-    digits = 1 if count < 9.95 and unit else 0
-    return f"{count:.{digits}f} {_UNITS[unit]}"
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

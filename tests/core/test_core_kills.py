@@ -1,6 +1,5 @@
 """Builds killed with SIGKILL, and several processes at one artifact, for real."""
 
-import random
 import signal
 import subprocess
 import sys
@@ -96,20 +95,6 @@ def check_whole(path: Path, version: int) -> None:
     assert (path / "29.txt").read_text() == f"{version} " * 1000
 
 
-def test_what_a_killed_build_left_goes_though_the_artifact_is_current(tmp_path: Path) -> None:
-    path = tmp_path / "toy"
-    finish(path, 1)
-    child = start(path, 2, "half")
-    assert child.stdout is not None
-    assert [child.stdout.readline() for _ in range(2)] == ["started\n", "reached\n"]
-    begun = [each for each in tmp_path.iterdir() if ".building-" in each.name]
-    build(path, kind="toy", recipe={}, inputs={}, builder_version=1, make=None)  # type: ignore[arg-type]
-    assert len(begun) == 1
-    assert begun[0].is_dir()  # a living build is left alone, and not waited for
-    kill(child)
-    finish(path, 1)
-
-
 POINTS = ["half", "made", "unwritten", "written", "published"]
 
 
@@ -147,23 +132,6 @@ def test_killed_between_renames_the_finished_artifact_is_taken(tmp_path: Path) -
 
     build(path, kind="toy", recipe={}, inputs={}, builder_version=2, make=never)
     check_whole(path, 2)
-
-
-def test_killed_at_any_moment(tmp_path: Path) -> None:
-    path = tmp_path / "toy"
-    moments = random.Random(7)
-    finish(path, 1)
-    version = 1
-    for _ in range(8):
-        child = start(path, version + 1)
-        assert child.stdout is not None
-        child.stdout.readline()
-        time.sleep(moments.uniform(0, 0.15))
-        kill(child)
-        if path.exists():  # it is missing between two renames
-            version = read_manifest(path).builder_version
-            check_whole(path, version)
-    finish(path, version + 1)
 
 
 def test_two_processes_build_it_once(tmp_path: Path) -> None:

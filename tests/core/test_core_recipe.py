@@ -149,11 +149,6 @@ def test_all_errors_come_at_once_in_the_order_of_lines(check) -> None:
         assert line.strip().startswith(place)
 
 
-def test_words_that_mean_no(check) -> None:
-    assert check("positions: no\n").positions is False
-    assert check("name: no\n").name == "no"
-
-
 def test_overrides(check) -> None:
     recipe = check(
         GOOD,
@@ -233,7 +228,7 @@ def test_what_has_no_error_can_be_looked_at_and_reported_together(tmp_path: Path
     assert message == [
         "a.yaml: 3 errors in this recipe:",
         '  a.yaml:8: at `systems."v1.0 dense".encoder`: no such encoder.',
-        "  a.yaml:13: at `depth`: should be a whole number, not 'none'",
+        "  a.yaml:13: at `depth`: should be an integer, not 'none'",
         "  in the override `systems.bm25.k1=much`: at `systems.bm25.k1`: should be a number, "
         "not 'much'",
     ]
@@ -250,13 +245,6 @@ def test_a_error_found_in_a_valid_recipe_names_the_override(tmp_path: Path) -> N
     assert error.what == (
         "in the override `systems.bm25.k1=1.5`: at `systems.bm25.k1`: is too much."
     )
-
-
-def test_a_file_of_which_nothing_is_left(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text("systems: 3\nrows: 4\n", encoding="utf-8")
-    assert read(config.load(path), Study).rest == Study()
-    assert read(config.load(path), Study, ["x"]).rest is None  # an override that cannot be applied
 
 
 KEYS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters='"'))

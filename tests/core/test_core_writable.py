@@ -8,7 +8,7 @@ import pytest
 from adducir.core import artifacts
 from adducir.core.artifacts import build, is_current
 from adducir.core.errors import MachineError
-from adducir.core.files import refuse_unwritable, writing_text
+from adducir.core.files import writing_text
 
 
 def write(path: Path, text: str) -> None:
@@ -36,12 +36,6 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, wanted: int) -> 
     path.chmod(wanted)
     write(path, "new")
     assert (path.read_text(), mode(path)) == ("new", wanted)
-
-
-def test_a_new_file_has_the_rights_that_any_new_file_has(tmp_path: Path) -> None:
-    write(tmp_path / "a", "a")
-    (tmp_path / "b").write_text("b")
-    assert mode(tmp_path / "a") == mode(tmp_path / "b")
 
 
 def test_a_read_only_file_is_refused_before_any_work(tmp_path: Path) -> None:
@@ -86,10 +80,3 @@ def test_a_artifact_that_is_replaced_keeps_the_mode_of_its_folder(tmp_path: Path
     path.chmod(0o2750)
     artifact(path, 2)
     assert mode(path) == 0o2750
-
-
-def test_places_that_can_be_written(tmp_path: Path) -> None:
-    refuse_unwritable(tmp_path / "new" / "file")
-    refuse_unwritable(Path("/dev/null"))
-    write(tmp_path / "a", "a")
-    refuse_unwritable(tmp_path / "a")

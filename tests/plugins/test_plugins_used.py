@@ -128,7 +128,7 @@ def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> N
     assert (fusion["method"], fusion["bonus"]) == ("borda", 1.0)
     assert (fusion["package"], fusion["version"]) == ("newcomers", "1.2")
     wrong = adducir(study, "fuse", "a.run", "b.run", "--set", "bonus=1", "-o", "g.run", code=2)
-    assert "`bonus` is no hyperparameter of rrf" in wrong
+    assert "`bonus` is not a hyperparameter of rrf" in wrong
 
 
 @pytest.mark.slow
