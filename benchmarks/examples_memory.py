@@ -32,8 +32,6 @@ KINDS = {
     "dual-encoder": "data: {train: data.jsonl, shares: {train: 0.9, validation: 0.1}}\n"
     "towers: shared\n",
     "cross-encoder": "examples: {pairs: data.jsonl}\n",
-    "complementary": "data: {train: data.jsonl, shares: {train: 0.9, validation: 0.1}}\n",
-    "drn": "data: {train: data.jsonl, shares: {train: 0.9, validation: 0.1}}\nlayers: 1\n",
 }
 
 

@@ -1,16 +1,14 @@
 """Peak memory of what searches many texts, as these grow: 1, 4 and 16 times as many.
 
-``pools``: HotpotQA's pools. ``adducir complementary-evidence hotpotqa`` searches so many made-up
-abstracts for 300 questions. ``grounded``: the passages of a study of grounded
-generation are read. ``late``: late interaction over a book's passages. So many made-up passages are
-encoded by a tiny BERT and ranked for 32 contexts, as a study of known items does. Each runs in a
-process of its own, whose greatest resident memory (VmHWM) is reported, before the texts and at the
-end, with a digest of what came out. The ways of a study of masked spans (``masks``, ``examples``,
-``opening``, ``training``, ``candidates``, ``passages``) are those of ``span_studies.py``,
-``reranking`` and ``flat`` those of ``set_studies.py``.
+``grounded``: the passages of a study of grounded generation are read. ``late``: late interaction
+over a book's passages. So many made-up passages are encoded by a tiny BERT and ranked for 32
+contexts, as a study of known items does. Each runs in a process of its own, whose greatest resident
+memory (VmHWM) is reported, before the texts and at the end, with a digest of what came out. The
+ways of a study of masked spans (``masks``, ``examples``, ``opening``, ``training``,
+``candidates``, ``passages``) are those of ``span_studies.py``, ``reranking`` and ``flat`` those of
+``set_studies.py``.
 
-    python benchmarks/streaming_memory.py pools [--texts 20000] [--part 65536] [--growth 1,4,16]
-    python benchmarks/streaming_memory.py late [--texts 1000]
+    python benchmarks/streaming_memory.py late [--texts 1000] [--growth 1,4,16]
     python benchmarks/streaming_memory.py training [--texts 2000]
 """
 
@@ -29,16 +27,15 @@ from typing import Any
 
 import set_studies
 import span_studies
-from synthetic import documents, queries
+from synthetic import documents
 from training_memory import peak
 
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.ranking import SpanTask
 from adducir.evaluation.gold_ranks import GoldRanks
 
-QUESTIONS, CONTEXTS = 300, 32
+CONTEXTS = 32
 TEXTS = {
-    "pools": 20_000,
     "late": 1000,
     "grounded": 10_000,
     "masks": 2000,
@@ -50,50 +47,6 @@ TEXTS = {
     "reranking": 500,
     "flat": 25_000,
 }
-
-
-def write_hotpotqa(folder: Path, count: int) -> list[str]:
-    """Questions with two paragraphs each, and so many more; the words of a command."""
-    texts = list(documents(2 * QUESTIONS, 60, seed=5))
-    with (folder / "questions.jsonl").open("w", encoding="utf-8") as file:
-        for number, text in enumerate(queries(QUESTIONS, 12)):
-            own = texts[2 * number : 2 * number + 2]
-            context = [[f"Own {title}", [body]] for title, body in own]
-            facts = [[title, 0] for title, _ in context]
-            record = {"_id": f"q{number}", "question": f"{text} {own[0][1]}"}
-            record |= {"answer": "", "supporting_facts": facts, "context": context}
-            file.write(json.dumps(record) + "\n")
-    with (folder / "abstracts.jsonl").open("w", encoding="utf-8") as file:
-        for title, text in documents(count, 80):
-            record = {"docno": title, "title": f"Title {title}", "text": text}
-            file.write(json.dumps(record) + "\n")
-    paragraphs = f"--paragraphs={folder / 'abstracts.jsonl'}"
-    output = f"--output={folder / 'pools.jsonl'}"
-    return [
-        "complementary-evidence",
-        "hotpotqa",
-        str(folder / "questions.jsonl"),
-        paragraphs,
-        output,
-    ]
-
-
-def pools(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
-    """Make pools of so many paragraphs, searched in parts of ``part``; what comes out."""
-    from adducir.cli.app import main
-    from adducir.indexes.candidates import rank_parts
-
-    if part is not None:
-        rank_parts.__kwdefaults__["size"] = part
-
-    words = write_hotpotqa(folder, count)
-
-    def work() -> bytes:
-        if main(words):
-            raise SystemExit("the command failed")
-        return (folder / "pools.jsonl").read_bytes()
-
-    return work
 
 
 def late(folder: Path, count: int, part: int | None) -> Callable[[], bytes]:
@@ -182,7 +135,7 @@ def begin_anew() -> None:
 def measured(what: str, count: int, part: int | None) -> dict[str, Any]:
     """In this process."""
     with tempfile.TemporaryDirectory() as place:
-        makers = {"pools": pools, "late": late, "grounded": grounded}
+        makers = {"late": late, "grounded": grounded}
         others = {**vars(span_studies), **vars(set_studies)}
         maker = makers.get(what) or others[what]
         work = maker(Path(place), count, part)

@@ -32,7 +32,7 @@ from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 from adducir.runs.fusion import FUSION
 from adducir.runs.rules import RULES
-from adducir.studies.complementary_evidence.selectors.recipe import ComplementaryRecipe
+from adducir.studies.complementary_evidence.training import ComplementaryRecipe
 from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
 from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
@@ -152,7 +152,7 @@ def keys_of(recipe: type[BaseModel], page: str = "") -> Iterator[tuple[str, Fiel
     for key, field in recipe.model_fields.items():
         yield field.alias or key, field
         for model in models_in(field.annotation):
-            if model in ELSEWHERE.get(page, ()):
+            if issubclass(model, ELSEWHERE.get(page, ())):
                 continue
             yield from keys_of(model, page)
             for kind in KINDS.get(model, lambda: ())():
@@ -171,7 +171,10 @@ KINDS = {
     GeneratorRecipe: lambda: kinds_of(GENERATORS),
 }
 
-ELSEWHERE = {"docs/hindsight.md": (ComparisonRecipe, TableRecipe, TrainingRecipe)}
+ELSEWHERE = {
+    "docs/evidence-sets.md": (TrainingRecipe,),
+    "docs/hindsight.md": (ComparisonRecipe, TableRecipe, TrainingRecipe),
+}
 """Sections of a file whose keys stand on another page."""
 
 

@@ -37,8 +37,6 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
         "data": {"arguments": "arguments.jsonl"},
         "systems": {"BM25": {"bm25": {}}},
     },
-    ("evidence_systems", "recipe"): {"recipe": "rerankers/ours.yaml"},
-    ("evidence_systems", "selector"): {"selector": "bm25"},
     ("grounded_systems", "bm25"): {"bm25": {}},
     ("grounded_systems", "untrained"): {"untrained": {}},
     ("grounded_systems", "train"): {"train": [{}]},

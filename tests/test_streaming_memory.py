@@ -2,7 +2,7 @@
 
 Each way is gone with few texts and with many, in processes of their own; what their greatest
 resident memory (VmHWM) grows by is divided by the further texts. When these were held it was 2,600
-bytes (``opening``), 1,100 (``grounded``), 15,000 (``pools``), 53,000 (``late``)
+bytes (``opening``), 1,100 (``grounded``), 53,000 (``late``)
 and 3,100 (``flat``, of 1,536 bytes a vector).
 """
 
@@ -30,7 +30,6 @@ def bytes_each(few, many, count):
     [
         ("opening", 1000, 16_000, 800, None),
         ("grounded", 10_000, 80_000, 300, None),
-        ("pools", 2000, 16_000, 3000, 2000),
         ("late", 2000, 8000, 8000, None),
         ("flat", 25_000, 100_000, 2200, None),
     ],
@@ -58,8 +57,6 @@ def test_memory_does_not_grow_with_what_deepct_learns_from():
     [
         ("dual-encoder", 4000, 18_000, 3000),
         ("cross-encoder", 1500, 9000, 2500),
-        ("complementary", 150, 1200, 6000),
-        ("drn", 150, 1200, 25_000),
     ],
 )
 def test_memory_does_not_grow_with_what_other_kinds_learn_from(kind, few, many, most):

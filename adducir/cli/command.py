@@ -213,7 +213,7 @@ def _keyword(
 def _parameter(name: str, field: FieldInfo, how: Given, meaning: str) -> inspect.Parameter:
     """The parameter that typer reads a field from: texts, which pydantic converts."""
     shape = _Shape.of(field)
-    typed: Any = list[str] if shape.several else str
+    typed: Any = list[str] if shape.several or "--set" in how.flags else str
     if shape.count:
         typed = tuple[(str,) * shape.count]  # type: ignore[misc]
     default: Any = inspect.Parameter.empty if field.is_required() else None

@@ -2,35 +2,40 @@
 
 from typing import Annotated
 
-from adducir.cli import options
-from adducir.cli.hyperparameters import hyperparameters_of, kind_option
-from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import option
-from adducir.core.errors import UsageError
+from adducir.cli import common
+from adducir.cli.command import option
+from adducir.core.recipe import Recipe
 from adducir.runs.fusion import FUSION
 
 
-def fuse(
-    runs: Annotated[options.RunPaths, SOURCE],
-    output: options.RunOutput,
-    method: Annotated[str, kind_option(FUSION)] = "rrf",
-    weights: Annotated[
-        list[str] | None, option("One per run, with commas or repeated.", shown="1 for each")
-    ] = None,
-    depth: options.Depth = 1000,
-    tag: options.Tag = None,
-    *,
-    hyperparameters: Annotated[dict[str, str], hyperparameters_of(FUSION)],
-) -> None:
+class Fuse(Recipe):
+    runs: common.Runs
+    output: common.RunOutput
+    method: Annotated[str, FUSION.named] = option("How to fuse.", default="rrf")
+    weights: common.Numbers = option(
+        "One per run, with commas or repeated.", default=(), shown="1 for each"
+    )
+    more: dict[str, str] = option(
+        "A hyperparameter of the method (`adducir kinds fusion` lists them), as in k=10; can be "
+        "repeated.",
+        "--set",
+        metavar="KEY=VALUE",
+        default={},
+    )
+    depth: common.Depth = 1000
+    tag: common.Tag = None
+
+
+def fuse(settings: Fuse) -> None:
     """Fuse several runs into one.
 
     Topics that only some of the runs have are fused from those, and reported.
+
+    Examples:
+        adducir fuse runs/bm25.trec.gz runs/qld.trec.gz --output runs/fused.trec.gz
+        adducir fuse runs/*.trec.gz --method combsum --weights 2,1 -o runs/fused.trec.gz
     """
-    fusion = FUSION.make(method, hyperparameters)
-    try:
-        numbers = [float(text) for text in options.listed(weights)] or None
-    except ValueError as error:
-        raise UsageError(f"--weights takes numbers: {error}.") from error
+    fusion = FUSION.make(settings.method, settings.more)
 
     from adducir.cli.console import note
     from adducir.runs.fusion import fuse as fuse_runs
@@ -38,19 +43,17 @@ def fuse(
     from adducir.runs.read import read_run
     from adducir.runs.write import write_run
 
-    read = [read_run(path) for path in runs]
+    runs = [read_run(path) for path in settings.runs]
+    tag = common.tag_of(settings.output, settings.tag)
+    weights = list(settings.weights) or None
+    values = fusion.model_dump()
     fused = fuse_runs(
-        read,
-        method,
-        weights=numbers,
-        depth=depth,
-        tag=options.tag_of(output, tag),
-        **fusion.model_dump(),
+        runs, settings.method, weights=weights, depth=settings.depth, tag=tag, **values
     )
-    members = {"runs": [str(path) for path in runs], "weights": numbers or [1.0] * len(runs)}
-    settings = FUSION.settings(fusion, "method") | members
-    write_run(fused, output, {"method": {"fusion": settings}})
-    for path, qids in zip(runs, lacking(read), strict=True):
+    metadata = FUSION.settings(fusion, "method")
+    metadata |= {"runs": list(map(str, settings.runs)), "weights": weights or [1.0] * len(runs)}
+    write_run(fused, settings.output, {"method": {"fusion": metadata}})
+    for path, qids in zip(settings.runs, lacking(runs), strict=True):
         if qids:
             note(f"{path} lacks {len(qids):,} topics of the others: {', '.join(qids[:5])}")
-    note(f"{output}: {len(fused.qids):,} topics, {len(fused):,} documents")
+    note(f"{settings.output}: {len(fused.qids):,} topics, {len(fused):,} documents")

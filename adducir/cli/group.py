@@ -2,8 +2,11 @@
 
 A command is a module of this package with a function of the same name; the function's parameters
 are the command's arguments and options, the first line of its docstring is repeated here. A command
-of two words, such as ``deepct show``, is one of a group. A study's package lists its functions as
-``COMMANDS`` in its module ``commands``; their docstrings end with examples.
+of two words, such as ``deepct show``, is one of a group. Studies, and other packages, have groups
+of their own by entry points of the group ``adducir.commands``; their docstrings end with examples::
+
+    [project.entry-points."adducir.commands"]
+    literary-evidence = "adducir.studies.literary_evidence.commands"
 """
 
 import inspect
@@ -18,6 +21,7 @@ from typer.main import get_command
 
 import adducir
 from adducir.cli.parameters import set_as_options
+from adducir.core.registry import points_of
 
 CORE = "From a corpus to a table"
 MODELS = "Models that are trained"
@@ -73,18 +77,14 @@ COMMANDS = {
 
 GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
-    "exemplification": Entry(
-        "Examples in context: their data, ROUGE-L, agreement of raters.", STUDIES
-    ),
-    "literary-evidence": Entry(
-        "Passages that critics quote: data, retrieval, ranks, human choices.", STUDIES
-    ),
-    "complementary-evidence": Entry("Sets of passages that together answer a question.", STUDIES),
-    "grounded-generation": Entry(
-        "Texts generated from passages: their data and evaluation.", STUDIES
-    ),
 }
-"""The groups of commands, by their first word; a study's commands are in its own package."""
+"""The groups of commands, by their first word; :data:`STUDY_POINTS` has more."""
+STUDY_POINTS = {one.name: one for one in sorted(points_of("commands"), key=lambda one: one.name)}
+"""Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
+line of the docstring of the package that it is in is the group's help."""
+for _point in STUDY_POINTS.values():
+    _package = import_module(_point.module.rpartition(".")[0] or _point.module)
+    GROUPS[_point.name] = Entry((_package.__doc__ or "").partition("\n")[0], STUDIES)
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 _EPILOG = (
@@ -142,14 +142,13 @@ class LazyGroup(_PlainHelp, TyperGroup):
 
 def _functions(study: str) -> dict[str, Callable[..., Any]]:
     """The functions of a study's commands by name, such as ``proxy-make``."""
-    module = import_module(f"adducir.studies.{study.replace('-', '_')}.commands")
-    return {function.__name__.replace("_", "-"): function for function in module.COMMANDS}
+    commands = STUDY_POINTS[study].load().COMMANDS
+    return {function.__name__.replace("_", "-"): function for function in commands}
 
 
 def all_commands() -> list[str]:
     """The words of every command, the studies' too."""
-    studies = [name for name, entry in GROUPS.items() if entry.panel == STUDIES]
-    return [*COMMANDS, *(f"{study} {name}" for study in studies for name in _functions(study))]
+    return [*COMMANDS, *(f"{study} {name}" for study in STUDY_POINTS for name in _functions(study))]
 
 
 def load_command(name: str) -> TyperCommand:

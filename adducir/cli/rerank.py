@@ -1,74 +1,67 @@
 """``adducir rerank``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from adducir.cli import options
-from adducir.cli.effects import without
-from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import option
-from adducir.cli.shards import ShardOptions
+from adducir.cli import common
+from adducir.cli.command import option
 from adducir.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from adducir.rerankers.texts import Texts
+from adducir.core.recipe import without
 
 
-def rerank(
-    run: Annotated[Path, option("The run with the candidates.", "-r", metavar="RUN"), SOURCE],
-    topics: Annotated[str, option("The topics that were searched; as for search.", "-t"), SOURCE],
-    model: Annotated[
-        str,
-        option(
-            "A recipe (rerankers/NAME.yaml), the folder of a trained model, or a pretrained "
-            "model by folder or Hub name, its kind before it where need be: maxsim:minilm.",
-            "-m",
-            metavar="MODEL",
-        ),
-    ],
-    output: options.RunOutput,
-    index: Annotated[
-        Path | None, option("The index that holds the texts.", "-i", metavar="FOLDER")
-    ] = None,
-    corpus: Annotated[
-        str | None, option("The corpus with the texts, without an index.", "-c", metavar="SOURCE")
-    ] = None,
-    depth: Annotated[int, option("Documents a topic that are put in a new order.", min=1)] = 100,
-    topic_field: Annotated[
-        str | None, option("Topic field used as the query.", shown="as for search")
-    ] = None,
-    fields: Annotated[
-        list[str] | None,
-        option(
-            "The documents' fields to read, with commas or repeated.",
-            shown="the recipe's, or those indexed",
-        ),
-    ] = None,
-    cache: Annotated[
-        Path | None,
-        option(
-            "Where scores are kept.",
-            metavar="FOLDER",
-            shown="rerankers/.scores of the study",
-            rare=True,
-        ),
-        without("no_cache"),
-    ] = None,
-    no_cache: Annotated[
-        bool, option("Neither look for known scores nor keep them.", rare=True)
-    ] = False,
-    device: options.Device = "auto",
-    threads: options.Threads = None,
-    tag: options.Tag = None,
-    *,
-    shards: ShardOptions,
-) -> None:
+class Rerank(common.Computing):
+    run: Path = option("The run with the candidates.", "-r", metavar="RUN")
+    topics: common.Topics
+    model: str = option(
+        "A recipe (rerankers/NAME.yaml), the folder of a trained model, or a pretrained model by "
+        "folder or Hub name, its kind before it where need be: maxsim:minilm.",
+        "-m",
+        metavar="MODEL",
+    )
+    output: common.RunOutput
+    index: Path | None = option(
+        "The index that holds the texts.", "-i", metavar="FOLDER", default=None
+    )
+    corpus: str | None = option(
+        "The corpus with the texts, without an index.",
+        "-c",
+        metavar="SOURCE",
+        default=None,
+        reads=True,
+    )
+    depth: int = option("Documents per topic that are put in a new order.", default=100, ge=1)
+    topic_field: str | None = option(
+        "Topic field used as the query.", default=None, shown="as for search"
+    )
+    fields: common.Names = option(
+        "The documents' fields to read, with commas or repeated.",
+        default=(),
+        shown="the recipe's, or those indexed",
+    )
+    cache: Annotated[Path | None, without("no_cache")] = option(
+        "The folder where scores are kept; by default rerankers/.scores of the study.",
+        default=None,
+        rare=True,
+    )
+    no_cache: bool = option(
+        "Neither look for known scores nor keep them.", default=False, rare=True
+    )
+    device: common.Device = "auto"
+    threads: common.Threads = None
+    tag: common.Tag = None
+
+
+def rerank(settings: Rerank) -> None:
     """Rerank the top documents of a run with a neural model.
 
     Documents below the depth keep their order, below. Scores are kept by model, query text and
     document text: a deeper rerank computes only what is new. Work that was killed resumes.
+
+    Examples:
+        adducir rerank -r runs/bm25.trec.gz -t bundled:topics -i indexes/arguments \
+            -m maxsim:minilm -o runs/reranked.trec.gz
     """
-    if (index is None) == (corpus is None):
+    if (settings.index is None) == (settings.corpus is None):
         raise UsageError("give one of --index and --corpus, which the texts come from.")
 
     from adducir.cli.console import near, open_progress
@@ -80,49 +73,51 @@ def rerank(
     from adducir.models.machine import using_threads
     from adducir.rerankers.registry import open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
-    from adducir.rerankers.texts import StoredTexts, texts_of
+    from adducir.rerankers.texts import StoredTexts, Texts, texts_of
     from adducir.runs.metadata import metadata_for, part_of, read_metadata, reranked_method
     from adducir.runs.read import read_run
     from adducir.runs.write import write_run
 
-    kept = None if no_cache else cache or study_folder(output) / "rerankers" / ".scores"
-    candidates = read_run(run)
-    reranker = open_reranker(model, device=device).in_batches(shards.batch_tokens)
-    wanted = options.listed(fields) or list(reranker.fields)
+    output, execution = settings.output, settings.execution()
+    cache = settings.cache or study_folder(output) / "rerankers" / ".scores"
+    candidates = read_run(settings.run)
+    reranker = open_reranker(settings.model, device=settings.device)
+    reranker = reranker.in_batches(settings.batch_tokens)
+    fields = settings.fields or reranker.fields
     with (
         open_progress() as progress,
-        using_threads(threads),
-        scratch_for(output, shards.execution()) as scratch,
+        using_threads(settings.threads),
+        scratch_for(output, execution) as scratch,
     ):
-        queries = load_topics(topics, field=topic_field)
+        topics = load_topics(settings.topics, field=settings.topic_field)
         texts: Texts
-        if index is not None:
-            opened = open_index(index)
-            texts = StoredTexts(opened.documents, wanted or opened.fields)
+        if settings.index is not None:
+            index = open_index(settings.index)
+            texts = StoredTexts(index.documents, fields or index.fields)
         else:
-            docnos, folder = candidates.top(depth).frame["docno"], scratch / "texts"
-            source = open_corpus(corpus or "")
-            texts = texts_of(source, docnos, wanted, folder=folder)
+            docnos = candidates.top(settings.depth).frame["docno"]
+            source = open_corpus(settings.corpus or "")
+            texts = texts_of(source, docnos, fields, folder=scratch / "texts")
         found = rerank_run(
             candidates,
-            queries,
+            topics,
             texts,
             reranker,
-            depth=depth,
-            tag=options.tag_of(output, tag),
-            cache=kept,
-            threads=threads,
-            chunking=Chunking(output, shards.execution()),
+            depth=settings.depth,
+            tag=common.tag_of(output, settings.tag),
+            cache=None if settings.no_cache else cache,
+            threads=settings.threads,
+            chunking=Chunking(output, execution),
         )
-        facts = read_metadata(run) if metadata_for(run).is_file() else {}
+        facts = read_metadata(settings.run) if metadata_for(settings.run).is_file() else {}
         metadata = {"method": reranked_method(part_of(facts, "method"), found.settings)}
         if "topics" in part_of(facts, "data"):
             metadata["data"] = {"topics": facts["data"]["topics"]}
-        write_run(found.run, output, metadata, topics=queries.qids)
+        write_run(found.run, output, metadata, topics=topics.qids)
         what = "windows" if reranker.is_listwise else "pairs"
         rate = found.computed / found.work_seconds if found.work_seconds else 0.0
         progress.note(
             f"{near(output)}: {len(found.run.qids):,} topics, {found.computed:,} {what} computed, "
-            f"{found.cached:,} known, {found.work_seconds:.1f} s ({rate:,.0f} {what} a second); "
+            f"{found.cached:,} known, {found.work_seconds:.1f} s ({rate:,.0f} {what}/s); "
             f"score: {reranker.scale}"
         )

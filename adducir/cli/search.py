@@ -1,14 +1,12 @@
 """``adducir search``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from adducir.cli import options
-from adducir.cli.effects import with_any
-from adducir.cli.hyperparameters import Choices, chosen, hyperparameters_of, kind_option
-from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import option
+from adducir.cli import common
+from adducir.cli.command import option
 from adducir.core.errors import UsageError
+from adducir.core.recipe import Recipe, needs
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 
@@ -19,57 +17,55 @@ if TYPE_CHECKING:
     from adducir.indexes.models import Model
 
 
-def search(
-    index: Annotated[Path, option("The index.", "-i", metavar="FOLDER"), SOURCE],
-    topics: Annotated[
-        str,
-        option("An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL.", "-t"),
-        SOURCE,
-    ],
-    output: options.RunOutput,
-    topic_field: Annotated[
-        str | None,
-        option(
-            "The field to search with, such as title, description or title+narrative.",
-            shown="title, query or text",
-        ),
-    ] = None,
-    model: Annotated[str | None, kind_option(MODELS, shown="bm25")] = None,
-    feedback: Annotated[
-        str | None,
-        option(
-            f"Expand queries by their best documents: one of {', '.join(FEEDBACK)}.", metavar="NAME"
-        ),
-    ] = None,
-    field_weights: Annotated[
-        list[str] | None,
-        option(
-            "BM25F: weights of separate fields, as in title=2,text=1; can be repeated.",
-            metavar="FIELD=WEIGHT",
-        ),
-    ] = None,
-    show_expansion: Annotated[
-        bool, option("Print the terms that feedback added."), with_any("feedback")
-    ] = False,
-    encoder: Annotated[
-        str | None,
-        option(
-            "The encoder of a dense index, where it is not found.",
-            metavar="NAME",
-            shown="as the index was built",
-            rare=True,
-        ),
-    ] = None,
-    depth: options.Depth = 1000,
-    threads: options.Threads = None,
-    tag: options.Tag = None,
-    *,
-    hyperparameters: Annotated[dict[str, str], hyperparameters_of(MODELS, FEEDBACK)],
-) -> None:
+class Search(Recipe):
+    index: Path = option("The index.", "-i", metavar="FOLDER")
+    topics: common.Topics
+    output: common.RunOutput
+    topic_field: str | None = option(
+        "The field to search with, such as title, description or title+narrative.",
+        default=None,
+        shown="title, query or text",
+    )
+    model: Annotated[str | None, MODELS.named] = option(
+        "The retrieval model.", default=None, shown="bm25"
+    )
+    feedback: Annotated[str | None, FEEDBACK.named] = option(
+        "Expand queries by their best documents.", default=None
+    )
+    k1: float | None = option("Of BM25: saturation of term frequency.", default=None, shown="0.9")
+    b: float | None = option("Of BM25: weight of document length.", default=None, shown="0.4")
+    more: dict[str, str] = option(
+        "A hyperparameter of model or feedback (`adducir kinds models feedback` lists them), as "
+        "in mu=500 or fb_docs=5; can be repeated.",
+        "--set",
+        metavar="KEY=VALUE",
+        default={},
+    )
+    field_weights: list[str] = option(
+        "BM25F: weights of separate fields, as in title=2,text=1; can be repeated.",
+        metavar="FIELD=WEIGHT",
+        default=[],
+    )
+    show_expansion: Annotated[bool, needs("feedback")] = option(
+        "Print the terms that feedback added.", default=False
+    )
+    encoder: str | None = option(
+        "The encoder of a dense index, where it is not found.", default=None, rare=True
+    )
+    depth: common.Depth = 1000
+    threads: common.Threads = None
+    tag: common.Tag = None
+
+
+def search(settings: Search) -> None:
     """Search an index for every topic and write a TREC run.
 
     The run's metadata is written beside it. A topic without hits cannot stand in a run: it is
     reported here and named in the metadata.
+
+    Examples:
+        adducir search --index indexes/arguments --topics bundled:topics -o runs/bm25.trec.gz
+        adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
     from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics
@@ -77,65 +73,65 @@ def search(
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
-    # Options without effect are refused before anything is read.
-    choices: Choices = {"--model": (MODELS, model or "bm25"), "--feedback": (FEEDBACK, feedback)}
-    formula, method = chosen(hyperparameters, choices)
-    opened = open_index(index, encoder=encoder)
-    if not opened.default_model:
-        given = {"model": model, "feedback": feedback, "field_weights": field_weights}
-        _refuse_lexical({**given, **hyperparameters})
-    elif model is None and opened.default_model != "bm25":
-        choices = {**choices, "--model": (MODELS, opened.default_model)}
-        formula, method = chosen(hyperparameters, choices)
+    index = open_index(settings.index, encoder=settings.encoder)
+    model, feedback = _kinds(settings, index)
     with open_progress() as progress:
-        queries = load_topics(topics, field=topic_field)
+        topics = load_topics(settings.topics, field=settings.topic_field)
         found = search_topics(
-            opened,
-            queries,
-            formula,
-            tag=options.tag_of(output, tag),
-            feedback=method,
-            fields=_weights(field_weights),
-            depth=depth,
-            threads=threads,
+            index,
+            topics,
+            model,
+            tag=common.tag_of(settings.output, settings.tag),
+            feedback=feedback,
+            fields=_field_weights(settings.field_weights),
+            depth=settings.depth,
+            threads=settings.threads,
         )
-        about = {"source": queries.source, "field": queries.field}
+        about = {"source": topics.source, "field": topics.field}
         metadata = {"method": found.method, "data": {"topics": about}}
-        write_run(found.run, output, metadata, topics=queries.qids)
-        rate = len(queries) / found.seconds if found.seconds else 0.0
-        what = (
-            f"{output}: {len(queries):,} topics, {len(found.run):,} hits, {found.seconds:.1f} s "
-            f"({rate:,.0f} topics a second)"
+        write_run(found.run, settings.output, metadata, topics=topics.qids)
+        rate = len(topics) / found.seconds if found.seconds else 0.0
+        progress.note(
+            f"{settings.output}: {len(topics):,} topics, {len(found.run):,} hits, "
+            f"{found.seconds:.1f} s ({rate:,.0f} topics/s)"
         )
-        for line in (what, *found.remarks()):
+        for line in found.remarks():
             progress.note(line)
-    if show_expansion:
-        show(expansion(opened, queries, formula, method))
+    if settings.show_expansion and feedback is not None:
+        show(expansion(index, topics, model, feedback))
 
 
-def _weights(given: list[str] | None) -> dict[str, float] | None:
-    """The weights of fields as they are typed."""
+def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | None]":
+    """The model and the feedback method, with their hyperparameters."""
+    named = {"k1": settings.k1, "b": settings.b}
+    given = {**{key: one for key, one in named.items() if one is not None}, **settings.more}
+    if not index.default_model:
+        for key in ("model", "feedback", "field_weights", "k1", "b", "more"):
+            if key in settings.model_fields_set:
+                name = "--set" if key == "more" else f"--{key.replace('_', '-')}"
+                raise UsageError(f"{name} has no effect without a lexical index.")
+    feedback = None
+    if settings.feedback is not None:
+        fields = FEEDBACK.kind(settings.feedback).model_fields
+        own = {key: given.pop(key) for key in list(given) if key in fields}
+        feedback = FEEDBACK.make(settings.feedback, own)
+    return MODELS.make(settings.model or index.default_model or "bm25", given), feedback
+
+
+def _field_weights(given: list[str]) -> dict[str, float] | None:
+    """``title=2,text=1`` as a mapping."""
     found: dict[str, float] = {}
-    for text in options.listed(given):
-        name, _, weight = text.partition("=")
+    for name, _, weight in (one.partition("=") for text in given for one in text.split(",")):
         try:
             found[name.strip()] = float(weight)
-        except ValueError:
-            raise UsageError(
-                f"{text!r} is no weight of a field.", hint="Write --field-weights title=2,text=1."
-            ) from None
+        except ValueError as error:
+            what = f"--field-weights: {weight!r} is not the weight of a field."
+            raise UsageError(what, hint="Write --field-weights title=2,text=1.") from error
     return found or None
 
 
-def _refuse_lexical(given: dict[str, Any]) -> None:
-    for name, value in given.items():
-        if value is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} means nothing without a lexical index.")
-
-
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:
-    """A line a topic: qid, query, and the terms that feedback added, heaviest first.
+    """A line per topic: qid, query, and the terms that feedback added, heaviest first.
 
     The three stand between tabs.
     """

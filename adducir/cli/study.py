@@ -56,13 +56,13 @@ def demo(settings: Demo) -> None:
         adducir demo --folder study
     """
     from adducir.cli.console import note
-    from adducir.cli.experiment import run
+    from adducir.cli.experiment import Experiment, experiment
 
     study = settings.folder or (Path() if FILE.is_file() else DEMO)
     if not (study / FILE).is_file():
         make_study(study)
         note(f"made the study {study}")
-    run(study / FILE, rebuild=settings.rebuild)
+    experiment(Experiment(file=study / FILE, rebuild=settings.rebuild))
     note(f"the same again: adducir experiment {study / FILE}")
 
 

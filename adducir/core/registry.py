@@ -54,7 +54,7 @@ class Family(Generic[K]):
     def _installed(self) -> dict[str, EntryPoint]:
         """The kinds of other packages, by name."""
         found: dict[str, EntryPoint] = {}
-        points = _points(tuple(sys.path)).select(group=f"adducir.{self.name}")
+        points = points_of(self.name)
         for point in sorted(points, key=lambda one: one.name):
             other = found.get(point.name)
             if point.name in self._own or (other is not None and other.value != point.value):
@@ -212,6 +212,11 @@ def _unknown(
     listed = ", ".join(f"`{key}`" for key in known) or "none"
     what = f"is not a hyperparameter of {name}, which has {listed}"
     return [(key, what + nearest(key, [*known, *others])) for key in given if key not in known]
+
+
+def points_of(name: str) -> EntryPoints:
+    """The entry points of installed packages, Adducir itself among them, of one of our groups."""
+    return _points(tuple(sys.path)).select(group=f"adducir.{name}")
 
 
 @cache

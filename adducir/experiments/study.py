@@ -81,7 +81,7 @@ class Task(Recipe):
 
 
 _HERE = "adducir.experiments"
-_COMPLEMENTARY = "adducir.studies.complementary_evidence.experiment"
+_COMPLEMENTARY = "adducir.studies.complementary_evidence"
 _GROUNDED = "adducir.studies.grounded_generation.experiment"
 _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 

@@ -23,8 +23,8 @@ KINDS: Family[TrainingPlan[Any]] = Family(
         "dual-encoder": "adducir.encoders.training:EncoderPlan",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
         "monobert": "adducir.rerankers.training:MonoBERTTraining",
-        "complementary": f"{_COMPLEMENTARY}.selectors.training:ComplementaryPlan",
-        "drn": f"{_COMPLEMENTARY}.selectors.training:DRNPlan",
+        "complementary": f"{_COMPLEMENTARY}.training:ComplementaryTrainable",
+        "drn": f"{_COMPLEMENTARY}.training:DRNTrainable",
     },
     what="kind of model",
 )

@@ -1,18 +1,37 @@
-"""What is not available: a dry run lists it and checks the rest, a real run refuses to begin."""
+"""A dry run: it lists what is not available, checks the rest, opens no large file, no network."""
 
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from experiment_studies import Study
+
+sys.path += [
+    str(Path(__file__).parents[1] / name)
+    for name in ("models", "encoders", "studies/complementary_evidence")
+]
+
+from experiment_studies import DOCUMENTS, Study
+from some_questions import some_questions
+from some_spans import some_spans
+from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.experiments.planner import Planner
+from adducir.core.absent import LARGEST
+from adducir.core.errors import InputError, UsageError
+from adducir.core.fingerprint import is_known
+from adducir.corpora.spans import write_spans
+from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.experiments.plan import Plan
+from adducir.studies.complementary_evidence.questions import write_questions
+from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.name for path in (ROOT / "experiments").glob("*.yaml"))
@@ -37,32 +56,12 @@ LACKING = {
         "the documents of argsme/2020-04-01,",
         "the topics of argsme/2020-04-01/touche-2020-task-1,",
         "the judgements of argsme/2020-04-01/touche-2021-task-1,",
-        "${ADDUCIR_COLLECTIONS}/touche/pools/pool-50-2021.txt:",
         "${ADDUCIR_COLLECTIONS}/touche/runs/2020/best-ndcg.txt:",
         "the model bert-base-uncased,",
-        "the model castorini/monobert-large-msmarco,",
-        "the tokenizer bert-large-uncased,",
     ),
-    "touche-lexical.yaml": ("the documents of argsme/2020-04-01,", "runs/2021/best-bpref.txt:"),
-    "exemplification.yaml": (
-        "data/examples-eli5-test.jsonl.gz:",
-        "data/examples-books.jsonl.gz:",
-        "the model roberta-base,",
-        "the model colbert-ir/colbertv2.0,",
-    ),
-    "hindsight-wow.yaml": (
-        "data/hindsight/passages.jsonl.gz:",
-        "data/hindsight/wow.train.jsonl.gz:",
-        "the model colbert-ir/colbertv2.0,",
-        "the model facebook/bart-base,",
-    ),
-    "hindsight-nlgen.yaml": ("data/hindsight/collection.tsv:", "data/hindsight/nlgen-test.jsonl:"),
-    "literary-evidence.yaml": ("data/relic-val.json:", "data/relic-train.jsonl.gz:"),
-    "complementary-evidence.yaml": (
-        "data/hotpotqa50.test.jsonl.gz:",
-        "data/mnli12.train.jsonl.gz:",
-        "the model bert-base-uncased,",
-    ),
+    "exemplification.yaml": ("data/examples-eli5-test.jsonl.gz:", "the model roberta-base,"),
+    "hindsight-wow.yaml": ("data/hindsight/passages.jsonl.gz:", "the model facebook/bart-base,"),
+    "complementary-evidence.yaml": ("data/hotpotqa50.test.jsonl.gz:",),
 }
 
 
@@ -77,50 +76,29 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def dry_runs(bare: Path) -> tuple[dict[str, list[object]], list[str]]:
-    """Exit code and output of every file's dry run, and the addresses that were called."""
+def test_every_study_plans_without_data_and_network(bare: Path) -> None:
     empty = {name: str(bare / ".none") for name in ("IR_DATASETS_HOME", "HF_HOME", "NLTK_DATA")}
     hidden = ("ADDUCIR_COLLECTIONS", "HF_HUB_OFFLINE", "HF_HUB_CACHE")
-    kept = {key: value for key, value in os.environ.items() if key not in hidden}
+    environment = {key: value for key, value in os.environ.items() if key not in hidden} | empty
+    command = [sys.executable, "-c", DRY_RUNS, *FILES]
     done = subprocess.run(
-        [sys.executable, "-c", DRY_RUNS, *FILES],
-        cwd=bare,
-        env=kept | empty,
-        capture_output=True,
-        text=True,
-        check=True,
+        command, cwd=bare, env=environment, capture_output=True, text=True, check=True
     )
     found, called = json.loads(done.stdout)
-    return found, called
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_study_plans_without_data_and_network(name: str, dry_runs) -> None:
-    code, out = dry_runs[0][name]
-    assert code == 0
-    notes = [line for line in out.splitlines() if line.startswith("not available: ")]
-    assert all("; needed by " in note for note in notes)
-    assert bool(notes) == (name != "demo.yaml")
-    for what in LACKING.get(name, ()):
-        assert sum(what in note for note in notes) == 1, what
-
-
-def test_a_dry_run_asks_no_network_and_makes_nothing(dry_runs, bare: Path) -> None:
-    assert dry_runs[1] == []
-    made = {path.name for path in bare.iterdir()} - {".none"}
-    assert made == {"experiments", "deepct", "rerankers", "encoders"}
-
-
-def test_what_depends_on_absent_data_is_said_to_be_unknown(dry_runs) -> None:
-    plan = dry_runs[0]["touche.yaml"][1].splitlines()
-    runs = [line for line in plan if line.split()[1] == "run" and not line.startswith("read")]
-    assert len(runs) == 68
-    assert {line.split()[0] for line in runs} <= {"search", "rerank", "fuse", "tune", "python"}
-    for name in ("exemplification.yaml", "complementary-evidence.yaml"):
-        out = dry_runs[0][name][1]
-        assert {line.split()[0] for line in out.splitlines()} & {"rank", "select"}
-        assert "keep" not in out
+    assert called == []
+    assert {path.name for path in bare.iterdir()} - {".none"} == {
+        *("experiments", "deepct", "rerankers", "encoders")
+    }
+    for name, (code, out) in found.items():
+        notes = [line for line in out.splitlines() if line.startswith("not available: ")]
+        assert code == 0, name
+        assert all("; needed by " in note for note in notes)
+        assert bool(notes) == (name != "demo.yaml")
+        assert "keep" not in [line.split()[0] for line in out.splitlines()]
+        for what in LACKING.get(name, ()):
+            assert sum(what in note for note in notes) == 1, what
+    runs = [line for line in found["touche.yaml"][1].splitlines() if line.split()[1] == "run"]
+    assert sum(not line.startswith("read") for line in runs) == 68
 
 
 @pytest.mark.parametrize(
@@ -128,15 +106,11 @@ def test_what_depends_on_absent_data_is_said_to_be_unknown(dry_runs) -> None:
     [
         ("touche", "measures=[nDGC@5]", "nDGC"),
         ("touche", "systems.DLM tuned.tune.grid.mu=[-1]", "mu"),
-        ("touche", "systems.DLM tuned.tune.objective=nDCH@5", "nDCH"),
-        ("touche", "systems.BM25.modle=bm25", "did you mean `model`"),
         ("touche", "systems.BM25+LiT5.by=rerankers/lit6.yaml", "lit6.yaml"),
         ("touche", "corpora.c-all.model=deepct/argsme-d-all.yaml", "argsme-d-all.yaml"),
         ("touche-lexical", "comparison.baseline=BM52", "BM52"),
-        ("exemplification", "systems.BM25.bm25.k=1", "no such key"),
+        ("exemplification", "systems.BM25.bm25.k=1", "k"),
         ("exemplification", "systems.EGRET.set=[training.epoch=1]", "epoch"),
-        ("exemplification", "systems.EGRET.train=[encoders/egrett.yaml]", "egrett.yaml"),
-        ("complementary-evidence", "seeds=[x]", "seeds"),
         ("complementary-evidence", "systems.ours.set=[training.epoch=1]", "epoch"),
     ],
 )
@@ -149,55 +123,228 @@ def test_mistakes_stay_errors_where_the_data_are_absent(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("recipe", ["deepct/argsme-c-judged", "rerankers/lit5", "encoders/egret"])
-def test_a_mistake_in_a_recipe_stays_one(recipe: str, bare: Path, tmp_path, capsys) -> None:
-    study = shutil.copytree(bare, tmp_path / "study")
-    with (study / f"{recipe}.yaml").open("a") as handle:
-        handle.write("lenght: 128\n")
-    name = "exemplification" if recipe.startswith("encoders") else "touche"
-    assert main(["experiment", str(study / f"experiments/{name}.yaml"), "--dry-run"]) == 3
-    assert "lenght" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("name", "count"), [("exemplification", 4), ("literary-evidence", 2), ("cacm", 4)]
-)
 def test_a_run_without_data_is_refused_before_anything_is_built(
-    name: str, count: int, bare: Path, monkeypatch, capsys
+    bare: Path, monkeypatch, capsys
 ) -> None:
     monkeypatch.chdir(bare)
     monkeypatch.delenv("ADDUCIR_COLLECTIONS", raising=False)
-    assert main(["experiment", f"experiments/{name}.yaml"]) == 3
+    assert main(["experiment", "experiments/exemplification.yaml"]) == 3
     err = capsys.readouterr().err
-    missing = {
-        word for word in err.split() if word.endswith((".gz:", ".json:", ".txt:", ".tsv:", "l:"))
-    }
-    assert len({word for word in missing if "yaml" not in word}) == count
-    assert not (bare / "indexes").exists()
+    assert len({word for word in err.split() if word.endswith(".gz:")}) == 4
     assert not (bare / "runs").exists()
 
 
+RETRIEVAL = """\
+corpora:
+  pets: {source: data/pets.jsonl}
+  weighted: {expand: pets, model: deepct/words.yaml}
+indexes:
+  pets: {corpus: pets, engine: memory}
+  weighted: {corpus: weighted, engine: memory}
+  dense: {corpus: pets, engine: dense, encoder: tiny}
+  impact: {corpus: pets, engine: memory, weights: data/weights.jsonl}
+topics:
+  t: {source: data/topics.tsv, qrels: data/qrels.txt}
+systems:
+  BM25: {index: pets}
+  DeepCT: {index: weighted}
+  dense: {index: dense}
+  impact: {index: impact, model: impact}
+  tuned: {index: pets, tune: {grid: {k1: [0.5, 1]}, folds: {k: 2}}}
+  ours: {rerank: BM25, by: rerankers/pairs.yaml}
+  mono: {rerank: BM25, by: "cross-encoder:tiny"}
+  given: {run: data/a.run}
+  fused: {fuse: [BM25, dense]}
+measures: [nDCG@5]
+"""
+KNOWN_ITEM = """\
+task: known-item
+data: {A: {spans: train.jsonl, candidates: test.jsonl}, B: {relic: relic.json}}
+contexts: {L: {right: 0}}
+systems:
+  BM25: {bm25: {}}
+  zero: {encoder: tiny}
+  late: {maxsim: tiny}
+  ours: {train: encoders/tiny.yaml}
+"""
+SETS = """\
+task: evidence-sets
+data: {A: [{train: train.jsonl, validation: held.jsonl, test: test.jsonl}]}
+systems: {ours: {recipe: rerankers/ours.yaml}}
+"""
+GROUNDED = """\
+task: grounded-generation
+data: {passages: passages.jsonl, train: train.jsonl, validation: held.jsonl, test: test.jsonl}
+retriever: {base: tiny, adapter: 2}
+systems:
+  untrained: {untrained: {}}
+  marginal:
+    train: [{loss: marginal, rounds: 1, sample: {sampler: retriever}, training: {epochs: 1}}]
+"""
+RECIPES = {
+    "encoders/tiny": "base: tiny\ndata: {train: train.jsonl}\n",
+    "rerankers/ours": "kind: complementary\nbase: tiny\ndata: {train: none.jsonl}\n",
+    "rerankers/pairs": "kind: cross-encoder\nbase: tiny\n"
+    "examples: {corpus: {source: data/pets.jsonl}, topics: data/t.tsv, qrels: data/t.qrels}\n",
+    "deepct/words": "kind: deepct\nbase: tiny\ncorpus: {source: data/pets.jsonl}\n"
+    "text: text\nreference: title\n",
+}
+
+_opened: list[str] | None = None
+
+
+def _heard(event: str, arguments: tuple[Any, ...]) -> None:
+    if _opened is not None and event == "open" and isinstance(arguments[0], str | bytes):
+        _opened.append(os.fsdecode(arguments[0]))
+
+
+sys.addaudithook(_heard)
+
+
+@contextmanager
+def opened() -> Iterator[list[str]]:
+    """The files that are opened within the block, by any means."""
+    global _opened
+    found: list[str] = []
+    _opened = found
+    try:
+        yield found
+    finally:
+        _opened = None
+
+
+def grow(path: Path) -> None:
+    """Make a file larger than a dry run reads; what is added is nothing that could be read."""
+    with path.open("a") as file:
+        file.truncate(LARGEST + 1000)
+
+
+def dry_run(file: Path) -> tuple[Plan, list[str]]:
+    """A dry run's plan and what it prints; no large file may be opened for it."""
+    with opened() as found:
+        plan = plan_experiment(file, dry_run=True)
+        lines = [*plan.lines(), *plan.notes()]
+    there = [Path(name) for name in found if Path(name).is_file()]
+    assert [path for path in there if path.stat().st_size > LARGEST] == []
+    return plan, lines
+
+
+def with_recipes(folder: Path) -> None:
+    for name, text in RECIPES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.yaml").write_text(text)
+    tiny_bert(folder / "tiny", kind="BertForSequenceClassification")
+
+
 @pytest.fixture
-def study(tmp_path: Path) -> Study:
-    return Study(tmp_path / "study")
+def retrieval(tmp_path: Path) -> Study:
+    """Indexes of every engine, an expanded corpus, rerankers trained and not, runs."""
+    study = Study(tmp_path / "study", RETRIEVAL)
+    with_recipes(study.folder)
+    study.write("weights.jsonl", json.dumps({"id": "d1", "vector": {"cat": 2}}))
+    study.write("t.tsv", "1\tcats")
+    study.write("t.qrels", "1 0 d1 1")
+    return study
 
 
-def test_what_was_fetched_is_not_asked_for_where_all_runs_are_there(
-    study: Study, monkeypatch
-) -> None:
-    study.change("fields: [text]", "engine: memory, fields: [text]")
+def test_retrieval_opens_no_large_file(retrieval: Study) -> None:
+    for name in ("pets.jsonl", "weights.jsonl"):
+        grow(retrieval.folder / "data" / name)
+    grow(retrieval.folder / "tiny" / "model.safetensors")
+    _, lines = dry_run(retrieval.file)
+    verbs = [line.split()[0] for line in lines]
+    counts = {verb: verbs.count(verb) for verb in ("build", "train", "weight")}
+    assert counts == {"build": 4, "train": 2, "weight": 1}
+    assert {"search", "tune", "rerank", "fuse", "read"} <= set(verbs)
+    assert not [line for line in lines if "unknown" in line]
+    (note,) = [line for line in lines if line.startswith("not read: ")]
+    assert "data/pets.jsonl: 17 MB, which a dry run does not read; needed by indexes.pets" in note
+    # Small files are read, and their errors found.
+    (retrieval.folder / "data" / "qrels.txt").write_text("9 0 d1 1\n")
+    with pytest.raises(InputError, match="no qid in common"):
+        plan_experiment(retrieval.file, dry_run=True)
+
+
+@pytest.mark.parametrize(("name", "unknown"), [("topics.tsv", 8), ("qrels.txt", 8), ("a.run", 1)])
+def test_large_topics_leave_their_runs_unknown(retrieval: Study, name: str, unknown: int) -> None:
+    grow(retrieval.folder / "data" / name)
+    plan, lines = dry_run(retrieval.file)
+    assert sum(not is_known(step.fingerprint) for step in plan.goals) >= unknown
+    (note,) = [line for line in lines if line.startswith("not read: ")]
+    assert f"{name}: 17 MB, which a dry run does not read; needed by " in note
+
+
+def test_a_folder_of_small_files_is_one_large_source(tmp_path: Path) -> None:
+    study = Study(tmp_path / "study")
+    study.change("{source: data/pets.jsonl}", "{source: data/pets}")
+    study.change("fields: [text]", "engine: memory")
+    (study.folder / "data" / "pets").mkdir()
+    for number in range(20):
+        path = study.folder / "data" / "pets" / f"{number}.jsonl"
+        path.write_text(json.dumps({"docno": f"d{number}", "text": "x" * (1 << 20)}) + "\n")
+    with opened() as found:
+        plan_experiment(study.file, dry_run=True).lines()
+    assert not any("data/pets/" in name for name in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        (KNOWN_ITEM, ["train", "rank"]),
+        (SETS, ["train", "select"]),
+        (GROUNDED, ["encode", "rank", "train", "answer"]),
+    ],
+    ids=["known-item", "evidence-sets", "grounded-generation"],
+)
+def test_no_task_opens_a_large_file(text: str, steps: list[str], tmp_path: Path) -> None:
+    with_recipes(tmp_path)
+    for number, name in enumerate(("train", "held", "test")):
+        path = tmp_path / f"{name}.jsonl"
+        if text == KNOWN_ITEM:
+            write_spans(some_spans(30, groups=9), path)
+        elif text == SETS:
+            write_questions(some_questions(5, seed=number), path)
+        else:
+            write_contexts([GroundedContext(f"c{number}", "cats", "dogs", ("p1",))], path)
+        grow(path)
+    for name in ("relic.json", "passages.jsonl"):
+        (tmp_path / name).write_text('{"docno": "p1", "text": "a cat"}\n')
+        grow(tmp_path / name)
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "study.yaml").write_text(text)
+    _, lines = dry_run(tmp_path / "experiments" / "study.yaml")
+    verbs = [line.split()[0] for line in lines]
+    assert list(dict.fromkeys(verbs))[: len(steps)] == steps
+    if text != GROUNDED:
+        assert any(line.startswith("not read: ") and "train.jsonl: " in line for line in lines)
+
+
+def test_what_a_run_has_read_is_known_to_a_dry_run(tmp_path: Path) -> None:
+    study = Study(tmp_path / "study")
+    study.change("fields: [text]", "engine: memory")
+    rows = [{"docno": docno, "text": text} for docno, text in DOCUMENTS.items()]
+    study.write("pets.jsonl", *(json.dumps({**row, "note": " " * (2 << 20)}) for row in rows))
+    time.sleep(0.06)  # a file's times are sure when the clock has gone on
+
+    def verbs() -> list[str]:
+        code = "import sys; from adducir.cli.app import main; main(sys.argv[1:])"
+        arguments = [sys.executable, "-c", code, "experiment", str(study.file), "--dry-run"]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+        return [
+            f"{line.split()[0]} {'until data/pets.jsonl is read' in line}"
+            for line in done.stdout.splitlines()[:3]
+        ]
+
+    assert verbs() == ["build False", "search False", "search False"]
     study.run()
-    fetched: list[set[object]] = []
-    monkeypatch.setattr(Planner, "fetch", lambda *arguments: fetched.append(arguments[1]))
-    study.run()
-    assert fetched == [set()]
+    assert verbs() == ["keep False"] * 3
+    # Another content of the same length may stand in it now.
+    os.utime(study.folder / "data" / "pets.jsonl")
+    assert verbs() == ["build True", "search True", "search True"]
+    assert all(line.startswith("keep") for line in study.plan().lines()[:3])
 
 
-def test_one_error_shows_all_that_is_absent() -> None:
-    errors = [InputError("no a.", absent=True), MachineError("no b.", absent=True)]
-    united = AdducirError.united([*errors, errors[0]])
-    assert isinstance(united, InputError)
-    assert united.parts == tuple(errors)
-    assert "2 things" in str(united)
-    assert AdducirError.united(errors[:1]) is errors[0]
-    assert isinstance(AdducirError.united(errors[1:] * 2), MachineError)
+def test_a_dry_runs_plan_is_not_run(tmp_path: Path) -> None:
+    study = Study(tmp_path / "study")
+    with pytest.raises(UsageError, match="dry run"):
+        run_experiment(study.plan(dry_run=True))

@@ -1,4 +1,4 @@
-"""Systems of every kind in one experiment file: dense, hybrid, Python, feedback, side by side."""
+"""Systems of every kind in one experiment file: dense, hybrid, Python, side by side."""
 
 import gzip
 import json
@@ -17,7 +17,6 @@ from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.retrieval.runs import RunStep
 from adducir.runs.read import read_run
 
 EXPERIMENT = """\
@@ -101,16 +100,12 @@ def ranking(study: Study, system: str) -> dict[str, list[str]]:
 
 def test_vectors_rank_as_the_command_does(study: Study, monkeypatch) -> None:
     monkeypatch.chdir(study.folder)
-    arguments = [
-        "search",
-        "--index",
-        "indexes/vectors",
-        "--topics",
-        "data/topics.tsv",
-        "-o",
-        "x.trec",
-    ]
-    assert main(arguments) == 0
+    assert (
+        main(
+            ["search", "--index", "indexes/vectors", "--topics", "data/topics.tsv", "-o", "x.trec"]
+        )
+        == 0
+    )
     command = read_run(Path("x.trec")).frame.select("qid", "docno")
     assert command.equals(read_run(study.path("MiniLM")).frame.select("qid", "docno"))
     table = json.loads((study.folder / "experiments/pets/table.json").read_text())
@@ -136,10 +131,7 @@ def test_code_runs_with_consent_only_and_a_plan_never_imports_it(study: Study, c
     assert main(["experiment", file, "--dry-run"]) == 0
     assert "imported" not in capsys.readouterr().out
     assert main(["experiment", file]) == 2
-    out, err = capsys.readouterr()
-    assert "imported" not in out
-    assert "mine:Searcher" in err
-    assert "--allow-code" in err
+    assert "imported" not in capsys.readouterr().out
     assert not study.path("Mine").exists()
     assert main(["experiment", file, "--allow-code"]) == 0
     # It is remembered for the study, in the user's own folder.
@@ -155,7 +147,6 @@ def test_code_runs_with_consent_only_and_a_plan_never_imports_it(study: Study, c
     (study.folder / "helper.py").write_text("print('imported', 'again')\n")
     assert main(["experiment", file]) == 2
     assert main(["experiment", file, "--allow-code"]) == 0
-    capsys.readouterr()
     # Another study asks again, unless all its runs are there.
     other = shutil.copytree(study.folder, study.folder.parent / "other") / "experiments/pets.yaml"
     assert run_experiment(plan_experiment(other)).runs == []
@@ -163,56 +154,24 @@ def test_code_runs_with_consent_only_and_a_plan_never_imports_it(study: Study, c
         run_experiment(plan_experiment(other, rebuild=True))
 
 
-def test_the_code_of_a_package_installed_in_place_determines_its_runs(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its version does not change when its code does."""
-    for name, is_editable in (("inplace", True), ("plain", False)):
-        site = tmp_path / f"site-{name}"
-        info = site / f"{name}_dist-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Name: {name}-dist\nVersion: 1.0\n")
-        (info / "top_level.txt").write_text(f"{name}\n")
-        package = (tmp_path / "sources" if is_editable else site) / name
-        package.mkdir(parents=True)
-        (package / "__init__.py").write_text("")
-        (package / "code.py").write_text(MINE)
-        for path in {site, package.parent}:
-            monkeypatch.syspath_prepend(str(path))
-        change = f"systems.Reversed.python={name}.code:Reversed"
-
-        def wanted(change: str = change) -> str:
-            steps = study.plan(change).goals
-            return next(one for one in steps if one.path.name == "Reversed.t.trec.gz").fingerprint
-
-        before = wanted()
-        (package / "other.py").write_text("x = 1\n")
-        assert (wanted() != before) == is_editable
-
-
 @pytest.mark.parametrize(
-    ("body", "what"),
+    "body",
     [
-        ("raise ValueError('no')", r"cannot be imported: ValueError\('no'\)"),
-        ("def longest(): return 3", "gives no transformer"),
-        ("def longest(x): return x", "does not take these arguments"),
-        ("def longest(): return open('/no/such')", "raised FileNotFoundError"),
-        (
-            "class longest:\n    def transform(self, inp): return inp.drop(columns='docno')",
-            "gives no run: ",
-        ),
-        ("class longest:\n    def transform(self, inp): return 1 / 0", "raised ZeroDivisionError"),
-        (
-            "class longest:\n    def transform(self, inp): return inp.assign(qid='77')",
-            "twice|answers a topic '77'",
-        ),
+        "raise ValueError('no')",
+        "def longest(): return 3",
+        "def longest(x): return x",
+        "def longest(): return open('/no/such')",
+        "class longest:\n    def transform(self, inp): return inp.drop(columns='docno')",
+        "class longest:\n    def transform(self, inp): return 1 / 0",
+        "class longest:\n    def transform(self, inp): return inp.assign(qid='77')",
     ],
 )
-def test_errors_of_code_name_it(study: Study, body: str, what: str) -> None:
+def test_errors_of_code_name_it(study: Study, body: str) -> None:
     (study.folder / "experiments" / "more.py").write_text(f"{body}\nlongest = longest\n")
     before = study.path("Longest").read_bytes()
-    with pytest.raises(InputError, match=what):
+    with pytest.raises(InputError) as error:
         study.run(allow_code=True)
+    assert "longest" in str(error.value) or "more.py" in str(error.value)
     assert study.path("Longest").read_bytes() == before
 
 
@@ -227,14 +186,10 @@ def test_side_by_side_gives_the_same_bytes(study: Study) -> None:
     assert len(made.runs) == 8
     assert alone == {p.name: gzip.decompress(p.read_bytes()) for p in runs.glob("*.gz")}
     assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
-
-
-@pytest.mark.slow
-def test_an_error_in_another_process_is_reported_as_here(study: Study) -> None:
     (study.folder / "experiments" / "more.py").write_text("def longest(): return 3\n")
     study.path("Reversed").unlink()
-    with pytest.raises(InputError, match=r"more\.py: .*gives no transformer"):
-        study.run(allow_code=True, jobs=2)
+    with pytest.raises(InputError, match=r"more\.py"):  # as in one process
+        study.run(tuned, allow_code=True, jobs=2)
 
 
 @pytest.mark.slow
@@ -258,68 +213,33 @@ def test_other_processes_end_with_a_killed_one(study: Study) -> None:
     other.wait(60)
 
 
-class BreaksTheFile(Notes):
+class Changing(Notes):
     """Changes the experiment file as soon as processes are started to make its steps."""
 
-    def __init__(self, study: Study, text: str) -> None:
+    def __init__(self, file: Path, old: str, new: str) -> None:
         super().__init__()
-        self.study, self.text = study, text
+        self.file, self.text = file, file.read_text().replace(old, new, 1)
 
     def start(self, what: str, total: int | None, unit: str) -> None:
         if what == "making":
-            self.study.file.write_text(self.text)
+            self.file.write_text(self.text)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "what"),
-    [
-        (
-            "{index: pets}",
-            "{index: nothing}",
-            r":\d+: at `systems\.BM25\.index`: there is no index",
-        ),
-        ("{index: pets}", "{index: pets, k1: 2}", "the experiment file was changed meanwhile"),
-    ],
-)
-def test_a_file_that_cannot_be_planned_again_elsewhere(study: Study, old, new, what) -> None:
+@pytest.mark.parametrize("new", ["{index: nothing}", "{index: pets, k1: 2}"])
+def test_a_file_that_changes_meanwhile_is_refused(study: Study, new: str) -> None:
     for system in ("BM25", "MiniLM"):
         study.path(system).unlink()
     table = (study.folder / "experiments/pets/table.csv").read_bytes()
-    progress = BreaksTheFile(study, study.file.read_text().replace(old, new, 1))
-    with pytest.raises(InputError, match=what), progress:
+    with pytest.raises(InputError), Changing(study.file, "{index: pets}", new):
         study.run(allow_code=True, jobs=2)
     assert not study.path("BM25").exists()
     assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
     assert not list((study.folder / "experiments").glob(".pets.building*"))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("system", ["MiniLM", "Late"])
-def test_networks_compute_on_the_device_that_is_named(study: Study, system, jobs) -> None:
-    late = "systems.Late={rerank: BM25, by: 'maxsim:minilm', depth: 2, texts: pets}"
-    study.run(late, allow_code=True)
-    kept = study.path("Late" if system == "MiniLM" else "MiniLM").read_bytes()
-    for name in (system, "Reversed"):
-        study.path(name).unlink()
-    shutil.rmtree(study.folder / "rerankers", ignore_errors=True)
+def test_networks_compute_on_the_device_that_is_named(study: Study) -> None:
+    study.path("MiniLM").unlink()
     with pytest.raises(UsageError, match=r"no device .cuda. here"):
-        run_experiment(
-            study.plan(late),
-            context=Context(threads=1, device="cuda"),
-            allow_code=True,
-            jobs=jobs,
-        )
-    assert not study.path(system).exists()
-    assert study.path("Late" if system == "MiniLM" else "MiniLM").read_bytes() == kept
-
-
-def test_a_plan_looks_at_each_step_once(study: Study, monkeypatch) -> None:
-    looked: list[Path] = []
-    whole = RunStep.why
-    monkeypatch.setattr(RunStep, "why", lambda step: looked.append(step.path) or whole(step))
-    plan = study.plan()
-    assert looked == []
-    run_experiment(plan, context=Context(threads=1))
-    assert sorted(looked) == sorted(step.path for step in plan.goals)
+        run_experiment(study.plan(), context=Context(threads=1, device="cuda"))
+    assert not study.path("MiniLM").exists()

@@ -53,19 +53,15 @@ def shuffled(pool, rows, seed):
 class Toy:
     """Ranks a topic's documents by chance; the chance depends on query and setting."""
 
-    def __init__(self, names=("x", "y"), order=None):
+    def __init__(self, names=("x", "y")):
         self.hyperparameters = {name: Hyperparameter(low=0) for name in names}
         self.calls = []
-        self._order = order
 
     def grid(self, values):
         return Grid.of(values, self.hyperparameters)
 
-    def order(self, grid):
-        return self._order or range(len(grid))
-
     def open(self, check=bool):
-        return Tunable(self.run, {"toy": True}, check=check, order=self.order)
+        return Tunable(self.run, {"toy": True}, check=check)
 
     def run(self, setting, topics):
         self.calls.append((tuple(setting.items()), tuple(topics.qids)))

@@ -15,10 +15,7 @@ from journey_runner import HERE, all_journeys, read
 DOCS = HERE.parents[1] / "docs"
 WITHOUT = {
     "--device": "decides where networks run; other devices are not at hand",
-    "--batch-tokens": "moves no figure by more than its last digits",
     "--workers": "what is made does not depend on it",
-    "--ray": "needs a cluster",
-    "--slurm": "needs a cluster",
     "--set batch_tokens": "moves no figure by more than its last digits",
     "--set ray": "needs a cluster",
     "--set slurm": "needs a cluster",

@@ -12,10 +12,9 @@ from adducir.encoders.sources import encoder_source
 from adducir.encoders.vectors import read_shard, write_shard
 from adducir.models.loading import load_model
 from adducir.models.sources import model_source
-from adducir.studies.complementary_evidence.selectors.drn import DRNModel
-from adducir.studies.complementary_evidence.selectors.model import ComplementaryModel
-from adducir.studies.complementary_evidence.selectors.settings import DRNSelection
-from adducir.studies.complementary_evidence.selectors.settings import Settings as EvidenceSettings
+from adducir.studies.complementary_evidence.model import ComplementaryModel, DRNModel
+from adducir.studies.complementary_evidence.model import Settings as EvidenceSettings
+from adducir.studies.complementary_evidence.selection import DRNSelection
 
 DRN = EvidenceSettings(kind="drn", selection=DRNSelection())
 TRAINERS = {

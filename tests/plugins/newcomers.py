@@ -24,7 +24,7 @@ from adducir.statistics.corrections import Correction
 from adducir.statistics.outcome import TestResult
 from adducir.statistics.tests import SignificanceTest
 from adducir.studies.complementary_evidence.questions import SelectedSet
-from adducir.studies.complementary_evidence.selectors.selector import Selector
+from adducir.studies.complementary_evidence.selection import Selector
 from adducir.studies.grounded_generation.generators.kinds import GeneratorRecipe
 from adducir.tables.formats import TableFormat
 

@@ -14,18 +14,14 @@ from adducir.corpora.references import file_path
 from adducir.encoders.ranking import context_ranks
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
-from adducir.experiments.known_item.ranking import gold_ranks
-from adducir.experiments.known_item.system import RankingSystem
+from adducir.experiments.known_item.system import RankingSystem, gold_ranks
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
-from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep
+from adducir.experiments.retrieval.indexes import IndexRecipe
 from adducir.experiments.step import ArtifactStep
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.indexes.search import Search
 from adducir.runs.run import Run
 from adducir.statistics.comparison.comparison import compare
-from adducir.studies.complementary_evidence.experiment.steps import SelectionStep
-from adducir.studies.complementary_evidence.experiment.systems import EvidenceSystem
-from adducir.studies.complementary_evidence.selectors.selector import SELECTORS
 from adducir.studies.grounded_generation.experiment.systems import GroundedSystem
 from adducir.tables.builder import build_table
 
@@ -33,14 +29,12 @@ POINTS = {
     "adducir.corpora": {"inline": "Inline"},
     "adducir.indexes": {"words": "Words"},
     "adducir.ranking_systems": {"shortest": "Shortest"},
-    "adducir.evidence_systems": {"leading": "Leading"},
     "adducir.grounded_systems": {"sharing": "Sharing"},
     "adducir.tasks": {"lengths": "Lengths"},
 }
 SETTINGS = {
     "inline": {"inline": {"x": "a text"}},
     "shortest": {"shortest": True},
-    "leading": {"leading": 1},
     "sharing": {"sharing": 1},
     "lengths": {"task": "lengths", "systems": {"A": "a.txt"}},
 }
@@ -91,45 +85,36 @@ class Words(IndexRecipe):
         engine: ``words``.
     """
 
+    artifact: ClassVar[str] = "words-index"
     engine: Literal["words"] = "words"
 
-    def step(self, name, seed, corpus, study):
-        return _WordsStep(self, name, seed, corpus, study)
+    def fingerprint(self, step):
+        return artifact_fingerprint(self.artifact, {}, self.made_from(step), 1)
 
+    def made_from(self, step):
+        return {"corpus": fingerprint(step.corpus.identity())}
 
-class _WordsStep(IndexStep):
-    kind = "words-index"
-    fields = ("text",)
-
-    @property
-    def made_from(self):
-        return {"corpus": fingerprint(self.corpus.identity())}
-
-    @property
-    def fingerprint(self):
-        return artifact_fingerprint(self.kind, self.recipe(), self.made_from, 1)
-
-    def recipe(self):
+    def settings(self, step):
         return {}
 
-    def build(self, context):
+    def build(self, step, context):
+        def make(folder):
+            words = {one.docno: one.fields["text"].split() for one in step.corpus}
+            (folder / "words.json").write_text(json.dumps(words))
+            return {"documents": len(words)}
+
         return build(
-            self.path,
-            kind=self.kind,
-            recipe=self.recipe(),
-            inputs=self.made_from,
+            step.path,
+            kind=self.artifact,
+            recipe={},
+            inputs=self.made_from(step),
             builder_version=1,
-            make=self.fill,
+            make=make,
             rebuild=context.rebuild,
         )
 
-    def fill(self, folder):
-        words = {one.docno: one.fields["text"].split() for one in self.corpus}
-        (folder / "words.json").write_text(json.dumps(words))
-        return {"documents": len(words)}
-
-    def search(self, ranker, topics, tag, depth, context):
-        words = json.loads((self.path / "words.json").read_text())
+    def search(self, step, search, topics, tag, depth, context):
+        words = json.loads((step.path / "words.json").read_text())
         rows = [
             (qid, docno, float(sum(one in query.split() for one in held)))
             for qid, query in zip(topics.qids, topics.queries, strict=True)
@@ -137,7 +122,7 @@ class _WordsStep(IndexStep):
         ]
         frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
         frame = frame.sort("qid", "score", "docno", descending=[False, True, True])
-        return Search(Run(frame, tag), (), (), (), 0.0, {"engine": "words"})
+        return Search(Run(frame, tag), (), (), (), 0.0, {"engine": self.engine})
 
 
 class Shortest(RankingSystem):
@@ -163,19 +148,6 @@ class Shortest(RankingSystem):
             )
 
         return gold_ranks(tasks, [rank(task) for task in tasks])
-
-
-class Leading(EvidenceSystem):
-    """The first passages.
-
-    Attributes:
-        leading: How many.
-    """
-
-    leading: int
-
-    def step(self, trial, study):
-        return SelectionStep(study, trial, SELECTORS.make("lead", {"size": self.leading}))
 
 
 class Sharing(GroundedSystem):

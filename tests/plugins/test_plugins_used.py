@@ -121,7 +121,6 @@ def test_a_language_a_retrieval_model_and_a_feedback_method(study: Path) -> None
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
     shown = adducir(study, "fuse", "--help")
     assert "borda" in shown
-    assert "bonus" in shown
     adducir(study, "fuse", "a.run", "b.run", "--method", "borda", "--set", "bonus=1", "-o", "f.run")
     assert ranked(study, "f.run", "1") == {"x": 4.0, "z": 3.0, "y": 2.0}
     fusion = read_metadata(study / "f.run")["method"]["fusion"]

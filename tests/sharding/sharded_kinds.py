@@ -145,7 +145,7 @@ def tuning(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from adducir.experiments.tuning.folds import k_fold
     from adducir.experiments.tuning.tune import tune
 
-    patch.setattr(grids, "SHARD", 2)
+    patch.setattr(grids.TuningWork, "size", 2)
     pool = pool_of()
 
     def make(chunking: Chunking) -> Any:

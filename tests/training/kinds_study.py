@@ -3,21 +3,16 @@
 import json
 from pathlib import Path
 
-from some_questions import some_questions
 from some_spans import some_spans
 
 from adducir.corpora.spans import write_spans
-from adducir.studies.complementary_evidence.questions import write_questions
 
 _TRAINING = "training: {epochs: 2, batch_size: 8, learning_rate: 0.001, patience: null}\n"
-_EVIDENCE = "data: {train: questions.jsonl, shares: {train: 0.8, validation: 0.2}}\n"
 RECIPES = {
     "dual-encoder": "data: {train: spans.jsonl, shares: {train: 0.8, validation: 0.2}}\n"
     "towers: shared\n",
     "cross-encoder": "examples: {pairs: pairs.jsonl}\nheld_out: {share: 0.2}\n",
     "monobert": "examples: {pairs: pairs.jsonl}\nlength: 40\nheld_out: {share: 0.2}\n",
-    "complementary": _EVIDENCE,
-    "drn": _EVIDENCE,
 }
 KINDS = tuple(RECIPES)
 
@@ -37,7 +32,6 @@ def kinds_study(folder: Path, base: Path) -> Path:
         text = "".join(json.dumps(record) + "\n" for record in records)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     write_spans(some_spans(32), folder / "spans.jsonl")
-    write_questions(some_questions(20), folder / "questions.jsonl")
     for kind, recipe in RECIPES.items():
         text = f"kind: {kind}\nbase: {base}\n{recipe}{_TRAINING}"
         (folder / f"{kind}.yaml").write_text(text, encoding="utf-8")

@@ -24,8 +24,6 @@ CASES = {
     "deepct, one": ("deepct", (), 1),
     "cross-encoder": ("cross-encoder", (), 8),
     "monobert": ("monobert", (), 5),
-    "complementary": ("complementary", (), 5),
-    "drn": ("drn", (), 4),
     "encoder": ("dual-encoder", (), 8),
     "encoder, hard": ("dual-encoder", (HARD,), 7),
     "encoder, two towers": ("dual-encoder", (HARD, "towers=separate"), 7),

@@ -16,13 +16,11 @@ from adducir.core.errors import ArtifactError, InputError
 from adducir.core.executors import Execution
 from adducir.corpora.spans import read_spans, write_spans
 from adducir.rerankers.pair_source import PairSource
-from adducir.studies.complementary_evidence.selectors.examples import QuestionExamples
 from adducir.training.artifacts import train_model
 from adducir.training.kinds import open_training
 from adducir.training.store import Store
 
 CPU = torch.device("cpu")
-FROZEN = ("drn", "layers=1")
 DOCUMENTS = (
     "cross-encoder",
     "examples={query_field: premise, corpus: {source: pets.jsonl}, negatives: 2}",
@@ -79,14 +77,13 @@ def test_the_size_of_chunks_changes_nothing(study, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*ALL, FROZEN], ids=name_of)
+@pytest.mark.parametrize("kind", ALL, ids=name_of)
 def test_workers_change_nothing(study, kind):
-    size = 4 if kind == FROZEN else 1000  # a batch is inside a shard
     plan = planned(study, *kind)
-    assert made(plan, study / "two", 4, workers=2) == made(plan, study / "one", size)
+    assert made(plan, study / "two", 4, workers=2) == made(plan, study / "one", 1000)
 
 
-@pytest.mark.parametrize("kind", [*ALL, FROZEN], ids=name_of)
+@pytest.mark.parametrize("kind", ALL, ids=name_of)
 def test_weights_are_those_of_a_training_that_prepares_for_itself(study, kind):
     alone, given = study / "alone", study / "given"
     train_model(planned(study, *kind), alone, device="cpu")
@@ -122,8 +119,6 @@ def test_examples_take_the_files_of_what_is_prepared(study):
 SAME = {
     "dual-encoder": ["towers=separate", "similarity=cosine", "temperature=0.2", "batches.by=group"],
     "cross-encoder": ["held_out.share=0.5", "labels=2"],
-    "complementary": ["weights.diversity=2", "selection.size=3", "pooling=mean"],
-    "drn": ["slices=2", "selection.size=3"],
 }
 OTHER = {
     "dual-encoder": [
@@ -134,8 +129,6 @@ OTHER = {
         "data={train: pairs.jsonl, shares: {train: 0.8, validation: 0.2}}",
     ],
     "cross-encoder": ["length=20", "held_out.seed=3", "examples={pairs: spans.jsonl}"],
-    "complementary": ["length=20", "data.passages=sets", "data.seed=4", "layers=1"],
-    "drn": ["length=20", "layers=1", "layers=2"],
 }
 
 
@@ -154,16 +147,6 @@ def test_what_determines_what_is_prepared_and_what_does_not(study, kind, tmp_pat
     config["max_position_embeddings"] = 64
     (other / "config.json").write_text(json.dumps(config))
     assert planned(study, kind, f"base={other}").preparation.fingerprint != plain
-
-
-def test_frozen_states_hang_on_the_weights_and_the_precision(study, tmp_path):
-    plain = planned(study, *FROZEN).preparation.fingerprint
-    other = tiny_bert(tmp_path / "other")
-    (other / "model.safetensors").write_bytes(b"other weights")
-    changes = (f"base={other}", "training.precision=bfloat16", "layers=2")
-    found = {planned(study, *FROZEN, change).preparation.fingerprint for change in changes}
-    assert len(found - {plain}) == len(changes)
-    assert planned(study, *FROZEN, "training.seed=9").preparation.fingerprint == plain
 
 
 def test_pairs_are_found_once(study, monkeypatch):
@@ -204,16 +187,3 @@ def test_a_kind_without_anything_to_learn_from_says_so(study):
         train_model(planned(study, "dual-encoder"), study / "model")
     assert not (study / "made").exists()
     assert not (study / "model").exists()
-
-
-def test_states_are_those_of_one_batch_whatever_stands_beside_them(study):
-    """Each shard's states depend on its questions alone."""
-    plan = planned(study, *FROZEN)
-    assert isinstance(plan.preparation.work, QuestionExamples)
-    first, second = made(plan, study / "one", 4), made(plan, study / "two", 4)
-    assert first == second
-    made(plan, study / "by-one", 1)
-    with Store(study / "one") as some, Store(study / "by-one") as alone:
-        for number in range(len(some)):
-            one, other = (store.get(number, ["below"])["below"] for store in (some, alone))
-            np.testing.assert_allclose(one, other, atol=1e-5)

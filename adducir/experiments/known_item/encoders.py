@@ -26,9 +26,8 @@ from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.span_work import Rows, Sides, SpanWork
 from adducir.encoders.training import EncoderPlan
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.experiments.known_item.ranking import BLOCK, gold_ranks
 from adducir.experiments.known_item.study import folder_name
-from adducir.experiments.known_item.system import RankingSystem, RankStep
+from adducir.experiments.known_item.system import SCORES, RankingSystem, RankStep, gold_ranks
 from adducir.experiments.step import ModelStep
 from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
@@ -100,7 +99,7 @@ class _Encoder(RankingSystem):
                 same, queries = task.same, contexts.take(len(task.spans))
                 vectors, gold = queries.rows(0, len(queries)).values, same.of[task.gold]
                 among = candidates.take(len(same.firsts))
-                found.append(filed_ranks(vectors, among, gold, same.counts, block=BLOCK))
+                found.append(filed_ranks(vectors, among, gold, same.counts, block=SCORES))
             return gold_ranks(tasks, found)
 
 

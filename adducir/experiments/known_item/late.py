@@ -1,7 +1,7 @@
 """``colbert:`` and ``maxsim:``: late interaction of every context with every candidate."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,12 @@ import numpy as np
 
 from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import progress
 from adducir.corpora.references import expanded
 from adducir.corpora.spans import context
 from adducir.encoders.filed_ranks import PART as BLOCK
-from adducir.encoders.ranking import ContextRanks, Integers, SpanTask, by_maxsim, context_ranks
+from adducir.encoders.maxsim import maxsim_packed
+from adducir.encoders.ranking import Integers, SpanTask, context_ranks
 from adducir.encoders.reading import shared_room
 from adducir.encoders.settings import LengthPart
 from adducir.encoders.token_work import (
@@ -22,17 +24,20 @@ from adducir.encoders.token_work import (
     Loader,
     Making,
     Readable,
-    VectorFiles,
     encoded,
 )
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.experiments.known_item.ranking import BLOCK as SCORES
-from adducir.experiments.known_item.ranking import Contexts, RankingWork, listed_sizes, ranked
-from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, RankStep
+from adducir.experiments.known_item.system import (
+    SCORES,
+    ContextRecipe,
+    RankingSystem,
+    RankStep,
+    gold_ranks,
+)
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision, choose_device, computing_in, device_kind
+from adducir.models.machine import Precision, choose_device, computing_in
 from adducir.models.sources import ModelSource, model_source
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading, Tokens
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
 
 if TYPE_CHECKING:
     import torch
@@ -42,8 +47,6 @@ if TYPE_CHECKING:
 
 LEAST = 1000
 """Texts of a shard, at least: starting a process takes as long as encoding some hundreds."""
-_READ = 1024
-"""Documents that are cut into tokens at a time."""
 
 
 class _Late(RankingSystem):
@@ -166,59 +169,40 @@ class Late:
         found.network.eval()
         return found
 
-    def ranked(self) -> list[SpanTask]:
-        """What is ranked, as this process has or reads it."""
-        return list(self.tasks()) if self.known.value is None else self.known.value
-
     def candidates(self, device: "torch.device") -> Mapping[str, Readable]:
-        """The different candidates of each task, by its place."""
-        model = self.load(device)
+        """The different candidates of each task."""
 
-        def documents(task: SpanTask, numbers: Integers) -> Inputs:
-            inputs = _Inputs(model, [task.texts[place] for place in task.same.firsts[numbers]])
-            return Inputs(inputs.lengths, partial(_encoded, model, inputs))
+        def read(model: LateInteraction, task: SpanTask, numbers: Integers) -> Sequence[Any]:
+            return model.documents([task.texts[place] for place in task.same.firsts[numbers]])
 
-        return {
-            name: Readable(partial(documents, task), np.arange(len(task.same.firsts)), device)
-            for name, task in _named("candidates", self.ranked())
-        }
+        return self._readable("candidates", device, read)
 
-    def contexts(self, read: ContextRecipe, device: "torch.device") -> Mapping[str, Readable]:
+    def contexts(self, how: ContextRecipe, device: "torch.device") -> Mapping[str, Readable]:
         """The contexts of each task; one longer than a query may be is cut at its outer ends."""
-        model = self.load(device)
-        nearest_of = partial(nearest, model.tokenizer, room=model.room_of_queries, side=read.tokens)
 
-        def queries(task: SpanTask, numbers: Integers) -> Inputs:
+        def read(model: LateInteraction, task: SpanTask, numbers: Integers) -> Sequence[Any]:
             spans = [task.spans[number] for number in numbers]
-            pairs = [context(span, read.left, read.right, read.words) for span in spans]
-            inputs = model.queries([nearest_of(*pair) for pair in pairs])
+            pairs = [context(span, how.left, how.right, how.words) for span in spans]
+            room = model.room_of_queries
+            texts = [nearest(model.tokenizer, *pair, room=room, side=how.tokens) for pair in pairs]
+            return model.queries(texts)
+
+        return self._readable("contexts", device, read)
+
+    def _readable(
+        self, side: str, device: "torch.device", read: Callable[..., Sequence[Any]]
+    ) -> Mapping[str, Readable]:
+        model = self.load(device)
+        tasks = list(self.tasks()) if self.known.value is None else self.known.value
+
+        def inputs_of(task: SpanTask, numbers: Integers) -> Inputs:
+            inputs = read(model, task, numbers)
             return Inputs(list(map(len, inputs)), partial(_encoded, model, inputs))
 
         return {
-            name: Readable(partial(queries, task), np.arange(len(task.spans)), device)
-            for name, task in _named("contexts", self.ranked())
+            name: Readable(partial(inputs_of, task), np.arange(count), device)
+            for (name, count), task in zip(_sizes(side, tasks).items(), tasks, strict=True)
         }
-
-
-class LateRanker:
-    """Late interaction by vectors that lie in files; see :class:`.Ranker`."""
-
-    def __init__(self, late: Late, candidates: VectorFiles, contexts: VectorFiles) -> None:
-        import torch
-
-        self.device = device_kind(torch.device("cpu"))
-        self._tasks, self._candidates, self._contexts = late.ranked(), candidates, contexts
-        self._latest: tuple[int, Any] = (-1, None)
-
-    def rank(self, some: Contexts) -> ContextRanks:
-        if self._latest[0] != some.task:
-            sides = (("candidates", self._candidates), ("contexts", self._contexts))
-            files = [of.packed(_name(side, some.task)) for side, of in sides]
-            self._latest = some.task, files
-        candidates, contexts = self._latest[1]
-        task, queries = self._tasks[some.task], contexts.rows(some.first, some.end)
-        gold = task.same.of[task.gold[some.first : some.end]]
-        return context_ranks(by_maxsim(queries, candidates), gold, task.same.counts, block=SCORES)
 
 
 def by_late_interaction(
@@ -229,70 +213,40 @@ def by_late_interaction(
     own: Making,
     block: int = SCORES,
 ) -> GoldRanks:
-    """The ranks that late interaction gives to all candidates; see :func:`by_encoder`.
+    """The ranks that late interaction gives to all candidates.
 
-    The vectors lie in files, and are scored as they are read, some candidates at a time.
+    The vectors lie in files, and are scored as they are read, ``block`` scores at a time.
     """
-    names, sizes = listed_sizes(tasks)
-    of_contexts, of_candidates = (
-        {_name(side, place): pair[which] for place, pair in enumerate(sizes)}
-        for which, side in enumerate(("contexts", "candidates"))
-    )
+    of_candidates, of_contexts = _sizes("candidates", tasks), _sizes("contexts", tasks)
     read_contexts, cut = Loader(partial(late.contexts, read)), (BLOCK, SHARDS, LEAST)
+    found = []
     with (
         encoded(Loader(late.candidates), of_candidates, kept, *cut) as (candidates, _),
-        encoded(read_contexts, of_contexts, own, *cut) as (contexts, beside),
+        encoded(read_contexts, of_contexts, own, *cut) as (contexts, _),
+        progress().doing("ranking", sum(of_contexts.values()), "contexts"),
     ):
-        load = partial(LateRanker, late, candidates, contexts)
-        key = fingerprint([own.key, candidates.names, contexts.names])
-        work = RankingWork(load, names, sizes, key, NOT_LOADED, own.threads, block)
-        return ranked(work, tasks, beside)
+        for task, documents, name in zip(tasks, of_candidates, of_contexts, strict=True):
+            among, queries = candidates.packed(documents), contexts.packed(name)
+
+            def scores(first: int, end: int, among: Any = among, queries: Any = queries) -> Any:
+                progress().advance(end - first)
+                return maxsim_packed(queries.rows(first, end), among)
+
+            gold, counts = task.same.of[task.gold], task.same.counts
+            found.append(context_ranks(scores, gold, counts, block=block))
+    return gold_ranks(tasks, found)
 
 
-def _name(side: str, place: int) -> str:
-    return f"{side} of set {place + 1},"
+def _sizes(side: str, tasks: Sequence[SpanTask]) -> dict[str, int]:
+    """How many different candidates, or contexts, each task has, by a name for each."""
+    counts = [len(one.same.firsts if side == "candidates" else one.spans) for one in tasks]
+    return {f"{side} of set {place},": count for place, count in enumerate(counts, 1)}
 
 
-def _named(side: str, tasks: Sequence[SpanTask]) -> Iterator[tuple[str, SpanTask]]:
-    return ((_name(side, place), task) for place, task in enumerate(tasks))
-
-
-def _encoded(model: LateInteraction, inputs: Sequence[Tokens], places: Integers) -> Any:
+def _encoded(model: LateInteraction, inputs: Sequence[Any], places: Integers) -> Any:
     """The padded vectors of some texts, and which of them count."""
     with computing_in(model.precision, model.network):
         return model.encoded([inputs[place] for place in places])
-
-
-class _Inputs(Sequence[Tokens]):
-    """Documents as a model reads them, five bytes of memory for each token.
-
-    Args:
-        model: The model.
-        texts: The documents.
-
-    Attributes:
-        lengths: (N,) tokens of each.
-    """
-
-    def __init__(self, model: LateInteraction, texts: Sequence[str]) -> None:
-        ids, counts = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.bool_)]
-        lengths = []
-        for first in range(0, len(texts), _READ):
-            some = model.documents(texts[first : first + _READ])
-            ids.append(np.concatenate([one.ids for one in some]).astype(np.int32))
-            counts.append(np.concatenate([one.counts for one in some]).astype(np.bool_))
-            lengths += [len(one) for one in some]
-        self._ids, self._counts = np.concatenate(ids), np.concatenate(counts)
-        self.lengths = np.array(lengths, dtype=np.int64)
-        self._starts = np.append(0, np.cumsum(self.lengths))
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __getitem__(self, place: Any) -> Any:
-        some = slice(self._starts[place], self._starts[place + 1])
-        ids = self._ids[some].astype(np.int64)
-        return Tokens(ids, np.ones_like(ids), self._counts[some].astype(np.int64))
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:

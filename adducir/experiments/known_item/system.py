@@ -1,21 +1,24 @@
-"""Systems of known-item search: what each kind has, and the step that makes its ranks."""
+"""Systems of known-item search: what each kind has, the step that makes its ranks; BM25."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from adducir.core.processes import locked
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.encoders.ranking import SpanTask
+from adducir.corpora.spans import context
+from adducir.encoders.ranking import ContextRanks, SpanTask
 from adducir.encoders.settings import Some
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks
+from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.known_item.data import SpanData
 from adducir.experiments.sections import SystemEntry
 from adducir.experiments.step import ArtifactStep, ModelStep, Shown
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 ContextName = Annotated[str, Field(pattern=r"^[\w.+/][\w .+/-]*$", max_length=40)]
 """As the papers write them: ``L+R``, ``4/4``."""
 RANKS_FILE = "ranks.tsv"
+SCORES = 1 << 22
+"""Scores that are held at a time: 16 MB."""
 
 
 class ContextRecipe(Recipe):
@@ -91,7 +96,7 @@ RANKING_SYSTEMS = Family(
     "ranking_systems",
     RankingSystem,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
-        "bm25": f"{_HERE}.bm25:Lexical",
+        "bm25": f"{_HERE}.system:Lexical",
         "encoder": f"{_HERE}.encoders:Pretrained",
         "train": f"{_HERE}.encoders:Trained",
         "colbert": f"{_HERE}.late:ColBERT",
@@ -167,3 +172,89 @@ class RankStep(ArtifactStep):
         """The ranks that stand in its file."""
         (ranks,) = read_ranks(self.path / RANKS_FILE, self.trial.run).values()
         return ranks
+
+
+class LexicalPart(Recipe):
+    """BM25 as rank_bm25's BM25Okapi, over each set of candidates by itself.
+
+    Attributes:
+        k1: Saturation of term frequency.
+        b: Weight of length.
+        epsilon: The floor of the idf, a share of the mean idf.
+        analysis: ``split``: lower case, cut at white space, as with rank_bm25; ``lucene``:
+            Anserini's analysis, with stemming and stop words.
+    """
+
+    k1: Annotated[float, Field(ge=0)] = 1.5
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75
+    epsilon: float = 0.25
+    analysis: Literal["split", "lucene"] = "split"
+
+
+class Lexical(RankingSystem):
+    """BM25.
+
+    Attributes:
+        bm25: Its parameters and the analysis.
+    """
+
+    bm25: LexicalPart
+
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+        return {"bm25": self.bm25.model_dump(mode="json")}
+
+    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+        how, rouge = step.read_of_context, step.study.recipe.rouge
+        ranked = lexical_ranks(self.bm25, tasks, how, context.threads, rouge=rouge)
+        return gold_ranks(tasks, list(ranked))
+
+
+def lexical_ranks(
+    part: LexicalPart,
+    tasks: Iterable[SpanTask],
+    read: ContextRecipe,
+    threads: int | None = None,
+    *,
+    rouge: bool = False,
+) -> Iterator[ContextRanks]:
+    """The ranks by BM25, with the statistics of each set of candidates by itself."""
+    from adducir.indexes.analysis import Analysis
+    from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
+    from adducir.indexes.models import Okapi
+
+    model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
+    vocabulary = vocabularies(lower_split if part.analysis == "split" else Analysis())
+    # The tokens of BM25 are words.
+    words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
+    for task in tasks:
+        pairs = [context(span, read.left, read.right, words) for span in task.spans]
+        queries = [" ".join(side for side in pair if side) for pair in pairs]
+        candidates = CandidateSet.over(task.texts, vocabulary(), threads)
+        above, level = candidates.gold_counts(queries, task.gold, model)
+        first = None
+        if rouge:
+            best = candidates.rank(queries, model, 1).numbers[:, 0]
+            first = task.same.of[best.astype(np.int64)]
+        size = np.full(len(above), len(task.texts), dtype=np.int64)
+        yield ContextRanks(above, level, size, first)
+
+
+def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
+    """The ranks of all tasks together, with the contexts' keys and ROUGE-L."""
+    names = list(tasks[0].keys)
+    near = [
+        rouge_l(task.texts[gold], task.texts[first])
+        for task, one in zip(tasks, found, strict=True)
+        if one.first is not None
+        for gold, first in zip(
+            task.gold.tolist(), task.same.firsts[one.first].tolist(), strict=True
+        )
+    ]
+    return GoldRanks(
+        tuple(span.id for task in tasks for span in task.spans),
+        np.concatenate([one.better for one in found]),
+        np.concatenate([one.tied for one in found]),
+        np.concatenate([one.candidates for one in found]),
+        {name: tuple(value for task in tasks for value in task.keys[name]) for name in names},
+        rouge=np.array(near) if near else None,
+    )

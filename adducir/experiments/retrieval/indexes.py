@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import InitVar, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -41,66 +41,129 @@ if TYPE_CHECKING:
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
 
+class IndexRecipe(Linked):
+    """The base of every kind of index.
+
+    Attributes:
+        corpus: The corpus.
+        fields: The fields that are indexed, joined; by default the corpus's own.
+    """
+
+    references: ClassVar[Mapping[str, str]] = {"corpus": "corpora"}
+    corpus: Name
+    fields: tuple[str, ...] = ()
+
+    @property
+    @abstractmethod
+    def artifact(self) -> str:
+        """What it is called in manifests."""
+
+    @abstractmethod
+    def fingerprint(self, step: "IndexStep") -> str:
+        """Of the index that :meth:`build` would build."""
+
+    @abstractmethod
+    def settings(self, step: "IndexStep") -> Mapping[str, Any]:
+        """All that determines it beside the corpus, as the manifest has it."""
+
+    @abstractmethod
+    def build(self, step: "IndexStep", context: "Context") -> Manifest:
+        """Build it at ``step.path`` from ``step.corpus``, unless it is there."""
+
+    def search(
+        self,
+        step: "IndexStep",
+        search: "Search",
+        topics: Topics,
+        tag: str,
+        depth: int | None,
+        context: "Context",
+    ) -> "Found":
+        """Search every topic."""
+        index = step.open(context)
+        return search.ranked(index, topics, tag=tag, depth=depth, threads=context.threads)
+
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
+        """What it names, opened, for ``step.opened``, and what trains it.
+
+        None where something is wrong or missing, which is left with the planner.
+
+        Args:
+            name: Its own, in the file.
+            seed: Of the trainings that it stands on; None for their recipes' own.
+            study: Where it stands.
+        """
+        del name, seed, study
+        return (), ()
+
+    def check(self, name: str, study: "RetrievalStudy") -> None:
+        """Look for what is wrong even where no system uses the index."""
+
+    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
+        """What a search asks for and the index does not have, with its place in the search."""
+        del system
+        yield from ()
+
+
+@dataclass(eq=False)
 class IndexStep(FolderStep):
     """An index that a system searches or reads documents of.
 
     Attributes:
-        name: Its name in the file.
         entry: What the file says of it.
+        name: Its name in the file.
+        path: Where it goes.
         corpus: Its documents.
         source: The corpus in a few words.
+        facts: What shows how the corpus is made, for the provenance of a table.
+        opened: What the entry has opened for it.
         fields: The fields of the documents that are indexed.
     """
 
+    entry: IndexRecipe
+    name: str
+    path: Path
+    documents: InitVar[OpenedCorpus]
+    source: str
+    folder: Path
+    opened: Any
+    models: Sequence[Step] = ()
     verb = "build"
     stage = 1
-    kind: str = ""
-    fields: tuple[str, ...]
 
-    def __init__(
-        self,
-        recipe: "IndexRecipe",
-        name: str,
-        seed: int | None,
-        corpus: OpenedCorpus,
-        study: "RetrievalStudy",
-    ) -> None:
-        self.name, self.entry, self.path = name, recipe, study.index_path(name, seed)
-        self.corpus, self.inputs, self.reads = corpus.corpus, corpus.steps, corpus.reads
-        self.source, self.facts = study.label(recipe.corpus, seed), corpus.facts
+    def __post_init__(self, documents: OpenedCorpus) -> None:
+        self.corpus, self.facts = documents.corpus, documents.facts
+        self.inputs = [*documents.steps, *self.models]
+        self.reads = [*documents.reads, ("indexes", self.name)]
+        try:
+            self.fields = self.entry.fields or tuple(self.corpus.default_fields)
+        except NotRead:
+            # Those of the index that is there are the corpus's own as well if its fingerprint is
+            # right, which covers the corpus.
+            there = not is_absent(self.path)
+            self.fields = tuple(read_manifest(self.path).recipe["fields"]) if there else ()
+        _ = self.fingerprint  # its errors belong to this entry
 
-    @abstractmethod
-    def build(self, context: "Context") -> Manifest:
-        """Build it, unless it is there."""
+    @property
+    def kind(self) -> str:
+        return self.entry.artifact
 
-    def search(
-        self, search: "Search", topics: Topics, tag: str, depth: int | None, context: "Context"
-    ) -> "Found":
-        """Search every topic."""
-        return search.ranked(
-            self.open(context), topics, tag=tag, depth=depth, threads=context.threads
-        )
+    @cached_property
+    def fingerprint(self) -> str:
+        return self.entry.fingerprint(self) if self.fields else UNREAD
+
+    def recipe(self) -> Mapping[str, Any]:
+        return self.entry.settings(self)
 
     def title(self, shown: Shown) -> str:
         return f"index {shown(self.path)} of {self.source}"
-
-    def default_fields(self) -> tuple[str, ...]:
-        """The fields that the file names, or the corpus's own.
-
-        Where a dry run does not read the corpus, they are those of the index that is there: the
-        corpus's own as well if its fingerprint is right, which covers the corpus.
-        """
-        try:
-            return self.entry.fields or tuple(self.corpus.default_fields)
-        except NotRead:
-            return () if is_absent(self.path) else tuple(read_manifest(self.path).recipe["fields"])
 
     def make(self, context: "Context") -> None:
         """Build it, and say what it holds."""
         name, why = f"index {context.shown(self.path)}", self.why()
         if why not in (None, MISSING):
             progress().note(f"{name}: {why}")
-        counts = self.build(context).counts
+        counts = self.entry.build(self, context).counts
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
         progress().note(f"{name}: {counts['documents']:,} documents{empty}")
 
@@ -122,40 +185,6 @@ class IndexStep(FolderStep):
             path=self.path,
             hint="Run this again; give indexes of two experiments that differ different names.",
         )
-
-
-class IndexRecipe(Linked):
-    """The base of every kind of index.
-
-    Attributes:
-        corpus: The corpus.
-        fields: The fields that are indexed, joined; by default the corpus's own.
-    """
-
-    references: ClassVar[Mapping[str, str]] = {"corpus": "corpora"}
-    corpus: Name
-    fields: tuple[str, ...] = ()
-
-    @abstractmethod
-    def step(
-        self, name: str, seed: int | None, corpus: OpenedCorpus, study: "RetrievalStudy"
-    ) -> IndexStep | None:
-        """How it is to be built; None where something is wrong, which is left with the planner.
-
-        Args:
-            name: Its own, in the file.
-            seed: Of the trainings that it stands on; None for their recipes' own.
-            corpus: The documents.
-            study: Where it stands.
-        """
-
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        """Look for what is wrong even where no system uses the index."""
-
-    def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
-        """What a search asks for and the index does not have, with its place in the search."""
-        del system
-        yield from ()
 
 
 class Inverted(IndexRecipe, AnalysisRecipe):
@@ -224,9 +253,7 @@ class Inverted(IndexRecipe, AnalysisRecipe):
         find = partial(self.analysis, study.folder)
         study.planner.opening(("indexes", name, "stopwords"), find)
 
-    def step(
-        self, name: str, seed: int | None, corpus: OpenedCorpus, study: "RetrievalStudy"
-    ) -> IndexStep | None:
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
         place, planner, weights = ("indexes", name), study.planner, None
         analysis = planner.opening((*place, "stopwords"), partial(self.analysis, study.folder))
         if self.weights is not None:
@@ -244,42 +271,25 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             weights=weights,
             separate_fields=self.separate_fields,
         )
-        settle = partial(InvertedStep, self, name, seed, corpus, study, settings)
-        return planner.opening(place, settle)
+        return settings, ()
 
+    @property
+    def artifact(self) -> str:
+        return KINDS[self.engine]
 
-class InvertedStep(IndexStep):
-    """An inverted index, its fields named; the fingerprint covers corpus and settings."""
+    def fingerprint(self, step: IndexStep) -> str:
+        settings = replace(step.opened, fields=step.fields)
+        return fingerprint_of_index(self.engine, step.corpus, settings)
 
-    entry: Inverted
+    def settings(self, step: IndexStep) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = replace(step.opened, fields=step.fields).recipe()
+        return found
 
-    def __init__(
-        self,
-        recipe: Inverted,
-        name: str,
-        seed: int | None,
-        corpus: OpenedCorpus,
-        study: "RetrievalStudy",
-        settings: IndexSettings,
-    ) -> None:
-        super().__init__(recipe, name, seed, corpus, study)
-        self.kind, self.fields = KINDS[recipe.engine], self.default_fields()
-        self._settings = replace(settings, fields=self.fields)
-        _ = self.fingerprint  # its errors belong to this entry
-
-    @cached_property
-    def fingerprint(self) -> str:
-        if not self.fields:
-            return UNREAD
-        return fingerprint_of_index(self.entry.engine, self.corpus, self._settings)
-
-    def recipe(self) -> Mapping[str, Any]:
-        return self._settings.recipe()
-
-    def build(self, context: "Context") -> Manifest:
-        return builder(self.entry.engine)(
-            self.corpus, self.path, self._settings, threads=context.threads, rebuild=context.rebuild
-        )
+    def build(self, step: IndexStep, context: "Context") -> Manifest:
+        settings = replace(step.opened, fields=step.fields)
+        threads, rebuild = context.threads, context.rebuild
+        build = builder(self.engine)
+        return build(step.corpus, step.path, settings, threads=threads, rebuild=rebuild)
 
 
 class Dense(IndexRecipe):
@@ -300,12 +310,12 @@ class Dense(IndexRecipe):
 
     @model_validator(mode="after")
     def _fits(self) -> "Dense":
-        _ = self.settings
+        _ = self.of_index
         return self
 
     @property
-    def settings(self) -> DenseSettings:
-        """Those of FAISS's index."""
+    def of_index(self) -> DenseSettings:
+        """The settings of FAISS's index."""
         given = {"kind": self.kind, **(self.model_extra or {})}
         return hyperparameters(DenseSettings, "a dense index", given, type(self).model_fields)
 
@@ -318,29 +328,21 @@ class Dense(IndexRecipe):
         if system.tune is not None:
             yield ("tune",), "a search of a dense index has nothing to tune"
 
-    def step(
-        self, name: str, seed: int | None, corpus: OpenedCorpus, study: "RetrievalStudy"
-    ) -> IndexStep | None:
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
         own = ("indexes", name)
-        found = study.planner.opening((*own, "encoder"), partial(self._encoder, own, seed, study))
-        if found is None:
-            return None
-        return study.planner.opening(
-            own, partial(DenseStep, self, name, seed, corpus, study, *found)
-        )
 
-    def _encoder(
-        self, own: tuple[str, str], seed: int | None, study: "RetrievalStudy"
-    ) -> tuple[str, Sequence[Step]]:
-        """The encoder's identity, and what trains it."""
-        if self.is_trained(study.folder):
-            from adducir.encoders.training import EncoderPlan
+        def encoder() -> tuple[str, Sequence[Step]]:
+            """Its identity, and what trains it."""
+            if self.is_trained(study.folder):
+                from adducir.encoders.training import EncoderPlan
 
-            step = study.training(self.encoder, seed, EncoderPlan, "an encoder", own)
-            return step.fingerprint, [step]
-        return self.source(study.folder).identity(), []
+                step = study.training(self.encoder, seed, EncoderPlan, "an encoder", own)
+                return step.fingerprint, [step]
+            return self._source(study.folder).identity(), []
 
-    def source(self, folder: Path, trained: Sequence[Step] = ()) -> "EncoderSource":
+        return study.planner.opening((*own, "encoder"), encoder)
+
+    def _source(self, folder: Path, trained: Sequence[Step] = ()) -> "EncoderSource":
         """The encoder, which must be there."""
         from adducir.encoders.sources import encoder_source
 
@@ -348,56 +350,34 @@ class Dense(IndexRecipe):
             return encoder_source(str(trained[0].path))
         return encoder_source(expanded(self.encoder), folder)
 
-
-class DenseStep(IndexStep):
-    """A dense index."""
-
-    kind = "dense-index"
-    entry: Dense
-
-    def __init__(
-        self,
-        recipe: Dense,
-        name: str,
-        seed: int | None,
-        corpus: OpenedCorpus,
-        study: "RetrievalStudy",
-        encoder: str,
-        trained: Sequence[Step],
-    ) -> None:
-        super().__init__(recipe, name, seed, corpus, study)
-        self.fields, self._identity, self._trained = self.default_fields(), encoder, trained
-        self._folder = study.folder
-        self.inputs = [*corpus.steps, *trained]
-        self.reads = [*corpus.reads, ("indexes", name)]
-
     @property
-    def fingerprint(self) -> str:
+    def artifact(self) -> str:
+        return "dense-index"
+
+    def fingerprint(self, step: IndexStep) -> str:
         from adducir.indexes.dense_build import dense_identity
 
-        if not self.fields:
-            return UNREAD
-        own = self.entry
-        return dense_identity(self.corpus, self._identity, own.settings, self.fields, own.precision)
+        given = step.corpus, step.opened, self.of_index, step.fields, self.precision
+        return dense_identity(*given)
 
-    def recipe(self) -> Mapping[str, Any]:
-        settings, precision = self.entry.settings.recipe(), self.entry.precision
-        return {"fields": list(self.fields), **settings, "precision": precision}
+    def settings(self, step: IndexStep) -> Mapping[str, Any]:
+        settings = self.of_index.recipe()
+        return {"fields": list(step.fields), **settings, "precision": self.precision}
 
-    def build(self, context: "Context") -> Manifest:
+    def build(self, step: IndexStep, context: "Context") -> Manifest:
         from adducir.indexes.dense_build import Running, build_dense_index
 
         return build_dense_index(
-            self.corpus,
-            self.path,
-            self.entry.source(self._folder, self._trained),
-            self.entry.settings,
-            fields=self.entry.fields,
+            step.corpus,
+            step.path,
+            self._source(step.folder, step.models),
+            self.of_index,
+            fields=self.fields,
             running=Running(
                 context.device,
                 context.threads,
                 context.batch_tokens,
-                precision=self.entry.precision,
+                precision=self.precision,
                 execution=context.execution,
             ),
             rebuild=context.rebuild,

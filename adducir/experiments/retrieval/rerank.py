@@ -1,6 +1,6 @@
 """``rerank:``: the best documents of another system's run in a new order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ import polars as pl
 
 from adducir.core.chunks import Chunking
 from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.recipe import Recipe
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
@@ -20,7 +21,7 @@ from adducir.experiments.sections import Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial
 from adducir.experiments.tuning.grid import Hyperparameter, Setting
-from adducir.experiments.tuning.tune import Tunable, digest, of_topics
+from adducir.experiments.tuning.tune import Tunable, TuneRecipe, digest, of_topics
 from adducir.models.machine import using_threads
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.registry import (
@@ -298,3 +299,18 @@ def _cut(rows: pl.DataFrame, depth: int, name: str, setting: Setting, topics: To
     in_topic = pl.int_range(pl.len(), dtype=pl.Int64).over("qid")
     scored = final.with_columns(score=(pl.len().over("qid") - in_topic).cast(pl.Float64))
     return Run.ranked(scored.select("qid", "docno", "score"), "tuned")
+
+
+class Pair(Recipe):
+    """A run and the same reranked, by ``adducir tune``: all there is to say is what is tried."""
+
+    tune: TuneRecipe
+    hyperparameters: ClassVar[Mapping[str, Hyperparameter]] = {
+        "rerank_depth": Hyperparameter(whole=True, low=1)
+    }
+
+    def tunable(self, runs: Sequence[Run], depth: int | None) -> Tunable:
+        """The depth of the first run, of at most that of the second, left open."""
+        del depth
+        first, reranked = runs
+        return depth_of(first, reranked)

@@ -1,6 +1,6 @@
 """``index:``: a search of an index, with a retrieval model and feedback where it has words."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -13,11 +13,10 @@ from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.runs import Answer, RunStep
 from adducir.experiments.retrieval.tuned import TunableSystem
 from adducir.experiments.sections import Name
-from adducir.experiments.tuning.feedback import SharedFeedback
-from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of
+from adducir.experiments.tuning.grid import Hyperparameter, Setting, hyperparameters_of
 from adducir.experiments.tuning.tune import Tunable
-from adducir.indexes.feedback import FEEDBACK, RM3, FeedbackMethod
-from adducir.indexes.index import Index, Query
+from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.index import Index
 from adducir.indexes.models import MODELS, Model
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
@@ -115,7 +114,8 @@ class Search(TunableSystem):
         from adducir.indexes.building import engine_versions
 
         index = step.parts["index"]
-        found = index.search(self, step.topics, step.tag, step.study.recipe.most, context)
+        most = step.study.recipe.most
+        found = index.entry.search(index, self, step.topics, step.tag, most, context)
         note = "; ".join([f"{step.counted(found.run)} in {found.seconds:.1f} s", *found.remarks()])
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
         return Answer(found.run, note, found.method, found.seconds, data, engine_versions())
@@ -167,10 +167,9 @@ class Search(TunableSystem):
     def tunable(self, index: Index, depth: int | None, threads: int | None) -> Tunable:
         """The search of an index, with hyperparameters left open.
 
-        All topics are searched in one call, and queries of the same text once. Settings of RM3 that
-        differ in the weight of the original query share feedback documents and relevance model.
+        All topics are searched in one call, and queries of the same text once.
         """
-        run = partial(self._tried, index, SharedFeedback(index, threads), depth, threads)
+        run = partial(self._tried, index, depth, threads)
         facts = {
             "index": index.identity,
             "model": self.model,
@@ -179,39 +178,20 @@ class Search(TunableSystem):
             **({"fields": dict(self.fields)} if self.fields else {}),
             "depth": depth or "all",
         }
-        return Tunable(run, facts, check=self.at, order=_sharing_feedback)
+        return Tunable(run, facts, check=self.at)
 
     def _tried(
-        self,
-        index: Index,
-        shared: SharedFeedback,
-        depth: int | None,
-        threads: int | None,
-        setting: Setting,
-        topics: Topics,
+        self, index: Index, depth: int | None, threads: int | None, setting: Setting, topics: Topics
     ) -> Run:
         """What a setting ranks."""
         model, feedback = self.at(setting)
         texts = list(dict.fromkeys(topics.queries))
-        queries: Sequence[Query] = texts
-        if isinstance(feedback, RM3) and "original_query_weight" in setting:
-            queries, feedback = shared.queries(texts, model, feedback), None
         options: dict[str, Any] = {"fields": self.fields} if self.fields else {}
         hits = index.search(
-            queries, model, feedback=feedback, depth=depth, threads=threads, **options
+            texts, model, feedback=feedback, depth=depth, threads=threads, **options
         )
         if len(texts) == len(topics):
             return Run(hits.frame(topics.qids), "tuned")
         asked = pl.DataFrame({"topic": topics.qids, "qid": topics.queries})
         frame = asked.join(hits.frame(texts), on="qid", maintain_order="left_right")
         return Run(frame.select(pl.col("topic").alias("qid"), "docno", "score"), "tuned")
-
-
-def _sharing_feedback(grid: Grid) -> Sequence[int]:
-    """The settings in an order in which those that share a relevance model stand together."""
-
-    def but_the_weight(number: int) -> list[int]:
-        places = zip(grid.names, grid.places(number), strict=True)
-        return [place for name, place in places if name != "original_query_weight"]
-
-    return sorted(range(len(grid)), key=lambda number: (but_the_weight(number), number))

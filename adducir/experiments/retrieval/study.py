@@ -12,7 +12,7 @@ the table they are one row (:mod:`adducir.evaluation.seeds`).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -215,7 +215,12 @@ class RetrievalStudy(Study):
     def _index(self, name: str, seed: int | None) -> IndexStep | None:
         recipe, planner, place = self.recipe.indexes.get(name), self.planner, ("indexes", name)
         corpus = None if recipe is None else self.corpus(recipe.corpus, seed)
-        step = None if recipe is None or corpus is None else recipe.step(name, seed, corpus, self)
+        opened = None if recipe is None else recipe.open(name, seed, self)
+        if recipe is None or corpus is None or opened is None:
+            return None
+        found = self.index_path(name, seed), corpus, self.label(recipe.corpus, seed), self.folder
+        make = partial(IndexStep, recipe, name, *found, *opened)
+        step = planner.opening(place, make)
         if step is not None and planner.opening(place, lambda: step.why() or "") is not None:
 
             def look() -> None:

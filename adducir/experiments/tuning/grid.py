@@ -6,13 +6,14 @@ parameter named first, among these of the second, and so on. Values are exact in
 0.6 and not 0.6000000000000001.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from math import inf, prod
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from adducir.core.errors import UsageError
@@ -22,7 +23,7 @@ Number = int | float
 Setting = dict[str, Number]
 """A value for each parameter, in the order of the grid."""
 
-MOST_VALUES = 100_000
+_MOST_VALUES = 100_000
 _MOST_PLACES = 100
 
 
@@ -32,10 +33,9 @@ def decimal(value: Number | str | Decimal) -> Decimal:
         number = Decimal(str(value).strip())
     except InvalidOperation as error:
         raise UsageError(f"{value!r} is not a number.") from error
-    if not number.is_finite():
-        raise UsageError(f"{value!r} is not a finite number.")
-    if number and abs(number.adjusted()) > _MOST_PLACES:
-        raise UsageError(f"{shortened(str(value))} has more than {_MOST_PLACES} places.")
+    if not number.is_finite() or (number and abs(number.adjusted()) > _MOST_PLACES):
+        what = f"a finite number of at most {_MOST_PLACES} places"
+        raise UsageError(f"{shortened(str(value))} is not {what}.")
     return number
 
 
@@ -50,13 +50,11 @@ def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
 
     Steps that do not end on the last value are refused: nobody would see that it is not tried.
     """
-    if step <= 0:
-        raise UsageError(f"a step must be greater than 0, not {plain(step)}.")
     what = f"from {plain(first)} to {plain(last)}"
-    if last < first:
-        raise UsageError(f"a range goes upwards, not {what}.")
-    if (last - first) / step >= MOST_VALUES:
-        raise UsageError(f"{what} by {plain(step)} are more than {MOST_VALUES:,} values.")
+    if step <= 0 or last < first:
+        raise UsageError(f"a range goes up by a step above 0, not {what} by {plain(step)}.")
+    if (last - first) / step >= _MOST_VALUES:
+        raise UsageError(f"{what} by {plain(step)} are more than {_MOST_VALUES:,} values.")
     steps, rest = divmod(last - first, step)
     if rest:
         below = first + steps * step
@@ -81,8 +79,7 @@ def from_text(text: str) -> list[Decimal]:
 def from_recipe(given: Number | Iterable[Number] | Mapping[Any, Number]) -> list[Decimal]:
     """The values of a number, of a list, or of the keys ``from``, ``to`` and ``step``."""
     if isinstance(given, Mapping):
-        missing = [key for key in ("from", "to", "step") if key not in given]
-        if missing:
+        if missing := [key for key in ("from", "to", "step") if key not in given]:
             raise UsageError(f"a range has the keys from, to and step; {missing[0]} is missing.")
         return span(decimal(given["from"]), decimal(given["to"]), decimal(given["step"]))
     return [decimal(value) for value in ([given] if isinstance(given, Number) else given)]
@@ -90,7 +87,7 @@ def from_recipe(given: Number | Iterable[Number] | Mapping[Any, Number]) -> list
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """What values a parameter can have at all: whole numbers only, from ``low`` to ``high``."""
+    """What values a parameter can have at all: integers only, from ``low`` to ``high``."""
 
     whole: bool = False
     low: float = -inf
@@ -114,7 +111,7 @@ class Parameter:
 
     name: str
     values: tuple[Number, ...]
-    hyperparameter: Hyperparameter
+    allowed: Hyperparameter
 
     @classmethod
     def of(
@@ -128,8 +125,7 @@ class Parameter:
             known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
             guess = nearest(name, hyperparameters) or "."
             raise UsageError(f"there is no parameter `{name}` to tune{guess}{known}")
-        allowed = hyperparameters[name]
-        values = sorted(decimal(value) for value in given)
+        allowed, values = hyperparameters[name], sorted(decimal(value) for value in given)
         if not values:
             raise UsageError(f"{name} has no values.")
         for value, after in pairwise(values):
@@ -137,7 +133,7 @@ class Parameter:
                 raise UsageError(f"{name} has the value {plain(value)} twice.")
         for value in values:
             if allowed.whole and value != value.to_integral_value():
-                raise UsageError(f"{name} takes whole numbers, not {plain(value)}.")
+                raise UsageError(f"{name} takes integers, not {plain(value)}.")
             if not allowed.low <= value <= allowed.high:
                 end = "up" if allowed.high == inf else f"to {allowed.high:g}"
                 raise UsageError(
@@ -149,7 +145,7 @@ class Parameter:
     def is_edge(self, value: Number) -> bool:
         """Whether a value is the first or last one tried, and one beyond it could be tried."""
         first, last = self.values[0], self.values[-1]
-        low, high = first > self.hyperparameter.low, last < self.hyperparameter.high
+        low, high = first > self.allowed.low, last < self.allowed.high
         return first != last and ((value == first and low) or (value == last and high))
 
 
@@ -184,17 +180,9 @@ class Grid:
 
     def places(self, number: int) -> tuple[int, ...]:
         """For each parameter, the place of its value in a setting."""
-        found = []
-        for length in reversed(self.shape):
-            number, place = divmod(number, length)
-            found.append(place)
-        return tuple(reversed(found))
+        return tuple(int(place) for place in np.unravel_index(number, self.shape))
 
     def setting(self, number: int) -> Setting:
         """The setting of a number."""
         places = zip(self.parameters, self.places(number), strict=True)
         return {parameter.name: parameter.values[place] for parameter, place in places}
-
-    def settings(self) -> Iterator[Setting]:
-        """All settings in order."""
-        return map(self.setting, range(len(self)))

@@ -13,7 +13,9 @@
 
 import io
 import json
+import warnings
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,6 @@ from adducir.core.artifacts import publishing_results
 from adducir.core.csv_files import CsvWriter
 from adducir.core.files import writing_text
 from adducir.experiments.tuning.grid import plain
-from adducir.experiments.tuning.heatmap import draw
 from adducir.experiments.tuning.tune import Tuning, mean
 from adducir.runs.write import write_run
 from adducir.version import __version__
@@ -32,6 +33,13 @@ TIES = (
     "means are compared to 12 decimals; of equal ones the first setting in the grid is chosen: "
     "smallest values first, the parameter named first deciding first"
 )
+_MOST_ROWS = 6
+_STYLE: Any = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "adducir",  # equal grids give equal bytes
+    "text.parse_math": False,
+    "font.size": 9,
+}
 
 
 def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dict[str, Path]:
@@ -39,11 +47,11 @@ def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dic
     members = tuning.folds.members(tuning.pool.ids)
     folds = [f"  {json.dumps(name)}: {json.dumps(ids)}" for name, ids in members.items()]
     texts = {
-        "grid.csv": _csv(grid_lines(tuning)),
+        "grid.csv": _csv(_grid_lines(tuning)),
         "held-out.csv": _csv(_topic_lines(tuning)),
         "tuning.json": json.dumps(facts(tuning), indent=2, ensure_ascii=False) + "\n",
         "folds.json": "{\n" + ",\n".join(folds) + "\n}\n",
-        "grid.svg": draw(tuning),
+        "grid.svg": heat_map(tuning),
     }
     with publishing_results(folder) as hidden:
         for name, text in texts.items():
@@ -87,29 +95,28 @@ def facts(tuning: Tuning) -> dict[str, Any]:
     }
 
 
-def grid_lines(tuning: Tuning) -> Iterator[list[Any]]:
+def _grid_lines(tuning: Tuning) -> Iterator[list[Any]]:
     """The lines of ``grid.csv``, the header first."""
-    measure = f"mean {tuning.objective}"
-    yield [*tuning.grid.names, "fold", "part", "topic set", "topics", measure, "chosen"]
-    groups = list(_groups(tuning))
+    pool, folds = tuning.pool, tuning.folds
+    yield [
+        *(*tuning.grid.names, "fold", "part", "topic set", "topics"),
+        *(f"mean {tuning.objective}", "chosen"),
+    ]
+    groups: list[tuple[int, str, str, Any]] = []
+    for fold in range(len(folds)):
+        for part, rows in (("train", folds.train(fold)), ("test", folds.test(fold))):
+            sets = np.unique(pool.set_of[rows])
+            if len(sets) > 1:
+                groups.append((fold, part, "all", rows))
+            for number in sets:
+                own = rows[pool.set_of[rows] == number]
+                groups.append((fold, part, pool.sets[number].name, own))
     for number in range(len(tuning.grid)):
         setting = [plain(value) for value in tuning.grid.setting(number).values()]
         for fold, part, name, rows in groups:
             value = mean(tuning.values[number][rows])
             chosen = int(tuning.chosen[fold] == number)
-            yield [*setting, tuning.folds.names[fold], part, name, len(rows), value, chosen]
-
-
-def _groups(tuning: Tuning) -> Iterator[tuple[int, str, str, Any]]:
-    """Fold, part, topic set and topics of the means that a setting gets."""
-    pool, folds = tuning.pool, tuning.folds
-    for fold in range(len(folds)):
-        for part, rows in (("train", folds.train(fold)), ("test", folds.test(fold))):
-            sets = np.unique(pool.set_of[rows])
-            if len(sets) > 1:
-                yield fold, part, "all", rows
-            for number in sets:
-                yield fold, part, pool.sets[number].name, rows[pool.set_of[rows] == number]
+            yield [*setting, folds.names[fold], part, name, len(rows), value, chosen]
 
 
 def _topic_lines(tuning: Tuning) -> Iterator[list[Any]]:
@@ -124,18 +131,15 @@ def _topic_lines(tuning: Tuning) -> Iterator[list[Any]]:
 
 def _write_runs(tuning: Tuning, folder: Path) -> list[str]:
     """Write the pooled rankings, and return the names of the files."""
-    pool = tuning.pool
-    about = {"method": {"tuning": facts(tuning)}}
+    pool, about = tuning.pool, {"method": {"tuning": facts(tuning)}}
     if pool.has_own_qids:
-        name = "held-out.trec.gz"
-        write_run(tuning.run, folder / name, about, topics=pool.ids)
-        return [name]
+        write_run(tuning.run, folder / "held-out.trec.gz", about, topics=pool.ids)
+        return ["held-out.trec.gz"]
     names = []
     for number, each in enumerate(pool.sets):
-        name = f"held-out.{each.name.replace(' ', '_')}.trec.gz"
-        qids = [qid for row, qid in enumerate(pool.qids) if pool.set_of[row] == number]
-        write_run(pool.of_set(tuning.run, each.name), folder / name, about, topics=qids)
-        names.append(name)
+        names.append(f"held-out.{each.name.replace(' ', '_')}.trec.gz")
+        run, qids = pool.of_set(tuning.run, each.name), pool.names_of(number)[0]
+        write_run(run, folder / names[-1], about, topics=qids)
     return names
 
 
@@ -143,3 +147,72 @@ def _csv(lines: Iterator[list[Any]]) -> str:
     buffer = io.StringIO()
     CsvWriter(buffer).rows(lines)
     return buffer.getvalue()
+
+
+def heat_map(tuning: Tuning) -> str:
+    """The grid as an SVG: a panel for each fold, or one over all topics for more than six folds.
+
+    A cell shows the mean of the objective over the fold's training topics, by which its setting was
+    chosen; the chosen cell is outlined. The two parameters with the most values are the axes; a
+    cell shows the best over the others. Every panel has its own scale, because years differ more
+    than settings do.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    grid, folds = tuning.grid, tuning.folds
+    if len(folds) > _MOST_ROWS:
+        means = np.array([mean(values) for values in tuning.values])
+        title = f"means over all {len(tuning.pool)} topics; outlined: chosen in some of"
+        panels = [(f"{title} {len(folds)} folds", means, list(tuning.chosen))]
+    else:
+        panels = [
+            (
+                f"fold {name} held out: means over the {len(folds.train(fold))} other topics",
+                tuning.training[fold],
+                [tuning.chosen[fold]],
+            )
+            for fold, name in enumerate(folds.names)
+        ]
+    across, *rest = sorted(range(len(grid.shape)), key=lambda n: -grid.shape[n])
+    down, others = rest[:1], sorted(rest[1:])
+    best = f", the best over {', '.join(grid.names[n] for n in others)}" if others else ""
+    height = 1.0 + 0.32 * (grid.shape[down[0]] if down else 1)
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of letters that the font for measuring lacks
+        size = (max(6.0, 1 + 0.5 * min(grid.shape[across], 40)), height * len(panels) + 0.4)
+        figure = Figure(size, layout="constrained")
+        figure.suptitle(f"{tuning.objective} of {len(grid)} settings{best}", weight="bold")
+        axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+        for panel, (title, means, chosen) in zip(axes, panels, strict=True):
+            marked = np.isin(np.arange(len(grid)), chosen)
+            order = (*down, across, *others)
+            shape = (-1, grid.shape[across], prod(grid.shape[n] for n in others))
+            cells, marks = (
+                values.reshape(grid.shape).transpose(order).reshape(shape).max(2)
+                for values in (means, marked)
+            )
+            low, high = means.min(), means.max()
+            panel.pcolormesh(cells, cmap="Blues", vmin=low, vmax=high if high > low else low + 1)
+            panel.invert_yaxis()
+            panel.set_title(title)
+            for (line, column), value in np.ndenumerate(cells):
+                dark = high > low and (value - low) / (high - low) > 0.55
+                middle = {"ha": "center", "va": "center", "fontsize": 7}
+                colour = "white" if dark else "black"
+                panel.text(column + 0.5, line + 0.5, f"{value:.3f}", color=colour, **middle)
+                if marks[line, column]:
+                    box: Any = {"fill": False, "edgecolor": "#d4380d", "linewidth": 2}
+                    panel.add_patch(Rectangle((column + 0.04, line + 0.04), 0.92, 0.92, **box))
+            panel.set_yticks([])
+            for number, places, label in (
+                (across, panel.set_xticks, panel.set_xlabel),
+                *((n, panel.set_yticks, panel.set_ylabel) for n in down),
+            ):
+                values = grid.parameters[number].values
+                places(np.arange(len(values)) + 0.5, [plain(value) for value in values])
+                label(grid.names[number])
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    return drawn.getvalue()

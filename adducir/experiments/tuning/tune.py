@@ -33,7 +33,7 @@ from decimal import Decimal
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -66,32 +66,23 @@ FEW_TOPICS = 10
 """A choice made on fewer topics than this is worth a warning."""
 SHARD = 8
 """Settings in a chunk: what a kill can lose."""
-MOST_TOPICS = 2_000
-"""Topics of one search call: with 1,000 hits each, a few hundred megabytes."""
-
-
-def in_order(grid: Grid) -> Sequence[int]:
-    """All settings as they are numbered."""
-    return range(len(grid))
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """A system with some of its hyperparameters left open.
+    """A system with some of its hyperparameters left open; other processes may run it.
 
     Attributes:
         run: Ranks topics with the values of a setting.
         facts: What the system is, for metadata.
         more: What else determines its rankings, beside facts, topics and settings.
         check: Raises UsageError if a setting makes no sense.
-        order: The settings' numbers in the order in which they are done at the least cost.
     """
 
     run: Callable[[Setting, Topics], Run]
     facts: Mapping[str, Any]
     more: Any = None
     check: Callable[[Setting], object] = bool
-    order: Callable[[Grid], Sequence[int]] = in_order
 
 
 Range = dict[Literal["from", "to", "step"], float]
@@ -109,7 +100,7 @@ class FoldsRecipe(Recipe):
         if (self.k is None) == (self.file is None):
             raise ValueError("folds are `topics`, `{k: 5, seed: 42}` or `{file: PATH}`")
         if self.file is not None and "seed" in self.model_fields_set:
-            raise ValueError("`seed` means nothing beside `file`")
+            raise ValueError("`seed` has no effect beside `file`")
         return self
 
 
@@ -164,15 +155,6 @@ def mean(values: Floats) -> float:
     return round(fsum(values.tolist()) / len(values), DECIMALS) if len(values) else 0.0
 
 
-class Edge(NamedTuple):
-    """The largest or smallest value tried of a parameter, and how many folds chose it."""
-
-    name: str
-    value: Number
-    largest: bool
-    folds: int
-
-
 @dataclass(frozen=True, eq=False)
 class Tuning:
     """The outcome of a grid search with F folds, S settings and T topics."""
@@ -222,28 +204,30 @@ class Tuning:
         return np.flatnonzero(means == means[self.chosen[fold]])
 
     @property
-    def edges(self) -> list[Edge]:
-        """Chosen values that are the first or the last of those tried, whichever setting ties."""
-        found = []
+    def edges(self) -> dict[tuple[str, Number, str], int]:
+        """How many folds chose the smallest or largest value tried, by parameter, value and which.
+
+        Where a better one may lie beyond, whichever of tied settings is taken.
+        """
+        found: Counter[tuple[str, Number, str]] = Counter()
         for place, parameter in enumerate(self.grid.parameters):
-            used: Counter[Number] = Counter()
             for fold in range(len(self.folds)):
                 tied = {self.grid.places(number)[place] for number in self.best(fold).tolist()}
-                if len(tied) == 1:
-                    used[parameter.values[tied.pop()]] += 1
-            for value in sorted(used):
-                if parameter.is_edge(value):
-                    largest = value == parameter.values[-1]
-                    found.append(Edge(parameter.name, value, largest, used[value]))
-        return found
+                value = parameter.values[min(tied)]
+                if len(tied) == 1 and parameter.is_edge(value):
+                    end = "smallest" if value == parameter.values[0] else "largest"
+                    found[parameter.name, value, end] += 1
+        return dict(
+            sorted(found.items(), key=lambda one: (self.grid.names.index(one[0][0]), one[0][1]))
+        )
 
     def warnings(self) -> list[str]:
         """What a reader of the figures has to know, a sentence each."""
         folds = len(self.folds)
         lines = [
-            f"{edge.name} = {plain(edge.value)}, the {'largest' if edge.largest else 'smallest'} "
-            f"value tried, was chosen in {edge.folds} of {folds} folds: a better one may lie beyond"
-            for edge in self.edges
+            f"{name} = {plain(value)}, the {end} value tried, was chosen in {count} of {folds} "
+            "folds: a better one may lie beyond"
+            for (name, value, end), count in self.edges.items()
         ]
         for fold, name in enumerate(self.folds.names):
             if (ties := len(self.best(fold))) > 1:
@@ -263,14 +247,6 @@ class Tuning:
         return lines
 
 
-class Part(NamedTuple):
-    """Topics that are searched and evaluated together."""
-
-    rows: Integers
-    topics: Topics
-    evaluator: Evaluator
-
-
 @dataclass(frozen=True)
 class TuningWork:
     """What each setting reaches for each topic, some settings a chunk; builds its own chunks.
@@ -287,10 +263,7 @@ class TuningWork:
     doing: ClassVar[str] = "tuning"
     unit: ClassVar[str] = "settings"
     device: ClassVar[str] = ANY
-
-    @property
-    def size(self) -> int:
-        return SHARD
+    size: ClassVar[int] = SHARD
 
     @property
     def total(self) -> int:
@@ -312,7 +285,7 @@ class TuningWork:
 
     def items(self, *, check: bool) -> Iterator[int]:
         del check
-        return iter(self.system.order(self.grid))
+        return iter(range(len(self.grid)))
 
     def describe(self, item: int) -> tuple[str, bytes]:
         values = [f"{name}={plain(value)}" for name, value in self.grid.setting(item).items()]
@@ -325,32 +298,30 @@ class TuningWork:
     def make(self, items: Sequence[int], path: Path) -> None:
         values = np.zeros((len(items), len(self.pool)))
         for row, number in enumerate(items):
-            for part, run in self.runs(number):
-                values[row, part.rows] = part.evaluator.score(run).of(self.measure)
+            for rows, evaluator, run in self.runs(number):
+                values[row, rows] = evaluator.score(run).of(self.measure)
         with path.open("wb") as handle:
             np.save(handle, values)
 
     @cached_property
-    def parts(self) -> list[Part]:
-        """All topics."""
+    def _parts(self) -> list[tuple[Integers, Topics, Evaluator]]:
+        """Topics that are evaluated together: all of them, or those of a fold."""
         groups = [np.arange(len(self.pool))]
         if not is_vectorised(self.measure):
             groups = [self.folds.test(fold) for fold in range(len(self.folds))]
         found = []
-        for group in groups:
-            for start in range(0, len(group), MOST_TOPICS):
-                rows = group[start : start + MOST_TOPICS]
-                ids = [self.pool.ids[row] for row in rows]
-                judged = self.pool.qrels.restricted(ids)
-                evaluator = Evaluator(judged, self.measure, negative=self.negative)
-                found.append(Part(rows, self.pool.topics(ids), evaluator))
+        for rows in groups:
+            ids = [self.pool.ids[row] for row in rows]
+            judged = self.pool.qrels.restricted(ids)
+            evaluator = Evaluator(judged, self.measure, negative=self.negative)
+            found.append((rows, self.pool.topics(ids), evaluator))
         return found
 
-    def runs(self, number: int) -> Iterator[tuple[Part, Run]]:
+    def runs(self, number: int) -> Iterator[tuple[Integers, Evaluator, Run]]:
         """What a setting ranks, for all topics that can be searched."""
-        for part in self.parts:
-            if len(part.topics):
-                yield part, self.system.run(self.grid.setting(number), part.topics)
+        for rows, topics, evaluator in self._parts:
+            if len(topics):
+                yield rows, evaluator, self.system.run(self.grid.setting(number), topics)
 
 
 def tune(
@@ -370,13 +341,12 @@ def tune(
     chosen once more for what they rank.
     """
     measure = parse_measure(objective)
-    for setting in grid.settings():
-        system.check(setting)
+    for number in range(len(grid)):
+        system.check(grid.setting(number))
     started = time.perf_counter()
     work = TuningWork(system, grid, pool, folds, measure, negative)
-    values = np.zeros((len(grid), len(pool)))
     with chunking.made(work) as made:
-        values[list(work.items(check=False))] = np.concatenate([np.load(p) for p in made.files])
+        values = np.concatenate([np.load(path) for path in made.files])
     means = [[mean(one[folds.train(fold)]) for one in values] for fold in range(len(folds))]
     chosen = tuple(each.index(max(each)) for each in means)
     run = _held_out(work, chosen, tag)
@@ -392,7 +362,7 @@ def _held_out(work: TuningWork, chosen: Sequence[int], tag: str) -> Run:
     rows = []
     for number in dict.fromkeys(chosen):
         own = [fold for fold, one in enumerate(chosen) if one == number]
-        for _, run in work.runs(number):
+        for *_, run in work.runs(number):
             joined = run.frame.join(order, on="qid", maintain_order="left")
             rows.append(joined.filter(pl.col("fold").is_in(own)))
     rows = [one for one in rows if one.height]

@@ -1,1 +1,4 @@
-"""Complementary evidence: which small set of passages answers a question together."""
+"""Sets of passages that together answer a question.
+
+"Complementary Evidence Identification in Open-Domain Question Answering" (Mou et al., EACL 2021).
+"""

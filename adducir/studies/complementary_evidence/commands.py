@@ -4,67 +4,66 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
+from adducir.cli import common
 from adducir.cli import evaluate_options as opts
-from adducir.cli import options
-from adducir.cli.effects import without
-from adducir.cli.hyperparameters import hyperparameters_of
+from adducir.cli.command import Writes, option
 from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import argument, option
-from adducir.cli.shards import ShardOptions
-from adducir.cli.shares import part_path, shares_of
-from adducir.core.errors import UsageError
-from adducir.studies.complementary_evidence.selectors.selector import SELECTORS
-from adducir.studies.options import Lines, LinesInParts, Shares, counts_of
+from adducir.cli.parameters import argument
+from adducir.cli.parameters import option as typed
+from adducir.cli.shares import part_path
+from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.recipe import Recipe, without
+from adducir.studies.options import InShares, counts_of, parts_of
 
-Negatives = Annotated[int, option("False pairs of a question to train on.", min=0)]
+PARTS = Writes("file", common.LINES.endings, parts_of)
 
 
-def hotpotqa(
-    sources: Annotated[
-        list[Path],
-        argument("HotpotQA's JSON, or the same objects one per line; plain or .gz.", "SOURCE"),
-        SOURCE,
-    ],
-    output: LinesInParts,
-    passages: Annotated[
-        int, option("Paragraphs of a question's pool.", min=1), without("own")
-    ] = 50,
-    own: Annotated[bool, option("No pool: each question's own paragraphs.")] = False,
-    gold: Annotated[
-        Literal["always", "found"],
-        option(
-            "found: the pool as BM25 makes it; always: with all true paragraphs, and without "
-            "questions that lack one."
-        ),
-    ] = "always",
-    paragraphs: Annotated[
-        list[str] | None,
-        option(
-            "More paragraphs to search, a corpus with titles and texts; repeatable.",
-            metavar="CORPUS",
-            shown="the questions' own",
-        ),
-        SOURCE,
-        without("own"),
-    ] = None,
-    k1: Annotated[float, option("BM25's term saturation."), without("own")] = 0.9,
-    b: Annotated[float, option("BM25's length weight."), without("own")] = 0.4,
-    negatives: Negatives = 8,
-    shares: Shares = None,
-    seed: Annotated[int, option("Decides parts and pairs.")] = 0,
-) -> None:
+class Building(Recipe):
+    """What the builders of data sets share."""
+
+    output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=PARTS)
+    negatives: int = option("False pairs of a question to train on.", default=8, ge=0)
+    shares: InShares = None
+    seed: int = option("Decides parts, pairs and whatever else is drawn.", default=0)
+
+
+class HotpotQA(Building):
+    sources: tuple[Path, ...] = option(
+        "HotpotQA's JSON, or the same objects one per line; plain or .gz.",
+        metavar="SOURCE",
+        argument=True,
+    )
+    passages: Annotated[int, without("own")] = option(
+        "Paragraphs of a question's pool.", default=50, ge=1
+    )
+    own: bool = option("No pool: each question's own paragraphs.", default=False)
+    gold: Literal["always", "found"] = option(
+        "found: the pool as BM25 makes it; always: with all gold paragraphs, and without "
+        "questions that lack one.",
+        default="always",
+    )
+    paragraphs: Annotated[tuple[str, ...], without("own")] = option(
+        "More paragraphs to search, a corpus with titles and texts; can be repeated.",
+        default=(),
+        metavar="CORPUS",
+        shown="the questions' own",
+        reads=True,
+    )
+    k1: Annotated[float, without("own")] = option("BM25's term saturation.", default=0.9)
+    b: Annotated[float, without("own")] = option("BM25's length weight.", default=0.4)
+
+
+def hotpotqa(settings: HotpotQA) -> None:
     """Build pools of paragraphs for HotpotQA's questions.
 
     The pools come from bigram BM25, as those of HotpotQA-50. Searched are the paragraphs of all
-    questions and those of --paragraphs. Prints how many true pairs are at hand and found: the upper
-    bound of any selection.
+    questions and those of --paragraphs. Prints how many gold pairs are available and found: the
+    upper bound of any selection.
 
     Examples:
         adducir complementary-evidence hotpotqa hotpot_dev_fullwiki_v1.json -o test.jsonl.gz
         adducir complementary-evidence hotpotqa hotpot_dev.json --gold found -o test.jsonl.gz
     """
-    wanted = shares_of(shares)
-
     from adducir.cli.console import note, open_progress, show
     from adducir.corpora.splitting import split
     from adducir.indexes.models import BM25
@@ -76,48 +75,51 @@ def hotpotqa(
     )
     from adducir.studies.complementary_evidence.questions import write_questions
 
-    read = [question for path in sources for question in read_hotpotqa(path)]
+    read = [question for path in settings.sources for question in read_hotpotqa(path)]
     if not read:
         raise UsageError("there is no question.")
     rows = [("questions read", len(read))]
-    if own:
+    if settings.own:
         made = [with_passages(question, question.paragraphs) for question in read]
         whole = [question for question in made if not any(question.missing)]
         found = sum(bool(question.gold) for question in whole)
         rows.append(("  with all true paragraphs in their own", found))
-        made = made if gold == "found" else whole
+        made = made if settings.gold == "found" else whole
     else:
         searched: dict[str, str] = {}
-        more = (one for source in paragraphs or () for one in paragraphs_of_corpus(source))
+        more = (one for source in settings.paragraphs for one in paragraphs_of_corpus(source))
         for one in chain.from_iterable((*(question.paragraphs for question in read), more)):
             searched.setdefault(one.title, f"{one.title}\n{one.text}")
-        model = BM25(k1=k1, b=b)
+        model = BM25(k1=settings.k1, b=settings.b)
         with open_progress():
-            made, counts = bm25_pools(read, searched, passages=passages, gold=gold, model=model)
+            made, counts = bm25_pools(
+                read, searched, passages=settings.passages, gold=settings.gold, model=model
+            )
         rows += [
             ("paragraphs searched", len(searched)),
             ("  questions with a true paragraph nowhere at hand", counts["unknown"]),
             ("  questions whose true paragraphs BM25 found", counts["found"]),
         ]
-    made = [question.with_sets(negatives=negatives, seed=seed) for question in made]
-    parts = {"": made} if wanted is None else split(made, lambda one: one.id, wanted, seed)
+    seed = settings.seed
+    made = [one.with_sets(negatives=settings.negatives, seed=seed) for one in made]
+    parts = {"": made}
+    if settings.shares is not None:
+        parts = split(made, lambda one: one.id, settings.shares, seed)
     for name, part in parts.items():
-        path = part_path(output, name)
+        path = part_path(settings.output, name)
         write_questions(part, path)
         note(f"wrote {path}: {len(part):,} questions")
     show(counts_of([*rows, ("questions written", len(made))]))
 
 
-def mnli12(
-    sources: Annotated[
-        list[Path], argument("MultiNLI: JSONL or tables with tabs; plain or .gz.", "SOURCE"), SOURCE
-    ],
-    output: LinesInParts,
-    min_words: Annotated[int, option("Words of a segment, at least.", min=1)] = 6,
-    negatives: Negatives = 8,
-    shares: Shares = None,
-    seed: Annotated[int, option("Decides parts, cuts, other premises, order and pairs.")] = 0,
-) -> None:
+class MNLI12(Building):
+    sources: tuple[Path, ...] = option(
+        "MultiNLI: JSONL or tables with tabs; plain or .gz.", metavar="SOURCE", argument=True
+    )
+    min_words: int = option("Words of a segment, at least.", default=6, ge=1)
+
+
+def mnli12(settings: MNLI12) -> None:
     """Build MNLI-12 from MultiNLI.
 
     The task is to find the two halves of what a premise entails. Each hypothesis is cut in two; a
@@ -128,20 +130,19 @@ def mnli12(
         adducir complementary-evidence mnli12 dev.jsonl -o mnli12.jsonl.gz
         adducir complementary-evidence mnli12 dev.jsonl --shares 0.7,0.1,0.2 -o mnli12.jsonl.gz
     """
-    wanted = shares_of(shares)
-
     from adducir.cli.console import note, show
     from adducir.corpora.splitting import split
     from adducir.studies.complementary_evidence.mnli12 import build_mnli12, read_premises
     from adducir.studies.complementary_evidence.questions import write_questions
 
-    premises, read = read_premises(sources)
+    premises, read = read_premises(settings.sources)
+    how = {"min_words": settings.min_words, "negatives": settings.negatives, "seed": settings.seed}
     parts = {"": premises}
-    if wanted is not None:  # before questions are made, so that parts share no segment
-        parts = split(premises, lambda premise: premise.text, wanted, seed)
+    if settings.shares is not None:  # before questions are made, so that parts share no segment
+        parts = split(premises, lambda one: one.text, settings.shares, settings.seed)
     for name, part in parts.items():
-        made, dropped = build_mnli12(part, min_words=min_words, negatives=negatives, seed=seed)
-        path = part_path(output, name)
+        made, dropped = build_mnli12(part, **how)
+        path = part_path(settings.output, name)
         write_questions(made, path)
         rows = [
             ("pairs read", read["pairs"]),
@@ -156,30 +157,31 @@ def mnli12(
         note(f"wrote {path}: {len(made):,} questions")
 
 
-def select(
-    model: Annotated[
-        Path,
-        option(
-            "A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
-            "-m",
-            metavar="MODEL",
-        ),
-    ],
-    questions: Annotated[
-        list[Path],
-        option("Questions with their passages, JSONL; can be repeated.", "-q", metavar="FILE"),
-        SOURCE,
-    ],
-    output: Lines,
-    device: options.Device = "auto",
-    precision: options.PrecisionOption = "float32",
-    threads: options.Threads = None,
-    *,
-    shards: ShardOptions,
-    hyperparameters: Annotated[
-        dict[str, str], hyperparameters_of(SELECTORS, default="the model's")
-    ],
-) -> None:
+class Select(common.Computing):
+    model: Path = option(
+        "A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
+        "-m",
+        metavar="MODEL",
+    )
+    questions: tuple[Path, ...] = option(
+        "Questions with their passages, JSONL; can be repeated.", "-q", metavar="FILE"
+    )
+    output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
+    device: common.Device = "auto"
+    precision: common.PrecisionOption = "float32"
+    threads: common.Threads = None
+    k1: float | None = option("Of bm25: term saturation.", default=None, shown="0.9")
+    b: float | None = option("Of bm25: length weight.", default=None, shown="0.4")
+    settings: dict[str, str] = option(
+        "Another setting of the selection, such as size=3; can be repeated.",
+        "--set",
+        default={},
+        metavar="KEY=VALUE",
+        shown="the model's",
+    )
+
+
+def select(settings: Select) -> None:
     """Select the set of passages that together answer a question.
 
     Passages are encoded once a question; the set is found by beam search in the vector space. Where
@@ -191,31 +193,30 @@ def select(
         adducir complementary-evidence select -m rerankers/drn -q test.jsonl --set size=2 -o s.jsonl
     """
     from adducir.cli.console import note, open_progress
-    from adducir.core.chunks import Chunking, Local
-    from adducir.models.machine import choose_device, using_threads
+    from adducir.core.chunks import Chunking
+    from adducir.models.machine import using_threads
+    from adducir.models.sources import trained_folder
+    from adducir.studies.complementary_evidence.model import Settings
     from adducir.studies.complementary_evidence.questions import read_questions, write_selected
-    from adducir.studies.complementary_evidence.selectors import selecting
-    from adducir.studies.complementary_evidence.selectors.work import (
-        SelectionWork,
-        selected_by_shards,
-    )
+    from adducir.studies.complementary_evidence.select import SelectionWork, changed, selected
+    from adducir.studies.complementary_evidence.selection import SELECTORS
 
-    asked = list(read_questions(*questions))
-    with open_progress(), using_threads(threads):
-        loaded = selecting.load_evidence_model(model, choose_device(device))
-        work = SelectionWork(
-            None if selecting.names_selector(model) else model,
-            asked,
-            selecting.changed(loaded.settings.selection, hyperparameters),
-            precision,
-            Local(loaded),
-            device,
-            threads,
-            shards.batch_tokens,
-        )
-        with selected_by_shards(work, Chunking(output, shards.execution())) as chosen:
-            count = write_selected(chosen, output)
-    note(f"wrote {output}: sets for {count:,} questions")
+    model, trained = settings.model, None
+    asked = list(read_questions(*settings.questions))
+    named = {"k1": settings.k1, "b": settings.b}
+    given = settings.settings | {key: str(one) for key, one in named.items() if one is not None}
+    selection: Recipe
+    if str(model) in SELECTORS and not model.exists():
+        selection = SELECTORS.make(str(model), given)
+    else:
+        trained = trained_folder(model, error=ArtifactError)
+        selection = changed(Settings.load(trained).selection, given)
+    with open_progress(), using_threads(settings.threads):
+        how = settings.precision, settings.device, settings.threads, settings.batch_tokens
+        work = SelectionWork(trained, asked, selection, *how)
+        with selected(work, Chunking(settings.output, settings.execution())) as chosen:
+            count = write_selected(chosen, settings.output)
+    note(f"wrote {settings.output}: sets for {count:,} questions")
 
 
 def sets(
@@ -228,11 +229,11 @@ def sets(
     ],
     questions: Annotated[
         list[Path],
-        option("The questions with their gold sets, JSONL; can be repeated.", "-q", metavar="FILE"),
+        typed("The questions with their gold sets, JSONL; can be repeated.", "-q", metavar="FILE"),
         SOURCE,
     ],
     upper_bound: Annotated[
-        bool, option("Add what the best selection from each question's pool reaches.")
+        bool, typed("Add what the best selection from each question's pool reaches.")
     ] = False,
     *,
     testing: opts.Testing,

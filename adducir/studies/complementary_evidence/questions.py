@@ -55,6 +55,11 @@ class Passage:
     title: str
     text: str
 
+    @property
+    def titled(self) -> str:
+        """What is read of it: its title, a full stop, its text."""
+        return f"{self.title}. {self.text}" if self.title else self.text
+
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)
 class LabelledSet:

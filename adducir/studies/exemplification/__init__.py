@@ -1,1 +1,4 @@
-"""Exemplification retrieval, after EGRET: which example fits a masked context."""
+"""Examples in context: their data, ROUGE-L, agreement of raters.
+
+"Modeling Exemplification in Long-form Question Answering via Retrieval" (Wang et al., NAACL 2022).
+"""

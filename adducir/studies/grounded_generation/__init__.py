@@ -1,1 +1,5 @@
-"""Grounded generation, after Hindsight: texts that are generated from retrieved passages."""
+"""Texts generated from passages: their data and evaluation.
+
+"Hindsight: Posterior-guided Training of Retrievers for Improved Open-ended Generation" (Paranjape
+et al., ICLR 2022).
+"""

@@ -1,1 +1,4 @@
-"""Literary evidence retrieval, after RELiC: which passage of a book a critic quotes."""
+"""Passages that critics quote: data, retrieval, ranks, human choices.
+
+"RELiC: Retrieving Evidence for Literary Claims" (Thai et al., ACL 2022).
+"""

@@ -1,8 +1,7 @@
-"""A study of ranks: spans, a book, pools; BM25, vectors, late interaction, trained chains."""
+"""A study of known-item search: spans, a book, pools; BM25, vectors, late interaction, trained."""
 
+import csv
 import json
-import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -16,26 +15,24 @@ from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
+from adducir.core.artifacts import read_manifest
 from adducir.core.config import load, validate
-from adducir.core.errors import InputError
 from adducir.corpora.relic import RelicBook, RelicQuote, write_relic
 from adducir.corpora.spans import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import best_of_task, collection_task
-from adducir.encoders.settings import LengthPart
 from adducir.encoders.sources import encoder_source
+from adducir.evaluation.gold_ranks import median_rank, recall
 from adducir.evaluation.rank_files import read_ranks
 from adducir.evaluation.rouge import rouge_l
-from adducir.experiments.experiment import plan_experiment
-from adducir.experiments.known_item.bm25 import LexicalPart, LexicalRanker
-from adducir.experiments.known_item.data import DataRecipe
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.known_item.encoders import Trained
 from adducir.experiments.known_item.late import nearest
-from adducir.experiments.known_item.ranking import Contexts
 from adducir.experiments.known_item.study import KnownItem
-from adducir.experiments.known_item.system import RANKING_SYSTEMS, ContextRecipe
+from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
+from adducir.statistics.two_level import two_level
 from adducir.training.recipe import listed
 
 ROOT = Path(__file__).parents[2]
@@ -56,12 +53,35 @@ systems:
 by: [length]
 comparison: {{baseline: BM25}}
 """
+SEEDED = f"""task: known-item
+data: {{A: {{spans: spans.jsonl, part: test, shares: {SHARES}}}}}
+contexts: {{L: {{right: 0}}}}
+systems:
+  BM25: {{bm25: {{}}}}
+  ours: {{train: encoders/tiny.yaml, seeds: [0, 4]}}
+cutoffs: [1, 5]
+by: [length]
+comparison: {{baseline: BM25}}
+table: {{system_names: {{ours: Our encoder}}}}
+"""
+LATE = """task: known-item
+data: {A: {spans: spans.jsonl}}
+contexts: {L: {right: 0}}
+systems: {late: {maxsim: tiny}, colbert: {colbert: tiny-colbert, lengths: {context: 12}}}
+"""
+ROUGE = """task: known-item
+data: {A: {spans: spans.jsonl, candidates: more.jsonl}}
+contexts: {L: {right: 0}}
+systems: {BM25: {bm25: {}}, zero: {encoder: tiny}, late: {maxsim: tiny}}
+rouge: true
+"""
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     tiny_bert(folder / "tiny")
+    tiny_colbert(folder / "tiny", folder / "tiny-colbert")
     for room in ("encoders", "experiments"):
         (folder / room).mkdir()
     write_spans(some_spans(30, groups=9), folder / "spans.jsonl")
@@ -78,22 +98,31 @@ def place(tmp_path_factory):
         f"base: tiny\ndata: {{train: spans.jsonl, shares: {SHARES}}}\n"
         "training: {epochs: 2, batch_size: 5, learning_rate: 0.001, patience: null}\n"
     )
-    (folder / "experiments" / "study.yaml").write_text(FILE)
+    for name, text in (("study", FILE), ("seeded", SEEDED), ("rouge", ROUGE)):
+        (folder / "experiments" / f"{name}.yaml").write_text(text)
     return folder
 
 
-def test_a_study_from_one_file(place, capsys, monkeypatch):
-    monkeypatch.chdir(place)
+@pytest.fixture
+def here(study, monkeypatch):
+    monkeypatch.chdir(study)
+    return study
+
+
+def ranks_of(folder, name):
+    (ranks,) = read_ranks(folder / "runs" / name / "ranks.tsv", "x").values()
+    return ranks
+
+
+def test_a_study_from_one_file(here, capsys):
     file = "experiments/study.yaml"
     assert main(["experiment", file, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["train  encoders/study/ours/L-1", "train  encoders/study/ours/L"]
     assert sum(line.startswith("rank ") for line in lines) == 2 * 6
-    assert main(["experiment", file, "--output", "one.md"]) == 2
-    assert "2 tables" in capsys.readouterr().err
+    assert main(["experiment", file, "--output", "one.md"]) == 2  # two tables
     assert main(["experiment", file, "--threads", "1", "--format", "csv"]) == 0
-    assert "zero" in capsys.readouterr().out
-    table = json.loads((place / "experiments/study/A/table.json").read_text())
+    table = json.loads((here / "experiments/study/A/table.json").read_text())
     named = [(row["section"], row["system"]) for row in table["rows"]]
     assert named == [
         *(("L", name) for name in ("random", "BM25", "zero", "late", "ours")),
@@ -101,35 +130,72 @@ def test_a_study_from_one_file(place, capsys, monkeypatch):
     ]
     kept = table["provenance"]["epochs kept"]
     assert kept == {f"encoders/study/ours/{name}": "1 of 1" for name in ("L", "L-1")}
-    ranks = read_ranks(place / "runs/study/A/ours/L/ranks.tsv", "x")["ours"]
+    ranks = ranks_of(here, "study/A/ours/L")
     assert set(ranks.candidates) == {31}
     means = [cell["mean"] for cell in table["rows"][4]["cells"]]
     assert means[0] == pytest.approx(np.mean(ranks.better + ranks.tied <= 1))
     assert means[-2] == pytest.approx(np.mean(ranks.better + ranks.tied))
     # Every context of the test part and no other, in the file's order.
-    tested = plan_experiment(place / file).study.data["A"].spans
+    tested = plan_experiment(here / file).study.data["A"].spans
     assert list(ranks.qids) == [span.id for span in tested]
     assert ranks.keys["group"] == tuple(span.group for span in tested)
-    book = read_ranks(place / "runs/study/B/zero/1_1/ranks.tsv", "x")["zero"]
+    book = ranks_of(here, "study/B/zero/1_1")
     assert dict(zip(book.qids, book.candidates.tolist(), strict=True)) == {"q1": 13, "q2": 14}
-    text = (place / "experiments/study/B/by-length.md").read_text()
+    text = (here / "experiments/study/B/by-length.md").read_text()
     assert "L, length 1 (1)" in text
     assert "1/1, length 2 (1)" in text
-    settings = json.loads((place / "encoders/study/ours/L/encoder.json").read_text())
+    settings = json.loads((here / "encoders/study/ours/L/encoder.json").read_text())
     assert (settings["context"]["left"], settings["context"]["right"]) == (None, 0)
     # What is there is not made again.
     made = [
-        path
-        for room in ("encoders", "runs")
-        for path in place.glob(f"{room}/study/**/manifest.json")
+        *here.glob("encoders/study/**/manifest.json"),
+        *here.glob("runs/study/**/manifest.json"),
     ]
     assert len(made) == 2 + 2 * 6
     before = [path.stat().st_mtime_ns for path in made]
     assert main(["experiment", file]) == 0
     assert [path.stat().st_mtime_ns for path in made] == before
+
+
+def test_a_row_is_of_all_seeds(here, capsys):
+    outcome = run_experiment(plan_experiment(here / "experiments" / "seeded.yaml"))
+    for seed in (0, 4):
+        made = read_manifest(here / f"encoders/seeded/ours.seed{seed}/L")
+        assert made.recipe["training"]["seed"] == seed
+    names = ["BM25", "ours.seed0", "ours.seed4"]
+    base, *own = [ranks_of(here, f"seeded/A/{name}/L") for name in names]
+    assert (own[0].better != own[1].better).any()
+    rows = {row.system: row for row in outcome.table.rows}
+    cells = dict(zip((c.measure for c in outcome.table.columns), rows["ours"].cells, strict=True))
+    by_hand = {
+        "R@5": (np.stack([recall(one, 5) for one in own]), recall(base, 5)),
+        "Rank": (
+            np.stack([1.0 * (one.better + one.tied) for one in own]),
+            1.0 * (base.better + base.tied),
+        ),
+    }
+    for measure, (ours, other) in by_hand.items():
+        assert cells[measure].mean == pytest.approx(ours.mean())
+        found, expected = cells[measure].against("BM25"), two_level(ours, other)
+        assert found.more["test"]["statistic"] == expected.t
+        assert (found.p, found.verdict) == (None, "none")  # two runs
+    assert cells["Median rank"].mean == np.mean([median_rank(one) for one in own])
+    footer = " ".join(outcome.table.footer)
+    assert "Runs of a system: Our encoder 2." in footer
+    assert "Seeds of the trainings of Our encoder: 0, 4." in footer
+    with (here / "experiments/seeded/per-context.csv").open() as handle:
+        assert {row["system"] for row in csv.DictReader(handle)} >= set(names)
+    # The files of ranks give the same row.
+    files = [str(here / f"runs/seeded/A/{name}/L/ranks.tsv") for name in names]
+    options = ["--set", "pool_seeds=true", "-b", "BM25", "--cutoffs", "1,5", "--format", "csv"]
     capsys.readouterr()
-    assert main(["experiment", file, "--dry-run"]) == 0
-    assert capsys.readouterr().out.count("keep   encoders") == 2
+    assert main(["literary-evidence", "ranks", *files, *options]) == 0
+    again = {
+        line["measure"]: float(line["mean"])
+        for line in csv.DictReader(capsys.readouterr().out.splitlines())
+        if line["system"] == "ours"
+    }
+    assert again == {name: cell.mean for name, cell in cells.items()}
 
 
 def test_bm25_against_a_plain_loop():
@@ -138,7 +204,7 @@ def test_bm25_against_a_plain_loop():
     spans.append(MaskedSpan("none", "g", ("zebra",), ("unheard",), ()))
     task = collection_task(spans)
     part, read = LexicalPart(k1=0.5, b=0.9), ContextRecipe(left=1, right=0)
-    found = LexicalRanker([task], part, read, 1).rank(Contexts(0, 0, len(spans)))
+    (found,) = lexical_ranks(part, [task], read, 1)
     texts = [text.lower().split() for text in task.texts]
     lengths = np.array([len(text) for text in texts])
     words = sorted({word for text in texts for word in text})
@@ -159,24 +225,58 @@ def test_bm25_against_a_plain_loop():
     assert found.tied[-1] == len(texts)  # no word is known: all candidates tie
 
 
-def test_what_is_nearest_to_the_mask_is_read(place):
-    tokenizer = load_tokenizer(ModelSource("tiny", place / "tiny"))
+def test_words_nearest_to_the_mask_are_read(study):
+    tokenizer = load_tokenizer(ModelSource("tiny", study / "tiny"))
     left, right = "cat dog school energy", "run fast nuclear power"
     assert nearest(tokenizer, left, right, 99) == f"{left} {right}"
-    cut = nearest(tokenizer, left, right, 4).split()
-    assert cut == ["school", "energy", "run", "fast"]
+    assert nearest(tokenizer, left, right, 4) == "school energy run fast"
     assert nearest(tokenizer, left, "", 2) == "school energy"
-    assert nearest(tokenizer, "", right, 1) in ("run", "")
+    text = "the cat ran fast ."
+    assert nearest(tokenizer, text, text, 99, 2) == "fast . the cat"
+    assert nearest(tokenizer, text, text, 3, 2) == "fast . the"
+    assert nearest(tokenizer, text, text, 99, 0) == ""
+    # The tokens of BM25 are words.
+    spans = [
+        MaskedSpan("1", "g", ("the cat ran fast .",), ("a dog .",), ("dogs run slow .",)),
+        MaskedSpan("2", "g", ("slow .",), ("cats run .",), ("cats",)),
+    ]
+    tokens, words = (
+        next(lexical_ranks(LexicalPart(), [collection_task(spans)], read))
+        for read in (ContextRecipe(tokens=2), ContextRecipe(words=2))
+    )
+    assert tokens.better.tolist() == words.better.tolist()
 
 
-def test_all_errors_are_reported_at_once(place):
-    file = place / "experiments" / "other.yaml"
-    text = FILE.replace("spans: spans.jsonl", "spans: none.jsonl")
-    text = text.replace("maxsim: tiny", "maxsim: ./x")
-    file.write_text(text.replace("relic: relic.json", "relic: none.json"))
-    with pytest.raises(InputError) as error:
-        plan_experiment(file)
-    assert {int(n) for n in re.findall(r"other\.yaml:(\d+):", str(error.value))} == {4, 5, 12}
+def test_late_interaction_in_half_precision(here):
+    found = {}
+    for precision in ("float32", "bfloat16"):
+        file = here / "experiments" / f"{precision}.yaml"
+        file.write_text(f"{LATE}precision: {precision}\n")
+        assert main(["experiment", str(file)]) == 0
+        found[precision] = ranks_of(here, f"{precision}/A/colbert/L")
+    half, exact = found["bfloat16"], found["float32"]
+    assert np.abs((half.better + half.tied) - (exact.better + exact.tied)).mean() < 1
+
+
+def test_rouge_of_what_is_ranked_first(here):
+    assert main(["experiment", "experiments/rouge.yaml"]) == 0
+    table = json.loads((here / "experiments/rouge/table.json").read_text())
+    assert [one["measure"] for one in table["columns"]][-2:] == ["ROUGE-L", "Median rank"]
+    assert table["rows"][0]["cells"][-2]["mean"] is None  # random
+    (task,) = plan_experiment(Path("experiments/rouge.yaml")).study.data["A"].tasks()
+    encoder = DualEncoder.load(encoder_source("tiny"))
+    part = encoder.settings.context.model_copy(update={"right": 0})
+    encoder.settings = encoder.settings.model_copy(update={"context": part})
+    numbers, _ = best_of_task(encoder, task, 1)
+    wanted = [
+        rouge_l(task.texts[gold], task.texts[first])
+        for gold, (first,) in zip(task.gold, numbers, strict=True)
+    ]
+    found = {name: ranks_of(here, f"rouge/A/{name}/L") for name in ("BM25", "zero")}
+    np.testing.assert_array_equal(found["zero"].rouge, wanted)
+    # Where the gold candidate is alone in the first place, its ROUGE-L is 1.
+    for one in found.values():
+        assert (one.rouge[(one.better == 0) & (one.tied == 1)] == 1).all()
 
 
 FILES = [
@@ -188,124 +288,6 @@ FILES = [
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_files_that_come_along_are_right(path):
-    study = validate(load(path), KnownItem)
-    for system in study.systems.values():
+    for system in validate(load(path), KnownItem).systems.values():
         for recipe in listed(system.train) if isinstance(system, Trained) else ():
             assert (ROOT / recipe).exists()
-
-
-def keys_of(model):
-    """The keys of a model and of those below it that are of this kind of file."""
-    for name, field in model.model_fields.items():
-        yield name, field
-        for part in PARTS:
-            if part.__name__ in repr(field.annotation):
-                yield from keys_of(part)
-        if "RankingSystem" in repr(field.annotation):
-            for kind in RANKING_SYSTEMS:
-                yield from keys_of(RANKING_SYSTEMS.kind(kind))
-
-
-PARTS = (DataRecipe, ContextRecipe, LexicalPart, LengthPart)
-
-
-def test_every_key_is_documented_with_its_default():
-    page = (ROOT / "docs" / "ranks.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", page, re.M)
-    found = dict(keys_of(KnownItem))
-    assert {"k1", "sentences", "maxsim", "left", "span", "cutoffs"} <= set(found)
-    assert {key for key, _ in rows} == set(found)
-    for name, field in keys_of(KnownItem):
-        stated = [value.strip(" `") for key, value in rows if key == name]
-        default = field.default
-        if field.is_required():
-            assert {"required", ""} & {*stated}, name
-        elif isinstance(default, bool | int | float):
-            wanted = str(default).lower() if isinstance(default, bool) else f"{default:g}"
-            assert wanted in stated, name
-
-
-def test_late_interaction_in_half_precision(place, tmp_path, monkeypatch):
-    monkeypatch.chdir(place)
-    text = """task: known-item
-data: {A: {spans: spans.jsonl}}
-contexts: {L: {right: 0}}
-systems: {late: {maxsim: tiny}, colbert: {colbert: tiny-colbert, lengths: {context: 12}}}
-"""
-    tiny_colbert(place / "tiny", place / "tiny-colbert")
-    found = {}
-    for precision in ("float32", "bfloat16"):
-        file = place / "experiments" / f"{precision}.yaml"
-        file.write_text(f"{text}precision: {precision}\n")
-        assert main(["experiment", str(file)]) == 0
-        path = place / "runs" / precision / "A" / "colbert" / "L" / "ranks.tsv"
-        found[precision] = read_ranks(path, "x")["colbert"]
-    half, exact = found["bfloat16"], found["float32"]
-    assert np.abs((half.better + half.tied) - (exact.better + exact.tied)).mean() < 1
-
-
-def test_tokens_of_each_side(place):
-    tokenizer = load_tokenizer(ModelSource("tiny", place / "tiny"))
-    text = "the cat ran fast ."
-    assert nearest(tokenizer, text, text, 99, 2) == "fast . the cat"
-    assert nearest(tokenizer, text, text, 3, 2) == "fast . the"
-    assert nearest(tokenizer, text, text, 99, 0) == ""
-    spans = [
-        MaskedSpan("1", "g", ("the cat ran fast .",), ("a dog .",), ("dogs run slow .",)),
-        MaskedSpan("2", "g", ("slow .",), ("cats run .",), ("cats",)),
-    ]
-    two, same = (
-        LexicalRanker([collection_task(spans)], LexicalPart(), read).rank(Contexts(0, 0, 2))
-        for read in (ContextRecipe(tokens=2), ContextRecipe(words=2))
-    )
-    assert two.better.tolist() == same.better.tolist()
-
-
-def test_models_are_fetched_before_anything_is_ranked(place, monkeypatch, capsys, tmp_path):
-    study = shutil.copytree(place, tmp_path / "study")
-    for made in ("runs", "experiments/study"):
-        shutil.rmtree(study / made, ignore_errors=True)
-    monkeypatch.chdir(study)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    arguments = ["experiment", "experiments/study.yaml", "--set", "systems.zero.encoder=no/such"]
-    assert main([*arguments, "--dry-run"]) == 0
-    out = capsys.readouterr().out
-    assert "not available: the model no/such, " in out
-    assert out.count("systems.zero") == 1
-    assert main(arguments) == 4
-    assert "no/such" in capsys.readouterr().err
-    assert not list((study / "runs").rglob("ranks.tsv"))
-
-
-def test_rouge_of_what_is_ranked_first(place, monkeypatch):
-    monkeypatch.chdir(place)
-    (place / "experiments" / "rouge.yaml").write_text(
-        """task: known-item
-data: {A: {spans: spans.jsonl, candidates: more.jsonl}}
-contexts: {L: {right: 0}}
-systems: {BM25: {bm25: {}}, zero: {encoder: tiny}, late: {maxsim: tiny}}
-rouge: true
-"""
-    )
-    assert main(["experiment", "experiments/rouge.yaml"]) == 0
-    table = json.loads((place / "experiments/rouge/table.json").read_text())
-    assert [one["measure"] for one in table["columns"]][-2:] == ["ROUGE-L", "Median rank"]
-    assert table["rows"][0]["cells"][-2]["mean"] is None  # random
-    plan = plan_experiment(Path("experiments/rouge.yaml"))
-    (task,) = plan.study.data["A"].tasks()
-    encoder = DualEncoder.load(encoder_source("tiny"))
-    part = encoder.settings.context.model_copy(update={"right": 0})
-    encoder.settings = encoder.settings.model_copy(update={"context": part})
-    numbers, _ = best_of_task(encoder, task, 1)
-    wanted = [
-        rouge_l(task.texts[gold], task.texts[first])
-        for gold, (first,) in zip(task.gold, numbers, strict=True)
-    ]
-    found = {
-        name: read_ranks(place / f"runs/rouge/A/{name}/L/ranks.tsv", "x")[name]
-        for name in ("BM25", "zero")
-    }
-    np.testing.assert_array_equal(found["zero"].rouge, wanted)
-    # Where the gold candidate is alone in the first place, its ROUGE-L is 1.
-    for one in found.values():
-        assert (one.rouge[(one.better == 0) & (one.tied == 1)] == 1).all()

@@ -1,1 +1,0 @@
-"""Studies of evidence sets: from one file to trained models, selected sets and a tested table."""

@@ -1,0 +1,355 @@
+"""The models: Mou et al.'s (2020, section 2.2), and their baseline DRN with BERT.
+
+The complementary model has one encoder, which reads the question alone, ``[CLS] q [SEP]``, and each
+passage with its question, ``[CLS] q [SEP] title. text [SEP]``; the last layer's hidden states
+represent them. A fully connected layer with a sigmoid on a passage's vector gives P(p|q). So each
+passage is encoded once for a question, whatever sets it may come into.
+
+DRN (section 3.2; after Harel et al., 2019) has two separate models that read questions and passages
+apart: one finds the most relevant passage, the other scores how much a second passage adds to the
+first. BERT takes the place of the LSTM. Harel et al. score by an extension of a neural tensor
+network; here relevance is such a network over (q, p), and novelty one over (p1, p2) with q as a
+further linear term::
+
+    s(a, b; c) = u . tanh(a' W b + V [a; b; c] + v) + w
+
+with ``slices`` slices of W.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from adducir.core.errors import InputError
+from adducir.models.artifacts import ModelSettings
+from adducir.models.batches import in_order, padded
+from adducir.models.loading import load_model, load_tokenizer, longest_input
+from adducir.models.machine import Precision, computing_in, seed_of
+from adducir.models.sources import ModelSource
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion
+from adducir.studies.complementary_evidence.selection import (
+    DRNSelection,
+    NoveltyPool,
+    Pool,
+    Positive,
+    Selection,
+)
+
+Pooling = Literal["first", "mean"]
+HEAD_FILE = "head.safetensors"
+TOGETHER = 64
+"""Questions whose vectors are held at a time."""
+_TO_TEXT = 4
+"""One in so many tokens is kept for the passage, however long the question is."""
+
+
+class Settings(ModelSettings):
+    """How a trained model reads and selects.
+
+    Attributes:
+        length: Tokens of an input; by default as many as the model reads.
+        pooling: The vector of an input: its first token's, or the mean over the passage's own
+            tokens (the question's, of a question alone).
+        slices: Of DRN's tensor networks.
+    """
+
+    file: ClassVar = "evidence.json"
+    what: ClassVar = "not a model that selects evidence"
+
+    kind: str = "complementary"
+    length: Annotated[int, Field(ge=8)] | None = None
+    pooling: Pooling = "first"
+    slices: Positive = 4
+    selection: Selection | DRNSelection = Selection()
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of a network: (n,) token ids, segments (0 or 1), and 1 at the tokens it is of."""
+
+    ids: NDArray[np.int64]
+    types: NDArray[np.int64]
+    own: NDArray[np.int64]
+
+
+class Reader:
+    """Makes the inputs of questions: of the question, and of its passages in their order.
+
+    Args:
+        together: Whether passages are read with the question, or alone.
+    """
+
+    def __init__(self, tokenizer: Any, length: int, *, together: bool) -> None:
+        self.tokenizer, self.length, self.together = tokenizer, length, together
+
+    def read(self, question: EvidenceQuestion) -> list[Input]:
+        """The inputs of one question.
+
+        A passage is cut at its end; a question only where it would leave less than a quarter of
+        the input for the passage.
+        """
+        texts = [passage.titled for passage in question.passages]
+        pairs = [(question.question, text) for text in texts] if self.together else texts
+        encoded = self.tokenizer.backend_tokenizer.encode_batch([question.question])
+        encoded += self.tokenizer.backend_tokenizer.encode_batch(pairs) if pairs else []
+        return [self._input(one, int(self.together and n > 0)) for n, one in enumerate(encoded)]
+
+    def _input(self, encoding: Any, side: int) -> Input:
+        sides = np.array([-1 if side is None else side for side in encoding.sequence_ids])
+        first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
+        room = self.length - int((sides < 0).sum())
+        least = min(len(second), room // _TO_TEXT)
+        to_first = max(0, min(len(first), room - least))
+        kept = np.ones(len(sides), dtype=bool)
+        kept[first[to_first:]] = False
+        kept[second[max(0, room - to_first) :]] = False
+        ids, types = (np.array(one, dtype=np.int64) for one in (encoding.ids, encoding.type_ids))
+        return Input(ids[kept], types[kept], (sides == side)[kept].astype(np.int64))
+
+
+class Encoder(torch.nn.Module):
+    """A network of transformers, and how its last layer becomes a vector."""
+
+    def __init__(self, source: ModelSource, pooling: Pooling) -> None:
+        super().__init__()
+        self.network: Any = load_model(source)
+        self.pooling = pooling
+        self.width = int(self.network.config.hidden_size)
+        self._has_types = int(getattr(self.network.config, "type_vocab_size", 0) or 0) > 1
+        self._filler = int(self.network.config.pad_token_id or 0)
+
+    def forward(self, inputs: Sequence[Input]) -> Tensor:
+        """(n, d) the vectors of one batch, in single precision."""
+        device = self.network.device
+        ids, mask = padded([one.ids for one in inputs], self._filler, device)
+        more: dict[str, Tensor] = {}
+        if self._has_types:
+            more["token_type_ids"] = padded([one.types for one in inputs], 0, device)[0]
+        states: Tensor = self.network(ids, attention_mask=mask, **more).last_hidden_state.float()
+        if self.pooling == "first":
+            return states[:, 0]
+        own = padded([one.own for one in inputs], 0, device)[0].to(states.dtype)[..., None]
+        return (states * own).sum(1) / own.sum(1).clamp(min=1)
+
+    def freeze(self, trained: int | None) -> None:
+        """Leave all but the topmost layers as they are; None: train all, with the embeddings."""
+        if trained is None:
+            return
+        layers = getattr(getattr(self.network, "encoder", None), "layer", None)
+        if layers is None:
+            kind = type(self.network).__name__
+            raise InputError(
+                f"the layers of a {kind} are not known, so none can be frozen.",
+                hint="Leave `layers` out.",
+            )
+        self.network.requires_grad_(False)
+        for layer in layers[max(0, len(layers) - trained) :]:
+            layer.requires_grad_(True)
+
+
+class Batch(NamedTuple):
+    """The vectors of Q questions, padded to the one with most passages.
+
+    Attributes:
+        question: (Q, d).
+        passages: (Q, K, d).
+        mask: (Q, K) bool, True at passages.
+    """
+
+    question: Tensor
+    passages: Tensor
+    mask: Tensor
+
+
+def batch_of(encoder: Encoder, questions: Sequence[Sequence[Input]]) -> Batch:
+    """The vectors of the inputs of questions, with gradient where there is one."""
+    vectors = encoder([one for inputs in questions for one in inputs])
+    counts = torch.tensor([len(inputs) for inputs in questions], device=vectors.device)
+    there = torch.arange(max(2, int(counts.max())), device=vectors.device) < counts[:, None]
+    whole = vectors.new_zeros((*there.shape, encoder.width))
+    whole = whole.masked_scatter(there[..., None], vectors)
+    return Batch(whole[:, 0], whole[:, 1:], there[:, 1:])
+
+
+class EvidenceModel(torch.nn.Module, ABC):
+    """A model that judges the passages of a question.
+
+    Attributes:
+        together: Whether it reads a passage with its question.
+        folders: Where each of its encoders is saved with its head.
+    """
+
+    together: ClassVar[bool]
+    folders: ClassVar[tuple[str, ...]]
+
+    def __init__(self, settings: Settings, sources: Sequence[ModelSource]) -> None:
+        super().__init__()
+        self.settings = settings
+        encoders = [Encoder(one, settings.pooling) for one in sources]
+        tokenizer = load_tokenizer(sources[0])
+        length = longest_input(encoders[0].network.config, tokenizer, settings.length)
+        self.reader = Reader(tokenizer, length, together=self.together)
+        self.encoders: Any = torch.nn.ModuleList(encoders)
+        heads = [self.head(one.width, number) for number, one in enumerate(encoders)]
+        self.heads: Any = torch.nn.ModuleList(heads)
+
+    @abstractmethod
+    def head(self, width: int, number: int) -> torch.nn.Module:
+        """The head of an encoder, with new weights."""
+
+    @abstractmethod
+    def forward(self, questions: Sequence[Sequence[Input]]) -> tuple[Tensor, ...]:
+        """What its loss needs of the inputs of questions, with gradient."""
+
+    @abstractmethod
+    def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Any:
+        """What a selection needs of a question, from the vectors of its inputs by each encoder."""
+
+    @classmethod
+    def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> Self:
+        """A pretrained encoder, or two of it, with new heads."""
+        torch.manual_seed(seed_of(seed, "head"))
+        return cls(settings, [base] * len(cls.folders)).eval()
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """A trained model.
+
+        Raises:
+            InputError: There is none in the folder.
+        """
+        places = [folder / name for name in cls.folders]
+        model = cls(Settings.load(folder), [ModelSource(str(folder), place) for place in places])
+        for head, place in zip(model.heads, places, strict=True):
+            try:
+                head.load_state_dict(load_file(place / HEAD_FILE))
+            except (OSError, RuntimeError, SafetensorError) as error:
+                what = f"the head's weights cannot be loaded: {error}."
+                raise InputError(what, path=place / HEAD_FILE) from error
+        return model.eval()
+
+    def save(self, folder: Path) -> None:
+        """Write weights (safetensors), tokenizer and settings."""
+        for encoder, head, name in zip(self.encoders, self.heads, self.folders, strict=True):
+            encoder.network.save_pretrained(folder / name)
+            self.reader.tokenizer.save_pretrained(folder / name)
+            save_file(head.state_dict(), folder / name / HEAD_FILE)
+        self.settings.save(folder)
+
+    @torch.inference_mode()
+    def pools(
+        self,
+        questions: Sequence[EvidenceQuestion],
+        most: int,
+        *,
+        precision: Precision = "float32",
+        tokens: int | None = None,
+    ) -> list[Any]:
+        """What a selection needs of questions.
+
+        Args:
+            most: Passages that sets are formed from, at most.
+            tokens: Padded tokens that are computed at a time.
+        """
+        self.eval()
+        found = []
+        with computing_in(precision, self):
+            for first in range(0, len(questions), TOGETHER):
+                each = [self.reader.read(one) for one in questions[first : first + TOGETHER]]
+                ends = np.cumsum([len(inputs) for inputs in each])
+                inputs = [one for some in each for one in some]
+                whole = (_encoded(encoder, inputs, tokens) for encoder in self.encoders)
+                parts = zip(*(np.split(vectors, ends[:-1]) for vectors in whole), strict=True)
+                found += [self.pool(vectors, most) for vectors in parts]
+        return found
+
+
+def _encoded(encoder: Any, inputs: Sequence[Input], tokens: int | None) -> NDArray[np.float32]:
+    """(n, d) the vectors of inputs in their order, without gradient."""
+
+    def compute(numbers: NDArray[np.int64]) -> Sequence[Any]:
+        return list(encoder([inputs[number] for number in numbers]).cpu().numpy())
+
+    lengths = [len(one.ids) for one in inputs]
+    found = in_order(lengths, compute, tokens=tokens, device=encoder.network.device)
+    return np.array(found, dtype=np.float32)
+
+
+class ComplementaryModel(EvidenceModel):
+    """The encoder with its relevance head, whose weights begin as BERT's heads: N(0, 0.02)."""
+
+    together = True
+    folders = ("",)
+
+    def head(self, width: int, number: int) -> torch.nn.Module:
+        head = torch.nn.Linear(width, 1)
+        torch.nn.init.normal_(head.weight, 0.0, 0.02)
+        torch.nn.init.zeros_(head.bias)
+        return head
+
+    def forward(self, questions: Sequence[Sequence[Input]]) -> tuple[Tensor, ...]:
+        """(Q, K) logits of P(p|q), then the :class:`Batch`."""
+        batch = batch_of(self.encoders[0], questions)
+        return self.heads[0](batch.passages)[..., 0], *batch
+
+    def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Pool:
+        question, passages = vectors[0][0], vectors[0][1:]
+        device = self.encoders[0].network.device
+        logits = self.heads[0](torch.from_numpy(passages).to(device))[:, 0]
+        return Pool.of(logits.sigmoid().cpu().numpy(), passages, question, most)
+
+
+class TensorNetwork(torch.nn.Module):
+    """A neural tensor network over two vectors, with a third in its linear part."""
+
+    def __init__(self, width: int, slices: int, *, third: bool) -> None:
+        super().__init__()
+        self.bilinear = torch.nn.Parameter(torch.empty(slices, width, width))
+        self.linear = torch.nn.Linear((3 if third else 2) * width, slices)
+        self.out = torch.nn.Linear(slices, 1)
+        torch.nn.init.normal_(self.bilinear, 0.0, 0.02 / width**0.5)
+
+    def forward(self, one: Tensor, two: Tensor, third: Tensor | None = None) -> Tensor:
+        """(..., A, B) scores of every pair of (..., A, d) and (..., B, d); third: (..., d)."""
+        width = one.shape[-1]
+        first, second, *rest = torch.split(self.linear.weight, width, dim=1)
+        linear = (one @ first.T)[..., :, None, :] + (two @ second.T)[..., None, :, :]
+        if third is not None and rest:
+            linear = linear + (third @ rest[0].T)[..., None, None, :]
+        product = torch.einsum("...ad,sde,...be->...abs", one, self.bilinear, two)
+        scores: Tensor = self.out(torch.tanh(product + linear + self.linear.bias))[..., 0]
+        return scores
+
+
+class DRNModel(EvidenceModel):
+    """Relevance and novelty, each an encoder with a tensor network; they share nothing."""
+
+    together = False
+    folders = ("relevance", "novelty")
+
+    def head(self, width: int, number: int) -> torch.nn.Module:
+        return TensorNetwork(width, self.settings.slices, third=number == 1)
+
+    def forward(self, questions: Sequence[Sequence[Input]]) -> tuple[Tensor, ...]:
+        """(Q, K) logits of P(p|q), (Q, K, K) logits of novelty, (Q, K) which are passages."""
+        one, two = (batch_of(encoder, questions) for encoder in self.encoders)
+        relevance = self.heads[0](one.question[:, None], one.passages)[:, 0]
+        return relevance, self.heads[1](two.passages, two.passages, two.question), one.mask
+
+    def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> NoveltyPool:
+        device = self.encoders[0].network.device
+        one, two = (torch.from_numpy(some).to(device) for some in vectors)
+        relevance = self.heads[0](one[:1], one[1:])[0]
+        novelty = self.heads[1](two[1:], two[1:], two[0])
+        logits = (some.sigmoid().double().cpu().numpy() for some in (relevance, novelty))
+        return NoveltyPool(*logits)

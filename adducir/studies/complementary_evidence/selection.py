@@ -1,0 +1,234 @@
+"""How a set of passages is selected: the settings, the score of a set, and the search for the best.
+
+The score is equation 8 of Mou et al. (2020)::
+
+    g = sum_i P(p_i | q) + alpha cos(sum_i p_i, q) + beta sum_{i != j} l1(p_i, p_j)
+
+The paper's alpha and beta change places between its loss (equation 4: alpha weights diversity) and
+this score (alpha weights the cosine), so the two weights are named here by what they weight:
+``compactness`` the cosine, ``diversity`` the distances. What the paper leaves open:
+
+- The distance must be bounded, as the loss 1 - l1 would otherwise fall without end while vectors
+  grow. It is the L1 distance of the two vectors scaled to (Euclidean) length 1, over the greatest
+  that it can be, 2 sqrt(d): 0 for equal directions, 1 at most. PyTorch's L1Loss, a mean of absolute
+  differences, is twice this on vectors whose components have a root mean square of 1.
+- A sum over i != j takes every unordered pair once.
+- A sum shorter than a millionth of its members' lengths is rounding: its cosine counts 0.
+
+The search is algorithm 1. The N passages with the highest P(p|q) are the candidates, and the best M
+of them the first beam. L - 1 times each set of the beam is grown by each candidate, in the order of
+P, and the best M sets are kept: O((L - 1) M N) sets are scored instead of O(K^L). Its lines are
+read like this: "if the set is covered": a set that is there already, in whatever order, is ignored;
+"if more than M tuples added ... break": a set of the beam gives M + 1 new sets at most, which with
+the paper's settings never binds; equal scores keep the order in which they came up; a question with
+fewer than L passages gets all of them; with L = 1 only relevance counts.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from adducir.core.errors import UsageError
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
+
+Floats = NDArray[np.float64]
+Positive = Annotated[int, Field(ge=1)]
+Weight = Annotated[float, Field(ge=0)]
+_SHORT, _ZERO = 1e-6, 1e-12
+
+
+class Selector(Recipe):
+    """A way to select sets of passages that needs no trained model; its fields are its settings.
+
+    Other packages add selectors by the entry-point group ``adducir.selectors``.
+    """
+
+    @abstractmethod
+    def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
+        """The set of each question, passages in the order in which they are selected."""
+
+
+class BM25Selection(Selector):
+    """The passages that BM25 ranks first; a question's passages are its collection."""
+
+    size: Positive = Field(2, description="L, passages of a set.")
+    k1: float = Field(0.9, ge=0, description="Saturation of term frequency.")
+    b: float = Field(0.4, ge=0, le=1, description="Weight of length.")
+    analysis: Literal["lucene", "split"] = Field(
+        "lucene", description="Anserini's English analysis, or lower case and cut at white space."
+    )
+
+    def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
+        """The score of a set is the sum of its passages' scores."""
+        from adducir.indexes.analysis import Analysis
+        from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
+        from adducir.indexes.models import BM25
+
+        vocabulary = vocabularies(Analysis() if self.analysis == "lucene" else lower_split)
+        model, found = BM25(k1=self.k1, b=self.b), []
+        for question in questions:
+            ids: tuple[str, ...] = ()
+            score = 0.0
+            if question.passages:
+                texts = [passage.titled for passage in question.passages]
+                candidates = CandidateSet.over(texts, vocabulary())
+                ranking = candidates.rank([question.question], model, self.size)
+                ids = tuple(question.passages[number].id for number in ranking.numbers[0])
+                score = float(ranking.scores[0].sum())
+            found.append(SelectedSet(question.id, ids, score))
+        return found
+
+
+SELECTORS = Family(
+    "selectors",
+    Selector,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {"bm25": f"{__name__}:BM25Selection"},
+    what="selector",
+)
+
+
+class Selection(Recipe):
+    """How the complementary model selects.
+
+    Attributes:
+        size: L, passages of a set.
+        beam: M, sets kept.
+        candidates: N, the most relevant passages, from which sets are formed.
+        diversity: What the passages' distances count, where relevance counts 1.
+        compactness: What the sum's cosine with the question counts, where relevance counts 1.
+    """
+
+    size: Positive = 2
+    beam: Positive = 3
+    candidates: Positive = 4
+    diversity: Weight = 1.0
+    compactness: Weight = 1.0
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.candidates < self.size:
+            raise ValueError(f"{self.candidates} candidates form no set of {self.size}")
+        return self
+
+
+class DRNSelection(Recipe):
+    """How DRN selects.
+
+    Attributes:
+        size: Passages of a set.
+        novelty: What novelty counts, where relevance counts 1 less this.
+    """
+
+    size: Positive = 2
+    novelty: Annotated[float, Field(ge=0, le=1)] = 0.5
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What g needs of the N most relevant passages of a question, in the order of P(p|q).
+
+    Attributes:
+        numbers: (N,) the passages.
+        relevance: (N,) P(p|q).
+        towards: (N,) inner products with the question's unit vector.
+        products: (N, N) inner products.
+        apart: (N, N) bounded distances.
+    """
+
+    numbers: NDArray[np.int64]
+    relevance: Floats
+    towards: Floats
+    products: Floats
+    apart: Floats
+
+    @classmethod
+    def of(
+        cls, relevance: NDArray[Any], vectors: NDArray[Any], question: NDArray[Any], most: int
+    ) -> "Pool":
+        """The pool of at most so many of K passages.
+
+        Args:
+            relevance: (K,) P(p|q), in [0, 1].
+            vectors: (K, d) the passages' vectors.
+            question: (d,) the question's vector.
+        """
+        order = np.argsort(-relevance, kind="stable")[:most]
+        each = relevance[order], vectors[order], question
+        chances, p, q = (one.astype(np.float64) for one in each)
+        if not all(np.isfinite(one).all() for one in (chances, p, q)):
+            raise UsageError("a relevance or a vector is not finite.")
+        unit = p / np.linalg.norm(p, axis=1, keepdims=True).clip(min=_ZERO)
+        apart = np.abs(unit[:, None] - unit[None]).sum(-1) / (2 * p.shape[1] ** 0.5)
+        towards = p @ (q / max(float(np.linalg.norm(q)), _ZERO))
+        return cls(order, chances, towards, p @ p.T, apart)
+
+    def scores(self, sets: Sequence[tuple[int, ...]], selection: Selection) -> Floats:
+        """(S,) g of sets of equal size, as places in the pool."""
+        members = np.array(sets)
+        pairs = members[:, :, None], members[:, None, :]
+        length = np.sqrt(self.products[pairs].sum((1, 2)).clip(min=0))
+        longest = np.sqrt(self.products.diagonal())[members].sum(1)
+        cosine = self.towards[members].sum(1) / length.clip(min=_ZERO)
+        compactness = np.where(length <= _SHORT * longest, 0, cosine)
+        diversity = self.apart[pairs].sum((1, 2)) / 2
+        relevance = self.relevance[members].sum(1)
+        total: Floats = (
+            relevance + selection.compactness * compactness + selection.diversity * diversity
+        )
+        return total
+
+    def best(self, selection: Selection) -> tuple[list[int], float]:
+        """The best set, passages in the order in which they were taken, and its score."""
+        count = min(selection.candidates, len(self.numbers))
+        if not count:
+            return [], 0.0
+        beam: list[tuple[int, ...]] = [(n,) for n in range(min(selection.beam, count))]
+        scores = self.scores(beam, selection)
+        for _ in range(1, min(selection.size, count)):
+            grown: dict[frozenset[int], tuple[int, ...]] = {}
+            for members in beam:
+                before = len(grown)
+                for n in range(count):
+                    if n not in members and len(grown) - before <= selection.beam:
+                        grown.setdefault(frozenset((*members, n)), (*members, n))
+            sets = list(grown.values())
+            found = self.scores(sets, selection)
+            order = np.argsort(-found, kind="stable")[: selection.beam]
+            beam, scores = [sets[n] for n in order], found[order]
+        return self.numbers[list(beam[0])].tolist(), float(scores[0])
+
+
+@dataclass(frozen=True)
+class NoveltyPool:
+    """What DRN says of a question's K passages.
+
+    Attributes:
+        relevance: (K,) P(p|q).
+        novelty: (K, K) how much the second passage adds to the first.
+    """
+
+    relevance: Floats
+    novelty: Floats
+
+    def best(self, selection: DRNSelection) -> tuple[list[int], float]:
+        """The most relevant passage, then those of the greatest (1 - w) P(p|q) + w novelty.
+
+        Novelty is the least towards any passage selected before; equals go by their number.
+        """
+        taken: list[int] = []
+        total, share, least = 0.0, 0.0, np.ones_like(self.relevance)
+        for _ in range(min(selection.size, len(self.relevance))):
+            score = (1 - share) * self.relevance + share * least
+            score[taken] = -np.inf
+            taken.append(int(score.argmax()))
+            total += float(score[taken[-1]])
+            least = np.minimum(least, self.novelty[taken[-1]])
+            share = selection.novelty
+        return taken, total

@@ -1,0 +1,311 @@
+"""The task ``evidence-sets``: its experiment file, its trainings and selections, its table."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from adducir.core.absent import gathering, may_read
+from adducir.core.config import load
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import require
+from adducir.core.fingerprint import fingerprint, source_digests
+from adducir.core.recipe import Recipe
+from adducir.corpora.references import file_path
+from adducir.evaluation.scores import Scores
+from adducir.evaluation.seeds import over_runs
+from adducir.experiments.planner import Planner
+from adducir.experiments.sections import Name, Seeds, file_name
+from adducir.experiments.step import ArtifactStep, ModelStep, Step
+from adducir.experiments.study import Finding, Study, Task, Trial
+from adducir.models.machine import Precision, using_threads
+from adducir.studies.complementary_evidence.measures import GoldSets, set_table
+from adducir.studies.complementary_evidence.questions import (
+    read_questions,
+    read_selected,
+    write_selected,
+)
+from adducir.studies.complementary_evidence.select import SelectionWork, selected
+from adducir.studies.complementary_evidence.selection import SELECTORS, Selector
+from adducir.studies.complementary_evidence.training import EvidenceTrainable
+from adducir.training.kinds import open_training
+from adducir.training.recipe import Several, listed
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+
+
+class TrainedSystem(Recipe):
+    """A model that is trained in each round and with each seed.
+
+    Attributes:
+        recipe: Of the model; or one for each data set, by its name. What it says of ``data.train``,
+            ``data.validation`` and ``training.seed`` is replaced.
+        set: Changes of the recipe, as ``--set`` has them.
+    """
+
+    recipe: str | dict[Name, str]
+    set: tuple[str, ...] = ()
+
+    def recipe_for(self, data: str) -> str | None:
+        """The recipe of a data set."""
+        return self.recipe if isinstance(self.recipe, str) else self.recipe.get(data)
+
+
+class UntrainedSystem(Recipe):
+    """A selector that needs no training; its settings stand beside ``selector``."""
+
+    model_config = ConfigDict(extra="allow")
+    selector: Annotated[str, SELECTORS.named]
+
+    @model_validator(mode="after")
+    def _fits(self) -> "UntrainedSystem":
+        try:
+            self.made  # noqa: B018
+        except UsageError as error:
+            raise ValueError(error.paragraph().rstrip(".")) from error
+        return self
+
+    @property
+    def made(self) -> Selector:
+        """The selector with its settings."""
+        return SELECTORS.make(self.selector, self.model_extra or {})
+
+
+class RoundRecipe(Recipe):
+    """Files of questions: to train on, to choose settings with, to test on.
+
+    Attributes:
+        train: To train on.
+        validation: For early stopping and the choice of the selection's settings; without it the
+            recipe's ``data.shares`` hold questions of ``train`` out.
+        test: What is measured; no question of it may be in the others.
+    """
+
+    train: Several
+    validation: Several = ()
+    test: Several
+
+
+class EvidenceSets(Task):
+    """Questions whose evidence is a set of passages; see docs/evidence-sets.md for its keys.
+
+    Attributes:
+        task: ``evidence-sets``.
+        data: Data sets, each with its rounds: with several, each question is tested in one of them.
+        systems: What is compared.
+        seeds: Of training: a run of each trained system for each. Figures are means over runs,
+            tested over questions and runs.
+        precision: What networks compute in when sets are selected.
+    """
+
+    task: Literal["evidence-sets"]
+    data: Annotated[
+        dict[Name, Annotated[tuple[RoundRecipe, ...], Field(min_length=1)]], Field(min_length=1)
+    ]
+    systems: Annotated[dict[Name, TrainedSystem | UntrainedSystem], Field(min_length=1)]
+    seeds: Seeds = (0,)
+    precision: Precision = "float32"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "EvidenceSets":
+        for name, system in self.systems.items():
+            for data in self.data:
+                if isinstance(system, TrainedSystem) and not system.recipe_for(data):
+                    raise ValueError(f"the system {name!r} has no recipe for {data!r}")
+        return self
+
+    def study(self, planner: Planner) -> "EvidenceStudy":
+        return EvidenceStudy(self, planner)
+
+
+class SelectionStep(ArtifactStep):
+    """The sets that are selected for the test questions of a round.
+
+    Args:
+        selector: What selects, without a model.
+        training: What trains the model.
+    """
+
+    kind: ClassVar[str] = "chosen-sets"
+    version: ClassVar[int] = 3
+    verb = "select"
+    stage = 2
+
+    def __init__(
+        self,
+        study: "EvidenceStudy",
+        trial: Trial,
+        selector: Selector | None = None,
+        training: ModelStep | None = None,
+    ) -> None:
+        self.study, self.trial, self.selector, self.training = study, trial, selector, training
+        self.path = study.path_of(trial)
+        self.inputs = [training] if training else []
+        self.tests = study.tests[trial.data, trial.part]
+
+    def recipe(self) -> Mapping[str, Any]:
+        return self.settings() if self.selector else {"precision": self.study.recipe.precision}
+
+    def settings(self) -> Mapping[str, Any]:
+        """The selector with its settings, and the package that it comes from."""
+        return SELECTORS.settings(self.selector, "selector") if self.selector else {}
+
+    def identities(self) -> Mapping[str, str]:
+        model = {"model": self.training.fingerprint} if self.training else {}
+        return {**model, "questions": fingerprint(source_digests(self.tests))}
+
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        with using_threads(context.threads):
+            work = SelectionWork(
+                self.training.path if self.training else None,
+                list(read_questions(*self.tests)),
+                self.selector,
+                self.study.recipe.precision,
+                context.device,
+                context.threads,
+                context.batch_tokens,
+            )
+            with selected(work, context.chunking(self.path)) as chosen:
+                return {"questions": write_selected(chosen, folder / "chosen.jsonl")}
+
+    def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
+        """The selected sets by question."""
+        path = self.path / "chosen.jsonl"
+        return gold.checked(read_selected(path), path)
+
+
+class EvidenceStudy(Study):
+    """A study of evidence sets, opened."""
+
+    makes: ClassVar[str] = "selections"
+    verb: ClassVar[str] = "select"
+
+    def __init__(self, recipe: EvidenceSets, planner: Planner) -> None:
+        super().__init__(recipe, planner)
+        self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
+        self.gold: dict[str, GoldSets] = {}
+        for data, rounds in recipe.data.items():
+            are_read = planner.opening(("data", data), partial(self._separate_all, rounds))
+            if are_read is None:
+                continue
+            for number, one in enumerate(rounds):
+                self.tests[data, number] = self._paths(one.test)
+            if are_read:
+                gold = planner.opening(("data", data), partial(self._gold_of, data, rounds))
+                if gold is not None:
+                    self.gold[data] = gold
+
+    def _paths(self, names: Several) -> tuple[Path, ...]:
+        return tuple(file_path(name, self.folder) for name in listed(names))
+
+    def _separate_all(self, rounds: Sequence[RoundRecipe]) -> bool:
+        """Check the rounds; whether all test questions were read: a dry run may leave some."""
+        with gathering() as each:
+            are_read = [each(partial(self._separate, one)) for one in rounds]
+        return all(are_read)
+
+    def _separate(self, one: RoundRecipe) -> bool:
+        """Refuse a round whose test questions are in its other files."""
+        tests, others = (
+            self._paths(one.test),
+            (*self._paths(one.train), *self._paths(one.validation)),
+        )
+        with gathering() as each:
+            for path in (*tests, *others):
+                each(partial(require, path))
+        reads_others = may_read(*others)
+        if not may_read(*tests):
+            return False
+        texts = {question.question for question in read_questions(*tests)}
+        for path in others if reads_others else ():
+            shared = texts.intersection(question.question for question in read_questions(path))
+            if shared:
+                raise InputError(
+                    f"{len(shared)} test questions are in it, such as {min(shared)!r}.",
+                    path=path,
+                    hint="Test on questions that no model learns from.",
+                )
+        return True
+
+    def _gold_of(self, data: str, rounds: Sequence[RoundRecipe]) -> GoldSets:
+        every = [*read_questions(*(path for one in rounds for path in self._paths(one.test)))]
+        twice = len(every) - len({question.id for question in every})
+        if twice:
+            what = f"{twice} questions of {data} are tested in two rounds."
+            raise InputError(what, path=self.planner.path)
+        return GoldSets(every)
+
+    def trials(self) -> Iterator[Trial]:
+        """Those of a round together."""
+        for data, rounds in self.recipe.data.items():
+            for number in range(len(rounds)):
+                for system in self.recipe.systems:
+                    for seed in self.seeds(system):
+                        yield Trial(system, data, seed, number)
+
+    def seeds(self, system: str) -> Sequence[int | None]:
+        is_trained = isinstance(self.recipe.systems[system], TrainedSystem)
+        return self.recipe.seeds if is_trained else (None,)
+
+    def path_of(self, trial: Trial) -> Path:
+        seed = "untrained" if trial.seed is None else str(trial.seed)  # no other system's seed
+        names = (file_name(trial.data), str(trial.part + 1), file_name(trial.system), seed)
+        return self.folder / "runs" / self.name / "-".join(names)
+
+    def step(self, trial: Trial) -> Step | None:
+        system = self.recipe.systems[trial.system]
+        training = self._training(trial, system) if isinstance(system, TrainedSystem) else None
+        if (trial.data, trial.part) not in self.tests:
+            return None
+        return SelectionStep(self, trial, None if training else system.made, training)
+
+    def _training(self, trial: Trial, system: TrainedSystem) -> ModelStep:
+        one = self.recipe.data[trial.data][trial.part]
+        changes = (
+            *system.set,
+            f"data.train={json.dumps(listed(one.train))}",
+            f"data.validation={json.dumps(listed(one.validation))}",
+            f"training.seed={trial.seed}",
+        )
+        document = load(file_path(str(system.recipe_for(trial.data)), self.folder))
+        plan = open_training(document, changes, folder=self.folder)
+        if not isinstance(plan, EvidenceTrainable):
+            raise InputError("this is not a recipe of an evidence selector.", path=document.path)
+        path = self.folder / "rerankers" / self.name / self.path_of(trial).name
+        return self.models.add(path, lambda: plan, ("systems", trial.system))
+
+    def findings(self, context: "Context") -> Sequence[Finding]:
+        """The table."""
+        scores: dict[str, list[Scores]] = {}
+        bounds: dict[str, Scores] = {}
+        notes: list[str] = []
+        chosen: dict[Trial, dict[str, tuple[str, ...]]] = {}
+        for step in self._selections():
+            one = step.trial._replace(part=None)  # the rounds' test questions together
+            chosen[one] = chosen.get(one, {}) | step.read(self.gold[one.data])
+        for data, gold in self.gold.items():
+            name = data if len(self.gold) > 1 else ""
+            scores[name] = []
+            for system in self.recipe.systems:
+                trials = [Trial(system, data, seed) for seed in self.seeds(system)]
+                each = [gold.scores(trial.run, chosen[trial]) for trial in trials]
+                scores[name].append(over_runs(system, each))
+                if len(each) > 1:
+                    rates = ", ".join(f"{one.values[:, 0].mean():.3f}" for one in each)
+                    notes.append(f"EM of {system} on {data} by seed: {rates}.")
+            bounds[name] = gold.bound(sets for trial, sets in chosen.items() if trial.data == data)
+        layout = self.layout(self._provenance(), notes=notes)
+        return [Finding(set_table(scores, bounds, self.testing, layout), each="per-question")]
+
+    def _selections(self) -> list[SelectionStep]:
+        return [step for step in self.steps.values() if isinstance(step, SelectionStep)]
+
+    def _provenance(self) -> dict[str, Any]:
+        steps = self._selections()
+        models = {one.path.name: one.training.fingerprint for one in steps if one.training}
+        made = {one.trial.system: one.settings() for one in steps if one.selector}
+        return self.provenance({"models": models, **({"selectors": made} if made else {})})

@@ -1,0 +1,432 @@
+"""The training of models that select evidence: ``rerankers/NAME.yaml`` makes ``rerankers/NAME/``.
+
+``kind: complementary`` is the model of Mou et al. (2020); with both weights 0 it is their baseline,
+the relevance-only ranker. ``kind: drn`` is their other baseline, DRN with BERT. The weights of the
+lowest validation loss are kept; then the settings of the selection are chosen, those with the best
+exact match (then F1, then the first) on the validation questions.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+import orjson
+from pydantic import Field, TypeAdapter, ValidationError
+
+from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.recipe import Recipe
+from adducir.core.texts import same_text
+from adducir.corpora.references import expanded
+from adducir.models.sources import model_source, trained_folder
+from adducir.studies.complementary_evidence.measures import values_of
+from adducir.studies.complementary_evidence.questions import (
+    EvidenceQuestion,
+    LabelledSet,
+    read_questions,
+)
+from adducir.studies.complementary_evidence.selection import (
+    DRNSelection,
+    Positive,
+    Selection,
+    Weight,
+)
+from adducir.training.card import Card
+from adducir.training.data import Rows, TrainingData, stored
+from adducir.training.division import DataPart, Division
+from adducir.training.kinds import KINDS
+from adducir.training.recipe import ModelRecipe, TrainingRecipe
+from adducir.training.trainable import Trainable
+
+if TYPE_CHECKING:
+    import torch
+
+    from adducir.studies.complementary_evidence.model import EvidenceModel, Settings
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Counts = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
+Weights = Weight | Annotated[tuple[Weight, ...], Field(min_length=1)]
+Shares = Share | Annotated[tuple[Share, ...], Field(min_length=1)]
+_USAGE = """```sh
+adducir complementary-evidence select -m {name} -q questions.jsonl.gz --output chosen.jsonl
+adducir complementary-evidence sets chosen.jsonl --questions questions.jsonl.gz
+```"""
+_QUESTION = TypeAdapter(EvidenceQuestion)
+
+
+class EvidenceData(DataPart):
+    """The questions to train on; without ``validation``, single questions are held out.
+
+    Attributes:
+        passages: ``all``: relevance is learned from all passages; ``sets``: from those of the
+            labelled sets, which takes less time where pools are large.
+    """
+
+    passages: Literal["all", "sets"] = "all"
+
+
+class WeightsPart(Recipe):
+    """What the terms of the loss count, where relevance counts 1; 0 leaves a term out."""
+
+    diversity: Weight = 1.0
+    compactness: Weight = 1.0
+
+
+class SelectionPart(Recipe):
+    """How sets are selected: one value each, or several to choose from on the validation questions.
+
+    Attributes:
+        size: L, passages of a set.
+        beam: M, sets kept.
+        candidates: N, the passages from which sets are formed.
+        diversity: Weight in g; by default that of the loss.
+        compactness: Weight in g; by default that of the loss.
+    """
+
+    size: Positive = 2
+    beam: Counts = 3
+    candidates: Counts = 4
+    diversity: Weights | None = None
+    compactness: Weights | None = None
+
+
+class DRNSelectionPart(Recipe):
+    """How DRN selects.
+
+    Attributes:
+        novelty: What novelty counts beside relevance, 0 to 1; several to choose from.
+    """
+
+    size: Positive = 2
+    novelty: Shares = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+class EvidenceTraining(TrainingRecipe):
+    """How a model is trained; a batch is of questions, each with all its passages."""
+
+    batch_size: Annotated[int, Field(ge=1)] = 4
+
+
+class EvidenceRecipe(ModelRecipe):
+    """The keys that both kinds have.
+
+    Attributes:
+        length: Tokens of an input; by default what the model can read, 512 at most.
+        pooling: The vector of an input: the first token's, or the mean of the passage's own.
+        layers: The topmost layers that are trained; by default all, and the embeddings.
+    """
+
+    length: Annotated[int, Field(ge=8)] | None = None
+    pooling: Literal["first", "mean"] = "first"
+    layers: Positive | None = None
+    data: EvidenceData
+    training: EvidenceTraining = EvidenceTraining()
+
+
+class ComplementaryRecipe(EvidenceRecipe):
+    """The complementary model; see docs/evidence-sets.md for its keys."""
+
+    kind: Literal["complementary"] = "complementary"
+    weights: WeightsPart = WeightsPart()
+    margin: Annotated[float, Field(ge=-1, le=1)] = 0.1
+    selection: SelectionPart = SelectionPart()
+
+
+class DRNRecipe(EvidenceRecipe):
+    """DRN with BERT; see docs/evidence-sets.md for its keys."""
+
+    kind: Literal["drn"]
+    slices: Positive = 4
+    selection: DRNSelectionPart = DRNSelectionPart()
+
+
+R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)
+
+
+class EvidenceTrainable(Trainable[R]):
+    """The training of a model that selects evidence."""
+
+    artifact = "evidence-selector"
+    unit = "questions"
+
+    def __init__(self, recipe: R, folder: Path) -> None:
+        super().__init__(recipe, folder)
+        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
+        self.base = model_source(expanded(recipe.base), folder, tokenizer)
+        self.inputs  # noqa: B018 - what is missing shows now
+        self.selection = self._selections()[0]
+
+    @classmethod
+    @abstractmethod
+    def model_class(cls) -> "type[EvidenceModel]":
+        """The model's class, which loads what was trained."""
+
+    @abstractmethod
+    def _grid(self) -> Mapping[str, Any]:
+        """The values of each setting of the selection, one or several."""
+
+    def _selections(self) -> list[Selection | DRNSelection]:
+        """All settings of the selection that fit together, the last key changing fastest."""
+        kind = DRNSelection if isinstance(self.recipe, DRNRecipe) else Selection
+        grid = {key: one if isinstance(one, tuple) else (one,) for key, one in self._grid().items()}
+        found: list[Selection | DRNSelection] = []
+        for values in product(*grid.values()):
+            try:
+                found.append(kind.model_validate(dict(zip(grid, values, strict=True))))
+            except ValidationError:
+                continue
+        if not found:
+            raise UsageError("no combination of the selection's values fits together.")
+        return found
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        values = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
+        return values | {"held_out": bool(self.recipe.data.validation)}
+
+    @cached_property
+    def inputs(self) -> dict[str, str]:
+        return {"base": self.base.identity(), **self.recipe.data.identity(self.folder)}
+
+    @property
+    def model_settings(self) -> "Settings":
+        """What the model keeps of the recipe."""
+        from adducir.studies.complementary_evidence.model import Settings
+
+        recipe = self.recipe
+        slices = {"slices": recipe.slices} if isinstance(recipe, DRNRecipe) else {}
+        return Settings(
+            kind=recipe.kind,
+            length=recipe.length,
+            pooling=recipe.pooling,
+            selection=self.selection,
+            **slices,
+        )
+
+    def _questions(self) -> Division[EvidenceQuestion]:
+        """The questions, each with its part; equal texts are one question, whatever their ids."""
+        return Division(
+            self.recipe.data,
+            self.folder,
+            read_questions,
+            unit=lambda question: question.id,
+            group=lambda question: same_text(question.question),
+            groups="questions",
+        )
+
+    def dataset(self, folder: Path) -> TrainingData:
+        data = stored(folder, {"question": "large_string", "length": "int64"}, self._rows)
+        if not len(data.train):
+            raise InputError(
+                "no question with a gold set is left to train on.",
+                path=self.recipe.data.files(self.folder)["train"][0],
+                hint="Look at `data.shares`, `data.without` and the key `gold` of the file.",
+            )
+        return data
+
+    def _rows(self, counts: dict[str, Any]) -> Rows:
+        """The questions that can be learned from, since they have a gold passage."""
+        every, passages, sets = self._questions(), 0, 0
+        for question, part in every:
+            if not question.relevant or part == "test":
+                continue
+            kept = question
+            if part == "train":
+                kept = in_sets(question) if self.recipe.data.passages == "sets" else question
+                passages, sets = passages + len(kept.passages), sets + len(kept.sets)
+            text = orjson.dumps(kept).decode()
+            yield part, {"question": text, "length": len(text) // 4}  # tokens, about
+        counts.update(
+            questions_read=every.read,
+            questions_excluded=every.excluded,
+            training_passages=passages,
+            training_sets=sets,
+        )
+
+    def model(self) -> "EvidenceModel":
+        seed = self.recipe.training.seed
+        model = self.model_class().untrained(self.base, self.model_settings, seed)
+        for encoder in model.encoders:
+            encoder.freeze(self.recipe.layers)
+        self._reader = model.reader
+        return model
+
+    def collate(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The inputs of each question, and what is true of it, padded to the most passages."""
+        import torch
+
+        questions = [_QUESTION.validate_json(row["question"]) for row in rows]
+        most = max(1, *(len(one.passages) for one in questions))
+        labelled = max(len(one.sets) for one in questions)
+        largest = max((len(some.members) for one in questions for some in one.sets), default=1)
+        relevant = np.zeros((len(questions), most), dtype=bool)
+        members = np.full((len(questions), labelled, largest), -1, dtype=np.int64)
+        labels = np.zeros((len(questions), labelled), dtype=bool)
+        for row, question in enumerate(questions):
+            relevant[row, list(question.relevant)] = True
+            for place, one in enumerate(question.sets):
+                members[row, place, : len(one.members)] = one.members
+                labels[row, place] = one.label
+        tensors = {"relevant": relevant, "sets": members, "labels": labels}
+        made: dict[str, Any] = {name: torch.from_numpy(one) for name, one in tensors.items()}
+        return made | {"questions": [self._reader.read(question) for question in questions]}
+
+    def measure(self, model: Any, data: TrainingData) -> dict[str, Any]:
+        """Choose the settings of the selection; each question is encoded once for all of them."""
+        held_out = [
+            question
+            for question, part in (self._questions() if len(data.validation) else ())
+            if part == "validation" and question.relevant
+        ]
+        found: dict[str, Any] = {}
+        if held_out:
+            tried = self._selections()
+            totals = np.zeros((len(tried), 2))
+            most = max(getattr(one, "candidates", 0) for one in tried)
+            pools = model.pools(held_out, most, precision=self.recipe.training.precision)
+            for question, pool in zip(held_out, pools, strict=True):
+                for total, selection in zip(totals, tried, strict=True):
+                    numbers, _ = pool.best(selection)
+                    chosen = frozenset(question.passages[number].id for number in numbers)
+                    total += values_of(chosen, question.gold_ids)[:2]
+            best = max(range(len(tried)), key=lambda place: (*totals[place], -place))
+            self.selection = tried[best]
+            exact, f1 = (totals[best] / len(held_out)).round(4).tolist()
+            found = {"settings_tried": len(tried), "validation_exact_match": exact}
+            found["validation_f1"] = f1
+        return found | {f"selected_{key}": value for key, value in self.selection}
+
+    def save(self, model: Any, folder: Path) -> None:
+        model.settings = self.model_settings
+        model.save(folder)
+
+    @abstractmethod
+    def _summary(self) -> str:
+        """What the model does, for its card."""
+
+    def card(self, counts: Mapping[str, Any]) -> Card:
+        recipe = self.recipe
+        data = {
+            **recipe.data.card("questions"),
+            "relevance is learned from": recipe.data.passages,
+        }
+        return Card(
+            self._summary(),
+            ("complementary-evidence", "question-answering", "information-retrieval"),
+            recipe.base,
+            _USAGE,
+            {"Data": data},
+            recipe.model_dump(mode="json", exclude={"description", "data", "base"}),
+        )
+
+
+class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):
+    """The training of a complementary model, by the loss of equation 4."""
+
+    recipe_type: ClassVar = ComplementaryRecipe
+
+    @classmethod
+    def model_class(cls) -> "type[EvidenceModel]":
+        from adducir.studies.complementary_evidence.model import ComplementaryModel
+
+        return ComplementaryModel
+
+    def _grid(self) -> Mapping[str, Any]:
+        given = self.recipe.selection.model_dump(exclude_none=True)
+        whole = self.recipe.weights.model_dump() | given
+        return {key: whole[key] for key in Selection.model_fields}
+
+    def loss(self, model: "torch.nn.Module", batch: dict[str, Any]) -> "torch.Tensor":
+        from adducir.studies.complementary_evidence.losses import complementary_loss
+
+        logits, question, vectors, mask = model(batch["questions"])
+        weights = self.recipe.weights.model_dump()
+        found = complementary_loss(
+            logits,
+            vectors,
+            question,
+            batch["relevant"],
+            mask,
+            batch["sets"],
+            batch["labels"],
+            margin=self.recipe.margin,
+            **weights,
+        )
+        return found.total
+
+    def _summary(self) -> str:
+        if not any(self.recipe.weights.model_dump().values()):
+            return (
+                "Ranks passages by their probability to be evidence for a question, each by "
+                "itself: the relevance-only baseline of Mou et al. (2020)."
+            )
+        return (
+            "Selects the set of passages that answers a question together: relevant, diverse and "
+            "compact (Mou et al., 2020). A cross-encoder gives each passage a probability and a "
+            "vector; a beam search in the vector space selects the set."
+        )
+
+
+class DRNTrainable(EvidenceTrainable[DRNRecipe]):
+    """The training of DRN's two models, relevance and novelty."""
+
+    recipe_type: ClassVar = DRNRecipe
+    networks = 2
+
+    @classmethod
+    def model_class(cls) -> "type[EvidenceModel]":
+        from adducir.studies.complementary_evidence.model import DRNModel
+
+        return DRNModel
+
+    def _grid(self) -> Mapping[str, Any]:
+        return self.recipe.selection.model_dump()
+
+    def loss(self, model: "torch.nn.Module", batch: dict[str, Any]) -> "torch.Tensor":
+        from adducir.studies.complementary_evidence.losses import drn_loss
+
+        relevance, novelty, mask = model(batch["questions"])
+        return drn_loss(relevance, novelty, batch["relevant"], mask)
+
+    def _summary(self) -> str:
+        return (
+            "Selects the most relevant passage and then the most novel one: DRN with BERT, a "
+            "baseline of Mou et al. (2020) after Harel et al. (2019)."
+        )
+
+
+def in_sets(question: EvidenceQuestion) -> EvidenceQuestion:
+    """The question with the passages of its labelled and gold sets only, renumbered."""
+    kept = sorted(question.relevant.union(*(one.members for one in question.sets)))
+    place = {number: new for new, number in enumerate(kept)}
+
+    def renumbered(members: Sequence[int]) -> tuple[int, ...]:
+        return tuple(place[number] for number in members)
+
+    return replace(
+        question,
+        passages=tuple(question.passages[number] for number in kept),
+        gold=tuple(map(renumbered, question.gold)),
+        sets=tuple(LabelledSet(renumbered(one.members), one.label) for one in question.sets),
+    )
+
+
+def load_evidence_model(path: Path) -> "EvidenceModel":
+    """The trained model of a folder, or of its recipe.
+
+    Raises:
+        ArtifactError: The recipe's model is not trained.
+        InputError: The folder holds no such model.
+    """
+    from adducir.studies.complementary_evidence.model import Settings
+
+    folder = trained_folder(path, error=ArtifactError)
+    kind = KINDS.kind(Settings.load(folder).kind)
+    if not issubclass(kind, EvidenceTrainable):
+        raise InputError("this model does not select evidence.", path=folder)
+    found: EvidenceModel = kind.model_class().load(folder)
+    return found

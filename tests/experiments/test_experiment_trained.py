@@ -1,0 +1,464 @@
+"""Systems that stand on networks: reranked, weighted, of vectors; trained first, with seeds."""
+
+import csv
+import json
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adducir.cli.app import main
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import InputError
+from adducir.core.executors import Execution
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.spans import write_spans
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.seeds import over_runs
+from adducir.experiments.context import Context
+from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.indexes.documents import DocumentStore
+from adducir.rerankers.registry import open_reranker
+from adducir.runs.metadata import read_metadata
+from adducir.runs.read import read_run
+from adducir.statistics.two_level import two_level
+from adducir.tables.report.quoted import WORD
+from adducir.training.kinds import open_training
+
+sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encoders", "rerankers")]
+
+from experiment_studies import Notes
+from some_spans import some_spans
+from tiny import tiny_bert
+from tiny_t5 import sharpened, tiny_t5
+
+TEXTS = (
+    ("cats", "cats run fast and dogs run slow"),
+    ("power", "nuclear power is clean, cats not"),
+    ("schools", "a school uniform for cats, cats, cats"),
+    ("dogs", "the dogs ran because of the cats and the dogs"),
+    ("more cats", "cats and dogs and a school"),
+    ("fast", "cats should not run"),
+)
+TOPICS = {"1": "cats", "2": "dogs run", "3": "school cats"}
+CORPORA = """\
+corpora:
+  pets: {source: pets.jsonl}
+  weighted: {expand: pets, model: deepct/tiny.yaml, scale: 10}
+indexes:
+  pets: {corpus: pets, engine: memory, fields: [premise]}
+  titles: {corpus: pets, engine: memory, fields: [conclusion]}
+  weighted: {corpus: weighted, engine: memory, fields: [conclusion, weighted]}
+  fine: {corpus: pets, engine: dense, encoder: encoders/fine.yaml}
+topics:
+  t: {source: topics.tsv, qrels: q.qrels}
+"""
+RERANKED = f"""\
+{CORPORA}systems:
+  Over: {{rerank: CE, by: "maxsim:bert", depth: 2}}
+  BM25: {{index: pets}}
+  CE: {{rerank: BM25, by: rerankers/tiny.yaml, depth: 3}}
+  Fused: {{fuse: [BM25, CE]}}
+measures: [nDCG@5]
+comparison: {{baseline: BM25}}
+"""
+SEEDED = f"""\
+{CORPORA}systems:
+  BM25: {{index: pets}}
+  DeepCT: {{index: weighted, k1: 5, seeds: 2, group: trained}}
+  CE: {{rerank: BM25, by: rerankers/trained.yaml, depth: 3, seeds: [0, 1]}}
+  Fused: {{fuse: [BM25, DeepCT], seeds: [1, 7]}}
+measures: [nDCG@5, AP]
+comparison: {{baseline: BM25}}
+table: {{system_names: {{DeepCT: Deep CT}}}}
+"""
+VECTORS = f"""\
+{CORPORA}systems:
+  Fine: {{index: fine, seeds: [3]}}
+measures: [nDCG@5]
+"""
+TRAINED = """held_out: {share: 0}
+training: {epochs: 1, patience: null, batch_size: 2, learning_rate: 1e-2}
+"""
+RECIPES = {
+    "rerankers/tiny": "model: cross-encoder\nbase: classifier\n",
+    "rerankers/lit5": "model: lit5\nbase: lit5\nwindow: 2\nstride: 1\n",
+    "rerankers/trained": "kind: cross-encoder\nbase: bert\nfields: [premise]\n"
+    "examples: {topics: topics.tsv, qrels: q.qrels, corpus: {source: pets.jsonl}}\n" + TRAINED,
+    "deepct/tiny": "kind: deepct\ncorpus: {source: pets.jsonl}\ntext: premise\n"
+    "reference: conclusion\nbase: bert\npassages: {length: 20}\n" + TRAINED,
+    "encoders/coarse": "kind: dual-encoder\nbase: bert\ndata: {train: spans.jsonl}\n"
+    "training: {epochs: 1, batch_size: 4, patience: null}\n",
+    "encoders/fine": "kind: dual-encoder\nbase: encoders/coarse.yaml\n"
+    "data: {train: spans.jsonl}\ntraining: {epochs: 1, batch_size: 4, patience: null}\n",
+    "experiments/reranked": RERANKED,
+    "experiments/seeded": SEEDED,
+    "experiments/vectors": VECTORS,
+}
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A study that has not been run."""
+    folder = tmp_path_factory.mktemp("study")
+    tiny_bert(folder / "bert")
+    sharpened(tiny_bert(folder / "classifier", kind="BertForSequenceClassification"))
+    tiny_t5(folder / "lit5")
+    lines = [
+        json.dumps({"docno": f"d{n}", "conclusion": conclusion, "premise": premise})
+        for n, (conclusion, premise) in enumerate(TEXTS)
+    ]
+    (folder / "pets.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "topics.tsv").write_text("".join(f"{qid}\t{q}\n" for qid, q in TOPICS.items()))
+    (folder / "q.qrels").write_text("1 0 d0 1\n1 0 d5 0\n2 0 d3 1\n3 0 d2 2\n3 0 d1 0\n")
+    (folder / "given.run").write_text("1 Q0 d5 1 9 x\n1 Q0 d1 2 8 x\n2 Q0 d3 1 9 x\n")
+    write_spans(some_spans(12), folder / "spans.jsonl")
+    for name, text in RECIPES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.yaml").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(bare, tmp_path_factory):
+    """The same, with its reranked runs."""
+    folder = shutil.copytree(bare, tmp_path_factory.mktemp("finished") / "study")
+    run(folder)
+    return folder
+
+
+@pytest.fixture
+def study(finished, tmp_path):
+    """A copy of it, to be changed."""
+    return shutil.copytree(finished, tmp_path / "study")
+
+
+def planned(study, *changes, name="reranked", **options):
+    return plan_experiment(study / "experiments" / f"{name}.yaml", changes, **options)
+
+
+def run(study, *changes, name="reranked", **options):
+    """The plan's lines, the outcome, and what was reported of it."""
+    plan, notes = planned(study, *changes, name=name), Notes()
+    lines = plan.lines()
+    with notes:
+        outcome = run_experiment(plan, context=Context(threads=1), **options)
+    return lines, outcome, notes.lines
+
+
+def made(outcome):
+    return [path.name.split(".")[0] for path in outcome.runs]
+
+
+def ranking(study, system):
+    """Docnos and scores of a run by qid."""
+    found = {}
+    for qid, docno, score in read_run(study / f"runs/reranked/{system}.t.trec.gz").frame.rows():
+        found.setdefault(qid, []).append((docno, score))
+    return found
+
+
+def test_the_best_are_reordered_and_the_rest_stays_below(finished):
+    reranker = open_reranker("rerankers/tiny.yaml", finished)
+    before, after = ranking(finished, "BM25"), ranking(finished, "CE")
+    changed = 0
+    for qid, rows in before.items():
+        docnos = [docno for docno, _ in rows]
+        scores = reranker.score(TOPICS[qid], [TEXTS[int(docno[1:])][1] for docno in docnos[:3]])
+        best = [docnos[number] for number in np.argsort(-scores, kind="stable")]
+        assert [docno for docno, _ in after[qid]] == best + docnos[3:]
+        assert [score for _, score in after[qid]][:3] == pytest.approx(sorted(scores)[::-1])
+        changed += best != docnos[:3]
+    assert changed
+    # A rerank can be reranked, fused, and listed before what it is made from.
+    over = ranking(finished, "Over")
+    for qid, rows in after.items():
+        docnos = [docno for docno, _ in rows]
+        assert {docno for docno, _ in over[qid][:2]} == set(docnos[:2])
+        assert [docno for docno, _ in over[qid]][2:] == docnos[2:]
+    assert len(ranking(finished, "Fused")["1"]) == len(before["1"])
+
+
+def test_scores_that_are_known_are_not_computed_again(study):
+    _, outcome, notes = run(study, "systems.CE.depth=4")
+    assert made(outcome) == ["CE", "Over", "Fused"]
+    assert any("the best 4 reranked" in note and "9 known" in note for note in notes)
+    _, _, notes = run(study, "systems.CE.depth=4", rebuild=True)
+    assert all("(0 computed" in note for note in notes if "the best" in note)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_made"),
+    [
+        ("systems.CE.fields=[conclusion]", True),
+        ("systems.CE.fields=[premise]", False),  # the index's own
+        ("systems.CE.texts=titles", True),
+        ("systems.CE.by=maxsim:bert", True),
+        ("systems.BM25.k1=2", True),
+        ("systems.CE.group=neural", False),
+    ],
+)
+def test_what_determines_a_rerank_makes_it_anew(study, change, is_made):
+    (line,) = [line for line in planned(study, change).lines() if "/CE.t.trec.gz" in line]
+    assert line.startswith("rerank" if is_made else "keep")
+
+
+def test_given_fused_and_tuned_runs_are_reranked(study):
+    run(
+        study,
+        "systems.Given.run=given.run",
+        "systems.G={rerank: Given, by: rerankers/lit5.yaml, texts: titles, fields: [premise]}",
+        "systems.F={rerank: Fused, by: 'maxsim:bert'}",
+        "systems.BM25.tune={grid: {k1: [0.5, 2]}, folds: {k: 3}}",
+    )
+    given = ranking(study, "G")
+    assert {qid: sorted(docno for docno, _ in rows) for qid, rows in given.items()} == {
+        "1": ["d1", "d5"],
+        "2": ["d3"],
+    }
+    assert [score for _, score in given["1"]] == [1.0, 0.5]
+    assert {d for d, _ in ranking(study, "F")["1"]} == {d for d, _ in ranking(study, "BM25")["1"]}
+    # The held-out rankings of the tuned search are the candidates.
+    before, after = ranking(study, "BM25"), ranking(study, "CE")
+    assert {docno for docno, _ in before["2"][:3]} == {docno for docno, _ in after["2"][:3]}
+
+
+def test_metadata_and_table_tell_models_and_settings(study):
+    _, outcome, _ = run(study)
+    assert outcome.runs == []
+    facts, over = (
+        read_metadata(study / f"runs/reranked/{name}.t.trec.gz")["method"]
+        for name in ("CE", "Over")
+    )
+    (message,) = facts["reranking"]
+    assert message["weights"].startswith("files:")
+    assert (message["name"], message["depth"]) == ("rerankers/tiny.yaml", 3)
+    assert (message["fields"], message["precision"]) == (["premise"], "float32")
+    assert message["candidates"]["file"] == "runs/reranked/BM25.t.trec.gz"
+    assert facts["retrieval"]
+    assert [one["name"] for one in over["reranking"]] == ["rerankers/tiny.yaml", "maxsim:bert"]
+    text = outcome.files["json"].read_text()
+    assert "CE: BM25, its best 3 documents reranked by rerankers/tiny.yaml." in text
+    assert '"score scale"' in text
+    for path in (*outcome.files.values(), *(study / "runs" / "reranked").glob("*.yml")):
+        assert str(study) not in path.read_text(errors="replace"), path
+
+
+def test_a_model_is_trained_where_a_run_needs_it(study):
+    trained, recipe = "systems.CE.by=rerankers/trained.yaml", study / "rerankers" / "trained.yaml"
+    lines, outcome, notes = run(study, trained)
+    assert lines[0] == "train  rerankers/trained"
+    assert sum(note.startswith("training (") for note in notes) == 1
+    assert made(outcome) == ["CE", "Over", "Fused"]
+    # By its folder it is the same model, read the same way.
+    assert run(study, "systems.CE.by=rerankers/trained")[1].runs == []
+    # Another training is another model; two systems may stand on one.
+    recipe.write_text(recipe.read_text().replace("epochs: 1", "epochs: 2"))
+    deeper = "systems.Deeper={rerank: BM25, by: rerankers/trained.yaml, depth: 4}"
+    lines = planned(study, trained, deeper).lines()
+    assert sum(line.startswith("train") for line in lines) == 1
+    assert lines[0].startswith("train  rerankers/trained: out of date")
+    assert any("CE.t.trec.gz: out of date" in one for one in lines)
+    # One that no run needs is not trained, even if it is gone.
+    recipe.write_text(recipe.read_text().replace("epochs: 2", "epochs: 1"))
+    (study / "rerankers" / "trained" / "model.safetensors").unlink()
+    lines, outcome, _ = run(study, trained)
+    assert not any(line.startswith("train") for line in lines)
+    assert outcome.runs == []
+
+
+def test_a_corpus_is_weighted_once_for_each_model(study):
+    weighted = "systems.DeepCT={index: weighted, k1: 5}"
+    lines, outcome, notes = run(study, weighted)
+    assert lines[:2] == ["train  deepct/tiny", "weight deepct/tiny.pets.weights by deepct/tiny"]
+    assert made(outcome) == ["DeepCT"]
+    # Another rendering needs an index, but neither training nor weighing.
+    lines, outcome, notes = run(study, weighted, "corpora.weighted.transform=sqrt")
+    assert [line.split()[0] for line in lines if "weighted of" in line] == ["build"]
+    assert not any(note.startswith(("training (", "weighting (")) for note in notes)
+    text = outcome.files["json"].read_text()
+    assert '"transform": "sqrt"' in text
+    assert str(study) not in text
+    # Another model needs all.
+    path = study / "deepct" / "tiny.yaml"
+    path.write_text(path.read_text().replace("epochs: 1", "epochs: 2"))
+    verbs = {line.split()[0] for line in planned(study, weighted).lines()}
+    assert {"train", "weight"} <= verbs
+
+
+@pytest.mark.slow
+def test_several_workers_give_the_same_weights_and_vectors(study):
+    dense = "indexes.vectors={corpus: pets, engine: dense, encoder: bert, fields: [premise]}"
+    systems = "systems={W: {index: weighted}, V: {index: vectors}}"
+    files = {}
+    for workers in (1, 2):
+        plan = planned(study, dense, systems, "comparison=null")
+        run_experiment(plan, rebuild=True, context=Context(execution=Execution(workers)))
+        paths = [study / "deepct" / "tiny.pets.weights", study / "indexes" / "vectors"]
+        files[workers] = [read_manifest(path).files for path in paths]
+    assert files[1] == files[2]
+
+
+def test_an_index_of_the_command_is_the_one_of_the_experiment(study, monkeypatch):
+    monkeypatch.chdir(study)
+    command = [
+        "index",
+        "pets.jsonl",
+        "--engine",
+        "dense",
+        "--encoder",
+        "bert",
+        "-o",
+        "indexes/vectors",
+    ]
+    assert main(command) == 0
+    built = read_manifest(study / "indexes" / "vectors")
+    dense = "indexes.vectors={corpus: pets, engine: dense, encoder: bert}"
+    run(study, dense, "systems.V.index=vectors")
+    assert read_manifest(study / "indexes" / "vectors") == built
+    assert main([*command, "--set", "precision=bfloat16"]) == 0
+    other = read_manifest(study / "indexes" / "vectors")
+    assert (built.recipe["precision"], other.recipe["precision"]) == ("float32", "bfloat16")
+
+
+@pytest.fixture(scope="module")
+def seeds(bare, tmp_path_factory):
+    """A copy of the study, for the runs of seeds."""
+    return shutil.copytree(bare, tmp_path_factory.mktemp("seeds") / "study")
+
+
+@pytest.fixture(scope="module")
+def seeded(seeds):
+    """What a run of the study with seeds gave."""
+    return run_experiment(planned(seeds, name="seeded"))
+
+
+def test_the_row_of_a_system_is_that_of_its_runs_by_hand(seeds, seeded):
+    evaluator = Evaluator(load_qrels(str(seeds / "q.qrels")), ["nDCG@5", "AP"])
+    rows = {row.system: row for row in seeded.table.rows}
+    assert list(rows) == ["BM25", "CE", "Fused", "DeepCT"]  # which has a section of its own
+    found = {}
+    for name in ("BM25", "DeepCT.seed0", "DeepCT.seed1", "CE.seed0", "CE.seed1"):
+        one = read_run(seeds / "runs" / "seeded" / f"{name}.t.trec.gz")
+        assert one.tag == name
+        found[name] = evaluator.score(one, system=name)
+    for system in ("DeepCT", "CE"):
+        pooled = over_runs(system, [found[f"{system}.seed{seed}"] for seed in (0, 1)])
+        for column in (0, 1):
+            cell = rows[system].cells[column]
+            assert cell.values == tuple(pooled.values[:, column])
+            assert cell.mean == pytest.approx(pooled.values[:, column].mean(), abs=1e-15)
+            by_hand = two_level(pooled.runs[:, :, column], found["BM25"].values[:, column])
+            versus = cell.against("BM25")
+            assert versus.more["test"]["statistic"] == by_hand.t
+            assert (versus.p, versus.ci, versus.verdict) == (None, None, "none")  # two runs
+    # Models differ in their seed alone.
+    manifests = [read_manifest(seeds / "deepct" / f"tiny.seed{seed}") for seed in (0, 1, 7)]
+    recipes = [dict(one.recipe) for one in manifests]
+    assert [one["training"].pop("seed") for one in recipes] == [0, 1, 7]
+    assert recipes[0] == recipes[1] == recipes[2]
+    assert len({one.fingerprint for one in manifests}) == 3
+    assert not (seeds / "deepct" / "tiny").exists()
+
+
+def test_the_footer_and_the_files_say_what_runs_there_are(seeded, capsys):
+    footer = " ".join(seeded.table.footer)
+    assert "Runs of a system: Deep CT 2, CE 2, Fused 2." in footer
+    assert "Seeds of the trainings of Deep CT, CE: 0, 1." in footer
+    assert "Seeds of the trainings of Fused: 1, 7." in footer
+    facts = json.loads(seeded.files["json"].read_text())["provenance"]
+    assert facts["recipe"]["systems"]["Fused"]["seeds"] == [1, 7]
+    assert facts["runs"]["t"]["Fused.seed7"]["file"].endswith("Fused.seed7.t.trec.gz")
+    with seeded.files["per-topic"].open() as handle:
+        systems = {row["system"] for row in csv.DictReader(handle)}
+    assert systems == {
+        "BM25",
+        *(f"{name}.seed{seed}" for name in ("DeepCT", "CE") for seed in (0, 1)),
+        *("Fused.seed1", "Fused.seed7"),
+    }
+    # The values per topic give the same table.
+    arguments = ["--set", "pool_seeds=true", "-b", "BM25", "--format", "json"]
+    assert main(["compare", str(seeded.files["per-topic"]), *arguments]) == 0
+    again = json.loads(capsys.readouterr().out)
+    for row, own in zip(
+        sorted(again["rows"], key=lambda row: row["system"]),
+        sorted(seeded.table.rows, key=lambda row: row.system),
+        strict=True,
+    ):
+        assert [cell["mean"] for cell in row["cells"]] == [cell.mean for cell in own.cells]
+        p = [one["p"] for one in row["cells"][0]["versus"]]
+        assert p == [one.p for one in own.cells[0].versus]
+
+
+def test_snippets_of_weighted_documents_have_the_weights_of_their_index(seeds, seeded):
+    shown = run(seeds, "table.snippets=all", name="seeded")[1].table.material
+    # Hits are those of the first run, and so are the weights.
+    store = DocumentStore(seeds / "indexes" / "weighted.seed0")
+    assert shown.weights.keys() == {"DeepCT"}
+    assert shown.weights["DeepCT"].keys() == shown.snippets.keys()
+    for docno, weights in shown.weights["DeepCT"].items():
+        counts = Counter(store.get(docno).fields["weighted"].split())
+        words = WORD.findall(shown.snippets[docno].lower())
+        assert weights == [10 * counts[word] for word in words]
+        assert any(weights)
+
+
+def test_each_training_waits_for_that_of_its_base(study, capsys, monkeypatch):
+    monkeypatch.chdir(study)
+
+    def trained(**options):
+        lines = planned(study, name="vectors", **options).lines()
+        return [line.split()[1].rstrip(":") for line in lines if line.startswith("train")]
+
+    path = study / "encoders" / "coarse.yaml"
+    before = path.read_text()
+    for wrong in ("encoders/fine.yaml", "encoders/none.yaml"):
+        path.write_text(before.replace("base: bert", f"base: {wrong}"))
+        with pytest.raises(InputError):
+            trained()
+    path.write_text(before)
+    both = ["encoders/coarse", "encoders/fine.seed3"]
+    assert trained(dry_run=True) == both
+    assert main(["train", "encoders/fine.yaml"]) == 3  # its base is not trained
+    assert main(["experiment", "experiments/vectors.yaml", "--threads", "1"]) == 0
+    inputs = json.loads((study / "encoders" / "fine.seed3" / "manifest.json").read_text())["inputs"]
+    assert inputs["base"] == read_manifest(study / "encoders" / "coarse").fingerprint
+    assert trained() == []
+    # A base that is there needs neither its recipe nor its data.
+    path.write_text(before.replace("spans.jsonl", "gone.jsonl"))
+    base = open_training(study / "encoders" / "fine.yaml").inputs["base"]
+    path.unlink()
+    assert open_training(study / "encoders" / "fine.yaml").inputs["base"] == base
+    # Another base makes another encoder of what goes on from it.
+    path.write_text(before.replace("epochs: 1", "epochs: 2"))
+    assert trained() == both
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ("corpora.weighted.expand=pet", "corpora.weighted"),
+        ("corpora.weighted.model=deepct/none.yaml", "corpora.weighted.model"),
+        ("corpora.weighted.model=bert", "corpora.weighted.model"),
+        ("corpora.weighted.source=x", "corpora.weighted"),
+        ("corpora.pets.scale=3", "corpora.pets"),
+        ("corpora.again={expand: weighted, model: deepct/tiny.yaml}", "corpora.again"),
+        ("indexes.weighted.fields=[weighted, text]", "indexes.weighted"),
+        ("comparison.test=sign", "comparison.test"),  # of several runs
+        ("comparison.interval=bootstrap", "comparison.interval"),
+    ],
+)
+def test_errors_are_reported_before_anything_runs(bare, change, place):
+    with pytest.raises(InputError) as caught:
+        planned(bare, change, name="seeded")
+    assert f"at `{place}" in str(caught.value)
+
+
+def test_a_recipe_whose_model_would_have_the_folder_of_a_seed_is_refused(study):
+    (study / "deepct" / "tiny.seed1.yaml").write_text((study / "deepct" / "tiny.yaml").read_text())
+    with pytest.raises(InputError) as caught:
+        planned(study, name="seeded")
+    assert "at `corpora.weighted.model`" in str(caught.value)

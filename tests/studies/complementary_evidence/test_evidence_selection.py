@@ -1,0 +1,282 @@
+"""The score, the search and the losses, against plain versions, all sets, and values by hand."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adducir.core.errors import UsageError
+from adducir.studies.complementary_evidence.losses import (
+    compactness_loss,
+    complementary_loss,
+    diversity_loss,
+    relevance_loss,
+)
+from adducir.studies.complementary_evidence.selection import Pool, Selection
+
+SQRT2 = math.sqrt(2)
+
+
+def plain_score(relevance, vectors, question, selection: Selection) -> float:
+    """Equation 8 on lists."""
+    vectors = [np.asarray(v, dtype=float) for v in vectors]
+    total = sum(vectors)
+    score = sum(relevance)
+    if np.linalg.norm(total) > 1e-6 * sum(map(np.linalg.norm, vectors)):
+        lengths = np.linalg.norm(total) * np.linalg.norm(question)
+        score += selection.compactness * float(total @ np.asarray(question)) / lengths
+    for i in range(len(vectors)):
+        for j in range(i):
+            one, two = (v / np.linalg.norm(v) for v in (vectors[i], vectors[j]))
+            score += selection.diversity * np.abs(one - two).sum() / (2 * math.sqrt(len(one)))
+    return float(score)
+
+
+def problem(passages: int, d: int = 5, seed: int = 0, *, coarse: bool = False):
+    draw = np.random.default_rng(seed)
+    relevance, vectors = draw.random(passages), draw.normal(size=(passages, d))
+    if coarse:  # ties, and vectors that cancel
+        relevance, vectors = (relevance * 3).round() / 3, np.sign(vectors)
+    return relevance, vectors, draw.normal(size=d)
+
+
+def score(case, members, selection: Selection) -> float:
+    relevance, vectors, question = case
+    chosen = list(members)
+    return plain_score(relevance[chosen], vectors[chosen], question, selection)
+
+
+def plain_beam(case, selection: Selection):
+    """Algorithm 1, line by line."""
+    relevance = case[0]
+    order = sorted(range(len(relevance)), key=lambda k: -relevance[k])
+    best = order[: selection.candidates]
+    span = [((k,), score(case, [k], selection)) for k in best[: selection.beam]]
+    for _ in range(2, selection.size + 1):
+        grown: list[tuple[tuple[int, ...], float]] = []
+        for members, _ in span:
+            added = 0
+            for k in best:
+                whole = (*members, k)
+                if k in members or any(set(whole) == set(other) for other, _ in grown):
+                    continue
+                grown.append((whole, score(case, whole, selection)))
+                added += 1
+                if added > selection.beam:
+                    break
+        if not grown:
+            break
+        span = sorted(grown, key=lambda one: -one[1])[: selection.beam]
+    return span[0]
+
+
+def search(case, selection: Selection):
+    return Pool.of(*case, selection.candidates).best(selection)
+
+
+WEIGHTS = {"diversity": 0.4, "compactness": 0.8}
+
+
+@given(
+    st.integers(1, 9),
+    st.integers(1, 5),
+    st.integers(1, 7),
+    st.integers(1, 4),
+    st.integers(0, 1000),
+    st.booleans(),
+)
+@settings(max_examples=200)
+def test_it_is_algorithm_1(passages, beam, candidates, size, seed, coarse) -> None:
+    selection = Selection(size=size, beam=beam, candidates=max(candidates, size), **WEIGHTS)
+    case = problem(passages, seed=seed, coarse=coarse)
+    members, value = search(case, selection)
+    wanted, best = plain_beam(case, selection)
+    assert value == pytest.approx(best)
+    assert value == pytest.approx(score(case, members, selection))
+    if not coarse:  # scores equal but for rounding may change places
+        assert tuple(members) == wanted
+
+
+@given(st.integers(2, 8), st.integers(2, 4), st.integers(0, 1000))
+@settings(max_examples=60)
+def test_a_wide_beam_finds_the_best_of_all_sets(passages: int, size: int, seed: int) -> None:
+    size = min(size, passages)
+    case = problem(passages, seed=seed)
+    beam = math.comb(passages, passages // 2) + passages
+    selection = Selection(size=size, beam=beam, candidates=passages, **WEIGHTS)
+    every = {m: score(case, m, selection) for m in combinations(range(passages), size)}
+    members, value = search(case, selection)
+    assert tuple(sorted(members)) == max(every, key=every.__getitem__)
+    assert value == pytest.approx(max(every.values()))
+
+
+def test_a_set_of_the_beam_gives_one_more_than_m_sets() -> None:
+    """Line 16 breaks off after more than M: with M = 1 the second-best extension is still tried."""
+    vectors = np.array([[1.0, 0], [1, 0], [0.9, -0.1], [0, 1]])
+    case = np.array([0.9, 0.8, 0.7, 0.6]), vectors, np.array([1.0, 1])
+    narrow = Selection(size=2, beam=1, candidates=4, diversity=10, compactness=0)
+    assert search(case, narrow)[0] == [0, 2]  # 3 would be better, but is the third
+    assert search(case, narrow.model_copy(update={"beam": 2}))[0] == [0, 3]
+
+
+def test_relevance_alone_ties_and_few_passages() -> None:
+    case = problem(12, seed=11)
+    plain = Selection(diversity=0, compactness=0)
+    top = np.argsort(-case[0])[:2]
+    assert search(case, plain) == (top.tolist(), pytest.approx(case[0][top].sum()))
+    equal = np.full(6, 0.5), np.ones((6, 3)), np.ones(3)
+    assert search(equal, Selection())[0] == [0, 1]
+    selection = Selection(size=3, beam=3, candidates=4)
+    assert search(problem(0), selection) == ([], 0.0)
+    assert search(problem(1), selection)[0] == [0]
+    assert sorted(search(problem(2), selection)[0]) == [0, 1]
+
+
+def test_a_sum_that_cancels_has_no_direction() -> None:
+    turns = np.array([0, 2 * math.pi / 3, 4 * math.pi / 3])
+    vectors = 7.3 * np.stack([np.cos(turns), np.sin(turns)], -1)
+    case = np.full(3, 0.5), vectors, np.array([0.3, 0.7])
+    whole = Selection(size=3, beam=3, candidates=3, diversity=0, compactness=1)
+    assert search(case, whole)[1] == 1.5
+
+
+def test_what_is_not_finite_is_refused() -> None:
+    for place in range(3):
+        case = list(problem(4))
+        case[place] = case[place].copy()
+        case[place].flat[0] = math.nan
+        with pytest.raises(UsageError):
+            Pool.of(*case, 4)
+
+
+def test_distances_by_hand() -> None:
+    # In two dimensions the greatest L1 distance of unit vectors is 2 sqrt(2): (1, 1) and (-1, -1).
+    vectors = np.array([[3.0, 0], [0, 5], [-1, 0], [2, 2], [-4, -4]])
+    found = Pool.of(np.linspace(1, 0, 5), vectors, np.ones(2), 5).apart
+    assert found[0, 1] == found[0, 2] == pytest.approx(2 / (2 * SQRT2))
+    assert found[3, 4] == pytest.approx(1)
+    assert found[0, 3] == pytest.approx(1 / (2 * SQRT2))
+    # Half of PyTorch's L1Loss at unit variance.
+    vectors = np.random.default_rng(0).normal(size=(2, 768))
+    vectors /= np.sqrt((vectors**2).mean(-1, keepdims=True))
+    apart = Pool.of(np.ones(2), vectors, np.ones(768), 2).apart[0, 1]
+    assert apart == pytest.approx(np.abs(vectors[0] - vectors[1]).mean() / 2)
+
+
+def f64(values) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+# One question, four passages of which the first two are gold, two labelled sets.
+LOGITS = f64([[0.0, math.log(3), -math.log(3), 0.0]])
+VECTORS = f64([[[3, 0], [0, 4], [0, -1], [-1, 0]]])
+QUESTION = f64([[1, 0]])
+RELEVANT = torch.tensor([[True, True, False, False]])
+MASK = torch.ones(1, 4, dtype=torch.bool)
+SETS = torch.tensor([[[0, 1], [0, 2], [2, 3]]])
+LABELS = torch.tensor([[True, False, False]])
+
+
+def test_the_losses_by_hand() -> None:
+    # P = 1/2, 3/4 for the gold ones, 1/4, 1/2 for the others.
+    wanted = -math.log(0.5) - math.log(0.75) - math.log(0.75) - math.log(0.5)
+    assert relevance_loss(LOGITS, RELEVANT, MASK).tolist() == pytest.approx([wanted])
+    assert diversity_loss(VECTORS, RELEVANT, MASK).tolist() == pytest.approx([1 - 1 / SQRT2])
+    three = torch.tensor([[True, True, True, False]])
+    # (1, 0) and (0, 1), (1, 0) and (0, -1), (0, 1) and (0, -1): 2 / (2 sqrt 2) each.
+    assert diversity_loss(VECTORS, three, MASK).tolist() == pytest.approx([3 * (1 - 1 / SQRT2)])
+    # Sums (3, 4), (3, -1), (-1, -1): cosines .6, 3 / sqrt(10), below 0.
+    close = (1 - 0.6) + (3 / math.sqrt(10) - 0.25)
+    found = compactness_loss(VECTORS, QUESTION, MASK, SETS, LABELS, 0.25)
+    assert found.tolist() == pytest.approx([close])
+    terms = complementary_loss(
+        LOGITS, VECTORS, QUESTION, RELEVANT, MASK, SETS, LABELS, diversity=0.5, margin=0.25
+    )
+    assert terms.total.item() == pytest.approx(wanted + 0.5 * (1 - 1 / SQRT2) + close)
+
+
+def test_the_compactness_loss_is_pytorchs_cosine_embedding_loss() -> None:
+    torch.manual_seed(3)
+    vectors, question = torch.randn(2, 6, 16).double(), torch.randn(2, 16).double()
+    sets = torch.tensor([[[0, 1, 2], [3, 4, -1]], [[5, 0, -1], [1, 2, 4]]])
+    labels = torch.tensor([[True, False], [False, False]])
+    mask = torch.ones(2, 6, dtype=torch.bool)
+    found = compactness_loss(vectors, question, mask, sets, labels, 0.05)
+    peer = torch.nn.CosineEmbeddingLoss(margin=0.05, reduction="none")
+    for q in range(2):
+        sums = torch.stack([vectors[q, [m for m in one if m >= 0]].sum(0) for one in sets[q]])
+        wanted = peer(question[q].expand(2, -1), sums, labels[q].double() * 2 - 1).sum()
+        assert found[q].item() == pytest.approx(wanted.item())
+
+
+def test_padding_changes_neither_loss_nor_gradients() -> None:
+    def run(extra: int):
+        logits = torch.cat([LOGITS, torch.full((1, extra), math.nan)], 1).requires_grad_()
+        vectors = torch.cat([VECTORS, torch.full((1, extra, 2), math.inf)], 1).requires_grad_()
+        question = QUESTION.clone().requires_grad_()
+        pad = torch.zeros(1, extra, dtype=torch.bool)
+        sets = torch.full((1, 3 + extra, 2 + extra), -1)
+        sets[:, :3, :2] = SETS
+        terms = complementary_loss(
+            logits,
+            vectors,
+            question,
+            torch.cat([RELEVANT, ~pad], 1),  # labels of padding do not count
+            torch.cat([MASK, pad], 1),
+            sets,
+            torch.cat([LABELS, ~pad], 1),
+        )
+        terms.total.backward()
+        return terms, (logits.grad, vectors.grad, question.grad)
+
+    (plain, plain_grads), (padded, padded_grads) = run(0), run(3)
+    assert [a.item() for a in padded] == pytest.approx([a.item() for a in plain])
+    for one, two in zip(plain_grads, padded_grads, strict=True):
+        assert torch.allclose(one, two[:, : one.shape[1]])
+        assert not two[:, one.shape[1] :].any()
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    torch.manual_seed(5)
+    mask = torch.tensor([[True, True, True, True], [True, True, True, False]])
+    relevant = torch.tensor([[True, True, False, True], [True, True, False, False]])
+    sets = torch.tensor([[[0, 1], [2, 3]], [[1, 0], [-1, -1]]])
+    labels = torch.tensor([[True, False], [True, False]])
+
+    def loss(logits, vectors, question):
+        given = logits, vectors, question, relevant, mask, sets, labels
+        return complementary_loss(*given, diversity=0.7, compactness=1.3, margin=-0.9).total
+
+    shapes = (2, 4), (2, 4, 5), (2, 5)
+    inputs = tuple(torch.randn(*shape).double().requires_grad_() for shape in shapes)
+    assert torch.autograd.gradcheck(loss, inputs)
+
+
+def test_training_makes_the_gold_set_the_best() -> None:
+    """From random vectors, all gold sets win by the score after some steps of the whole loss."""
+    torch.manual_seed(0)
+    vectors, logits = (
+        torch.randn(8, 6, 16, requires_grad=True),
+        torch.zeros(8, 6, requires_grad=True),
+    )
+    question = torch.randn(8, 16)
+    relevant = torch.zeros(8, 6, dtype=torch.bool)
+    relevant[:, 2:4] = True
+    pairs = torch.combinations(torch.arange(6))
+    sets, labels = pairs.expand(8, -1, -1), (pairs == torch.tensor([2, 3])).all(1).expand(8, -1)
+    optimiser = torch.optim.Adam([vectors, logits], lr=0.05)
+    for _ in range(60):
+        mask = torch.ones_like(relevant)
+        terms = complementary_loss(logits, vectors, question, relevant, mask, sets, labels)
+        optimiser.zero_grad()
+        terms.total.backward()
+        optimiser.step()
+    wide = Selection(beam=6, candidates=6)
+    chances, found = logits.sigmoid().detach().numpy(), vectors.detach().numpy()
+    for q in range(8):
+        best, _ = Pool.of(chances[q], found[q], question[q].numpy(), 6).best(wide)
+        assert sorted(best) == [2, 3]
