@@ -16,12 +16,13 @@ from adducir.experiments.step import Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import seed_of
 from adducir.models.sources import model_source
-from adducir.studies.grounded_generation.experiment.answers import AnswerStep, LikelihoodStep
 from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
-from adducir.studies.grounded_generation.experiment.loading import Loading
 from adducir.studies.grounded_generation.experiment.steps import (
+    AnswerStep,
     CandidatesStep,
     ClosedStep,
+    LikelihoodStep,
+    Loading,
     PhaseStep,
     VectorsStep,
 )

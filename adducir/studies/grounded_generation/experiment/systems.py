@@ -58,7 +58,7 @@ class LexicalSystem(GroundedSystem):
     def rank(
         self, passages: Sequence[str], queries: Sequence[str], depth: int, context: "Context"
     ) -> "tuple[NDArray[Any], NDArray[Any]]":
-        from adducir.studies.grounded_generation.hindsight.candidates import bm25_ranking
+        from adducir.studies.grounded_generation.hindsight.closed import bm25_ranking
 
         return bm25_ranking(passages, queries, depth, threads=context.threads)
 

@@ -11,7 +11,7 @@ from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.study import Finding
 from adducir.statistics.comparison import compare
-from adducir.studies.grounded_generation.experiment.answers import TEXTS
+from adducir.studies.grounded_generation.experiment.steps import TEXTS
 from adducir.studies.grounded_generation.hindsight.building import Problem
 from adducir.studies.grounded_generation.measures import (
     CUTOFFS,
@@ -30,7 +30,7 @@ from adducir.tables.build import Figure, Layout, build_table, merged
 from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
-    from adducir.studies.grounded_generation.experiment.answers import AnswerStep, LikelihoodStep
+    from adducir.studies.grounded_generation.experiment.steps import AnswerStep, LikelihoodStep
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy
     from adducir.studies.grounded_generation.hindsight.building import Problem
     from adducir.studies.grounded_generation.hindsight.closed import ClosedSets

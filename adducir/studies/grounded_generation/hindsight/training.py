@@ -1,12 +1,11 @@
 """One phase of the training, for the training loop: a loss over passages sampled in each epoch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from adducir.models.machine import seed_of
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
@@ -20,10 +19,9 @@ from adducir.studies.grounded_generation.hindsight.losses import (
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
 from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
 from adducir.studies.grounded_generation.hindsight.samplers import SampleRecipe, sample
+from adducir.studies.grounded_generation.hindsight.work import Numbers
 from adducir.training.loop import History, train
 from adducir.training.recipe import TrainingRecipe, listed
-
-Numbers = NDArray[np.int64]
 
 _PAIRS = 128
 """Pairs of context and passage that a network computes at a time in a validation."""
@@ -57,7 +55,6 @@ class Phase:
         training: The closed sets of the contexts to learn from.
         held_out: Those of the contexts for validation.
         recipe: Loss, samples, schedule.
-        passages: How many passages there are.
     """
 
     unit = "examples"
@@ -69,17 +66,16 @@ class Phase:
         training: ClosedSets,
         held_out: ClosedSets,
         recipe: PhaseRecipe,
-        passages: int,
     ) -> None:
         self.model: torch.nn.Module = model
         self._parts, self.data, self.recipe = model, data, recipe
-        self.training, self.held_out, self.passages = training, held_out, passages
-        self._validation = _sampled(held_out, recipe.validation, passages, recipe.training.seed, 0)
+        self.training, self.held_out = training, held_out
+        self._validation = _sampled(held_out, recipe.validation, recipe.training.seed, 0)
 
     def batches(self, epoch: int) -> Sequence[Batch]:
         """The steps of an epoch: examples in random order, each with new passages."""
         settings = self.recipe.training
-        whole = _sampled(self.training, self.recipe.sample, self.passages, settings.seed, epoch + 1)
+        whole = _sampled(self.training, self.recipe.sample, settings.seed, epoch + 1)
         order = np.random.default_rng(seed_of(settings.seed, "epoch", epoch)).permutation(
             len(whole)
         )
@@ -92,12 +88,8 @@ class Phase:
         return self._loss(self.recipe.loss, batch).sum(), len(batch)
 
     def _loss(self, name: LossName, batch: Batch) -> torch.Tensor:
-        recipe = self.recipe
         found = self._parts.compute(self.data, batch.contexts, batch.passages, READS[name])
-        if found.guide is not None and "guide" not in TRAINS[name]:
-            # With the retriever's score added the guide has a gradient, frozen as it is.
-            found = replace(found, guide=found.guide.detach())
-        return loss_of(name, found, kl_weight=recipe.kl_weight, forward_kl=recipe.forward_kl)
+        return loss_of(name, found)
 
     @property
     def validates(self) -> bool:
@@ -147,14 +139,12 @@ def frozen_for(recipe: PhaseRecipe) -> TrainingRecipe:
     return recipe.training.model_copy(update={"freeze": frozen})
 
 
-def _sampled(
-    closed: ClosedSets, recipe: SampleRecipe, passages: int, seed: int, epoch: int
-) -> Batch:
+def _sampled(closed: ClosedSets, recipe: SampleRecipe, seed: int, epoch: int) -> Batch:
     """All contexts of closed sets with their sampled passages."""
     if not len(closed.contexts):
         return Batch(closed.contexts, np.zeros((0, 1), dtype=np.int64))
     rows = [
-        sample(recipe, closed.of(row), passages, seed_of(seed, "sample", epoch, int(context)))
+        sample(recipe, closed.of(row), seed_of(seed, "sample", epoch, int(context)))
         for row, context in enumerate(closed.contexts)
     ]
     return Batch(closed.contexts, np.stack(rows))
