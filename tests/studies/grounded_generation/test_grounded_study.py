@@ -57,14 +57,14 @@ systems:
 unit: group
 cutoffs: [1, 5]
 comparison: {baseline: marginal}
-decode: {passages: 2, max_length: 4, thorough: true}
+decode: {passages: 2, max_length: 4}
 """
 
 CONTEXTS = """task: grounded-generation
 data: {passages: passages.jsonl, train: train.jsonl, validation: held.jsonl, test: test.jsonl}
 retriever:
   {base: tiny-colbert, vectors: colbert, network: trained, adapter: full, query_length: 8}
-guide: {order: target-input, add_prior: true}
+guide: {order: target-input}
 generator: {bart: bart, input_length: 8, passage_length: 16, output_length: 8}
 closed: {depth: 4}
 systems:
@@ -76,7 +76,7 @@ systems:
         validation: {k: 4, sampler: top}
         training: {epochs: 1, batch_size: 3, learning_rate: 0.001, gradient_accumulation: 3}
 cutoffs: [1]
-decode: {passages: 2, beams: 2, max_length: 5, thorough: true}
+decode: {passages: 2, beams: 2, max_length: 5}
 """
 
 
