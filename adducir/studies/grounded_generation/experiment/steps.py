@@ -2,131 +2,37 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.artifacts import parts_folder, read_manifest
-from adducir.core.chunks import NOT_LOADED, Local
-from adducir.core.errors import InputError
+from adducir.core.artifacts import parts_folder
 from adducir.core.progress import progress
 from adducir.evaluation.scores import run_name
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, using_threads
-from adducir.studies.grounded_generation.experiment.data import GroundedData
-from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
+from adducir.studies.grounded_generation.experiment.loading import (
+    CANDIDATES,
+    CLOSED,
+    LIKELIHOODS,
+    TEXTS,
+    VECTORS,
+    WEIGHTS,
+    Loading,
+    answering_of,
+    request_of,
+    texts_of_network,
+)
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
-from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
+from adducir.studies.grounded_generation.hindsight.recipe import GroundedSystem, PhaseRecipe
 
 if TYPE_CHECKING:
-    import torch
-
     from adducir.experiments.context import Context
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy
-    from adducir.studies.grounded_generation.hindsight.answering import Answering
-    from adducir.studies.grounded_generation.hindsight.building import Frozen, Problem
-    from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest, ClosedSets
-    from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
-    from adducir.studies.grounded_generation.hindsight.work import Encodable, Making
-
-    Parts = tuple[Hindsight, Data]
-
-VECTORS = "vectors.safetensors"
-CANDIDATES = "candidates.safetensors"
-WEIGHTS = "weights.safetensors"
-CLOSED = "closed.safetensors"
-TEXTS = "texts.jsonl"
-LIKELIHOODS = "likelihoods.safetensors"
-
-
-@dataclass(frozen=True)
-class Loading:
-    """How any process loads the three parts and what they read; it can be pickled, and is small."""
-
-    recipe: Any
-    folder: Path
-    identity: str
-    data: Local = NOT_LOADED
-    vectors: Path | None = None
-    before: Path | None = None
-    seed: int = 0
-
-    def problem(self) -> "Problem":
-        """Contexts and passages."""
-        data = self.data.value or GroundedData(self.recipe.data, self.folder)
-        if data.identity != self.identity:
-            raise InputError(
-                "the data were changed meanwhile.", path=self.folder, hint="Run this again."
-            )
-        problem: Problem = data.problem()
-        return problem
-
-    def parts(self, device: "torch.device", context: "Context | None" = None) -> "Parts":
-        """The three parts and what they read."""
-        from adducir.studies.grounded_generation.hindsight.building import Frozen, assemble
-        from adducir.training.checkpoints import load_weights
-
-        problem, recipe, frozen = self.problem(), self.recipe, None
-        generator = recipe.generator.load(self.folder)
-        if self.vectors is not None:
-            load = partial(Frozen.load, self.vectors / VECTORS, problem, generator, device)
-            frozen = load() if context is None else self._shared(context, device, load)
-        given = self.folder, problem, generator, frozen, self.seed, device
-        model, data = assemble(recipe.retriever, recipe.guide, *given)
-        if self.before is not None:
-            load_weights(self.before / WEIGHTS, model)
-        return model, data
-
-    def _shared(self, context: "Context", device: "torch.device", load: Any) -> "Frozen":
-        key = self.vectors and read_manifest(self.vectors).fingerprint
-        frozen: Frozen = context.shared("frozen vectors", load, (key, str(device)))
-        return frozen
-
-
-def texts_of_network(loading: Loading, name: str, device: "torch.device") -> "Encodable":
-    """What a network that is not trained reads."""
-    from adducir.studies.grounded_generation.hindsight.building import encodable_texts
-
-    recipe, problem = loading.recipe, loading.problem()
-    return encodable_texts(problem, recipe.retriever, recipe.guide, loading.folder, name, device)
-
-
-def request_of(
-    loading: Loading,
-    parts: Sequence[str],
-    candidates: Path | None,
-    device: "torch.device",
-    loaded: "Parts | None" = None,
-) -> "ClosedRequest":
-    """What the closed sets of the contexts of some parts are made of."""
-    from adducir.studies.grounded_generation.hindsight.closed import Candidates, ClosedRequest
-
-    model, data = loaded or loading.parts(device)
-    problem, closed = loading.problem(), loading.recipe.closed
-    some = None
-    if candidates is not None and closed.candidate_depth < len(problem.passages):
-        some = Candidates.load(candidates / CANDIDATES)
-    contexts = problem.contexts_of(parts)
-    return ClosedRequest(model, data, contexts, closed.depth, some, closed.precision)
-
-
-def answering_of(
-    loading: Loading,
-    answers: Path,
-    tokens: int | None,
-    device: "torch.device",
-    loaded: "Parts | None" = None,
-) -> "Answering":
-    """What answers the contexts of an artifact's lists."""
-    from adducir.studies.grounded_generation.hindsight.answering import Answering
     from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
-
-    model, data = loaded or loading.parts(device)
-    model.generator.tokens = tokens
-    closed = ClosedSets.load(answers / CLOSED)
-    return Answering(model, data, loading.problem(), closed, loading.recipe.decode)
+    from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
+    from adducir.studies.grounded_generation.hindsight.work import Making
 
 
 class PartsStep(ArtifactStep):
@@ -168,7 +74,7 @@ class PartsStep(ArtifactStep):
     @abstractmethod
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]: ...
 
-    def loaded(self, context: "Context") -> "Parts":
+    def loaded(self, context: "Context") -> "tuple[Hindsight, Data]":
         """The three parts with the weights before, and what they read."""
         return self.loading.parts(choose_device(context.device), context)
 
@@ -372,39 +278,34 @@ class AnswerStep(ClosedStep):
         seed: int,
         system: GroundedSystem,
     ) -> None:
-        by_model = system.ranks_by == "model"
-        super().__init__(study, path, place, before, seed, by_model=by_model)
+        super().__init__(study, path, place, before, seed, by_model=system.by_model)
         self.system = system
         self.is_only_ranked = study.recipe.decode is None
         self.run = place[-1] if before is None else run_name(place[-1], seed)
 
     def recipe(self) -> Mapping[str, Any]:
-        recipe, system = self.study.recipe, self.system
+        recipe = self.study.recipe
         decode = recipe.decode.model_dump(mode="json", exclude={"best"}) if recipe.decode else None
         return {
             **super().recipe(),
-            **GROUNDED_SYSTEMS.origin(GROUNDED_SYSTEMS.name_of(type(system))),
-            **system.settings(),
-            "ranks by": system.ranks_by,
+            "ranks by": "model" if self.system.by_model else "bm25",
             "decode": decode,
             "generator": self.generator,
         }
 
     def ranked(self, context: "Context") -> "ClosedSets":
-        """See :meth:`ClosedStep.ranked`; or both lists by the system itself."""
-        if self.system.ranks_by == "model":
+        """See :meth:`ClosedStep.ranked`; or both lists by BM25."""
+        if self.system.by_model:
             return super().ranked(context)
-        import numpy as np
-
-        from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
+        from adducir.studies.grounded_generation.hindsight.closed import ClosedSets, bm25_ranking
 
         problem, recipe, lists = self.study.data.problem(), self.study.recipe, list[Any]()
         contexts = problem.contexts_of(self.parts)
         for each in (problem.inputs, problem.hindsight(recipe.guide)):
-            queries = [each[number] for number in contexts]
-            depth = recipe.closed.depth
-            numbers, scores = self.system.rank(problem.passages, queries, depth, context)
-            lists += [np.asarray(numbers, dtype=np.int64), np.asarray(scores, dtype=np.float32)]
+            queries, depth = [each[number] for number in contexts], recipe.closed.depth
+            given = problem.passages, queries, depth
+            numbers, scores = bm25_ranking(*given, threads=context.threads)
+            lists += [numbers.astype("int64"), scores]
         return ClosedSets(contexts, *lists)
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:

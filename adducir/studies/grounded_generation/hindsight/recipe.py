@@ -109,3 +109,34 @@ class PhaseRecipe(Recipe):
     sample: SampleRecipe = SampleRecipe()
     validation: SampleRecipe = SampleRecipe(k=100, sampler="top")
     training: TrainingRecipe = TrainingRecipe()
+
+
+Nothing = Annotated[dict[str, str], Field(max_length=0)]
+
+
+class GroundedSystem(Recipe):
+    """A row of the tables: one of the three.
+
+    Attributes:
+        bm25: BM25 in the retriever's place, and the generator as it is: ``{}``.
+        untrained: Retriever, guide and generator as they are before training: ``{}``.
+        train: Retriever, guide and generator, trained phase by phase.
+    """
+
+    bm25: Nothing | None = None
+    untrained: Nothing | None = None
+    train: tuple[PhaseRecipe, ...] = ()
+
+    @property
+    def by_model(self) -> bool:
+        """Whether the retriever ranks."""
+        return self.bm25 is None
+
+    @model_validator(mode="after")
+    def _fits(self) -> "GroundedSystem":
+        given = self.bm25 is not None, self.untrained is not None, bool(self.train)
+        if sum(given) != 1:
+            raise ValueError("one of `bm25`, `untrained` and `train` is needed")
+        if self.train and not self.train[0].rounds:
+            raise ValueError("the first phase needs closed sets: `rounds` of 1 or more")
+        return self
