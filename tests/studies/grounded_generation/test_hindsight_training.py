@@ -77,20 +77,6 @@ def test_the_loss_and_all_gradients_over_the_whole_corpus(name, several) -> None
         assert torch.allclose(one, other, atol=1e-10)
 
 
-def test_gradients_of_weights_are_those_of_finite_differences() -> None:
-    model, data = bed()
-    for parameter in (model.retriever.log_scale, model.generator.logit):
-        loss = loss_of("elbo", model.compute(data, CONTEXTS, ALL)).sum()
-        (found,) = torch.autograd.grad(loss, [parameter])
-        values = []
-        for step in (1e-5, -1e-5):
-            with torch.no_grad():
-                parameter += step
-                values.append(float(loss_of("elbo", model.compute(data, CONTEXTS, ALL)).sum()))
-                parameter -= step
-        assert float(found) == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-6)
-
-
 def test_a_closed_set_of_all_passages_is_the_corpus_in_order() -> None:
     model, data = bed(several=True, vectors="colbert")
     made = closed_sets(model, data, CONTEXTS, 100)
@@ -232,21 +218,6 @@ def test_frozen_parts_do_not_change_by_a_bit(loss, moved) -> None:
         if not torch.equal(values, before[name])
     }
     assert changed == moved
-
-
-def test_rates_and_frozen_weights_of_a_phase() -> None:
-    model, data = bed()
-    before = weights_of(model)
-    groups = [{"match": "guide.*", "learning_rate": 1e-9}]
-    train_phase(_phase(model, data, recipe(freeze="generator.*", parameter_groups=groups)))
-    after = weights_of(model)
-    assert torch.equal(after["generator.logit"], before["generator.logit"])
-    name = "adapters.query.weight"
-    guide, retriever = (
-        float((after[f"{part}.{name}"] - before[f"{part}.{name}"]).abs().max())
-        for part in ("guide", "retriever")
-    )
-    assert 0 < guide < 1e-6 < retriever
 
 
 def test_samples_are_new_in_each_epoch_and_the_same_again() -> None:
