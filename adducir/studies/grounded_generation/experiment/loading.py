@@ -55,8 +55,8 @@ class Loading:
 
     def parts(self, device: "torch.device", context: "Context | None" = None) -> "Parts":
         """The three parts and what they read."""
+        from adducir.models.arrays import load_weights
         from adducir.studies.grounded_generation.hindsight.building import Frozen, assemble
-        from adducir.training.checkpoints import load_weights
 
         problem, recipe, frozen = self.problem(), self.recipe, None
         generator = recipe.generator.load(self.folder)

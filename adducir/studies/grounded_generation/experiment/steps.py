@@ -213,6 +213,7 @@ class PhaseStep(PartsStep):
     """
 
     kind: ClassVar[str] = "hindsight-weights"
+    version: ClassVar[int] = 2
     verb = "train"
 
     def __init__(
@@ -243,18 +244,19 @@ class PhaseStep(PartsStep):
         return {**super().identities(), "closed": self.closed.fingerprint}
 
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        from adducir.models.arrays import save_weights
         from adducir.studies.grounded_generation.hindsight.training import Phase, train_phase
-        from adducir.training.checkpoints import save_weights
+        from adducir.training.run import record
 
         model, data = self.loaded(context)
         train = self.study.data.problem().parts["train"]
         of_training, held_out = self.closed.read().split(len(train))
         phase = Phase(model, data, of_training, held_out, self.phase)
         progress().note(f"{context.shown(self.path)}: {self.phase.loss}")
-        history = train_phase(phase, parts=parts_folder(self.path, self.fingerprint))
+        parts = parts_folder(self.path, self.fingerprint)
+        history = train_phase(phase, parts / "checkpoints")
         save_weights(folder / WEIGHTS, model)
-        history.save(folder)
-        return {"examples": len(of_training.contexts), **history.record(), **phase.measure()}
+        return {"examples": len(phase.train), **record(history, folder), **phase.measure()}
 
 
 class AnswerStep(ClosedStep):
