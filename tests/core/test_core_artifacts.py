@@ -273,5 +273,5 @@ def test_the_second_of_two_waits_and_finds_it_built(tmp_path: Path) -> None:
     assert second.calls == 0
     assert (path / "a").read_text() == "slow"
     assert len(progress.notes) == 1
-    assert f"{path}: waiting for process " in progress.notes[0]
+    assert f"{path}: waiting for " in progress.notes[0]
     assert names(tmp_path) == ["toy"]

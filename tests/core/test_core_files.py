@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core import files, processes
+from adducir.core import files
 from adducir.core.errors import InputError, MachineError
 from adducir.core.files import (
     file_digest,
@@ -238,7 +238,7 @@ def test_folders_and_blocked_places_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(files.secrets, "token_hex", lambda _: "0")
-    hidden = f".{name}.{processes.here()}-{os.getpid()}-0.tmp"
+    hidden = f".{name}.{os.getpid()}-0.tmp"
     (tmp_path / hidden).symlink_to("/dev/full")
     with pytest.raises(MachineError, match="no space"), writing_text(tmp_path / name) as out:
         out.write(TEXT)
@@ -253,10 +253,7 @@ def test_half_surrogates(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("following", ["a.txt", "b.txt"])
-def test_killed_writer_leaves_the_old_file_and_the_next_one_clears_up(
-    tmp_path: Path, following: str
-) -> None:
+def test_killed_writer_leaves_the_old_file_and_a_later_one_clears_up(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
     code = f"""
@@ -278,6 +275,8 @@ with writing_text(Path({str(path)!r})) as handle:
     writer.wait()
     writer.stdout.close()
     assert path.read_text() == "meanwhile"
-    with writing_text(tmp_path / following) as handle:
+    for left in tmp_path.glob(".*.tmp"):
+        os.utime(left, (0, 0))
+    with writing_text(path) as handle:
         handle.write("newer")
-    assert names(tmp_path) == sorted({"a.txt", following})
+    assert names(tmp_path) == ["a.txt"]
