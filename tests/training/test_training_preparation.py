@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from adducir.rerankers.pair_source import PairSource
 from kinds_study import KINDS
 from tiny import tiny_bert
 
@@ -15,7 +16,6 @@ from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.executors import Execution
 from adducir.corpora.spans import read_spans, write_spans
-from adducir.rerankers.pair_source import PairSource
 from adducir.training.artifacts import train_model
 from adducir.training.kinds import open_training
 from adducir.training.store import Store
