@@ -135,7 +135,7 @@ def publishing(path: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         for other in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
             with suppress(OSError):  # of a writer that was killed
-                if time.time() - other.stat().st_mtime > _LEFT_BEHIND:
+                if time.time() - other.lstat().st_mtime > _LEFT_BEHIND:
                     other.unlink()
         hidden = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
         try:
