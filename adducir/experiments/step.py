@@ -18,8 +18,7 @@ from adducir.core.recipe import KeyPath
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.training.plan import TrainingPlan
-    from adducir.training.preparation import Preparation
+    from adducir.training.trainable import Trainable
 
 Shown = Callable[[Path], str]
 """Gives a path as the study's own."""
@@ -155,58 +154,28 @@ class ArtifactStep(FolderStep):
 
 
 @dataclass(eq=False)
-class PreparationStep(FolderStep):
-    """What the examples of several models are made of, made once; see :class:`.Preparation`."""
-
-    path: Path
-    preparation: "Preparation"
-    reads: Sequence[KeyPath] = ()
-
-    @property
-    def kind(self) -> str:
-        return self.preparation.kind
-
-    @property
-    def fingerprint(self) -> str:
-        return self.preparation.fingerprint
-
-    def recipe(self) -> Mapping[str, Any]:
-        return self.preparation.recipe
-
-    def title(self, shown: Shown) -> str:
-        return f"{self.preparation.work.makes} {shown(self.path)}"
-
-    def make(self, context: "Context") -> None:
-        self.preparation.make(
-            self.path, device=context.device, execution=context.execution, rebuild=context.rebuild
-        )
-
-
-@dataclass(eq=False)
 class ModelStep(FolderStep):
     """A model that the experiment trains from its recipe.
 
     Attributes:
         open: Opens the recipe, which may name a model that is trained before.
         before: The trainings whose models it goes on from.
-        prepared: What it shares with other models. The weights do not depend on it.
     """
 
     path: Path
-    open: "Callable[[], TrainingPlan[Any]]"
+    open: "Callable[[], Trainable[Any]]"
     before: Sequence[Step] = ()
     reads: Sequence[KeyPath] = ()
-    prepared: PreparationStep | None = None
     verb = "train"
 
     @cached_property
-    def plan(self) -> "TrainingPlan[Any]":
+    def plan(self) -> "Trainable[Any]":
         """The recipe, opened."""
         return self.open()
 
     @property
     def inputs(self) -> Sequence[Step]:  # type: ignore[override]
-        return [*self.before, *([] if self.prepared is None else [self.prepared])]
+        return self.before
 
     @property
     def kind(self) -> str:
@@ -220,16 +189,9 @@ class ModelStep(FolderStep):
         return self.plan.canonical
 
     def make(self, context: "Context") -> None:
-        from adducir.training.artifacts import train_model
+        from adducir.training.run import train_model
 
-        train_model(
-            self.plan,
-            self.path,
-            device=context.device,
-            prepared=None if self.prepared is None else self.prepared.path,
-            execution=context.execution,
-            rebuild=context.rebuild,
-        )
+        train_model(self.plan, self.path, device=context.device, rebuild=context.rebuild)
 
 
 class Models:
@@ -237,19 +199,15 @@ class Models:
 
     def __init__(self) -> None:
         self._steps: dict[Path, ModelStep] = {}
-        self._same: dict[str, list[ModelStep]] = {}
 
     def add(
         self,
         path: Path,
-        open: "Callable[[], TrainingPlan[Any]]",  # noqa: A002 - as ModelStep calls it
+        open: "Callable[[], Trainable[Any]]",  # noqa: A002 - as ModelStep calls it
         place: KeyPath,
         before: Sequence[ModelStep] = (),
     ) -> ModelStep:
-        """The step that trains a model, however many entries of the file (``place``) name it.
-
-        Trainings of the same examples share what these are made of.
-        """
+        """The step that trains a model, however many entries of the file (``place``) name it."""
         if path in self._steps:
             step = self._steps[path]
             step.reads = [*step.reads, place]
@@ -261,12 +219,4 @@ class Models:
         if base is not None:
             plan, folder = base
             step.before = [self.add(folder, lambda: plan, place)]
-        elif (preparation := step.plan.preparation) is not None:
-            same = self._same.setdefault(preparation.fingerprint, [])
-            same.append(step)
-            if len(same) > 1:
-                name = f"{same[0].path.name}.prepared"
-                step.prepared = same[0].prepared = same[0].prepared or PreparationStep(
-                    same[0].path.with_name(name), preparation, same[0].reads
-                )
         return step

@@ -334,9 +334,9 @@ class Dense(IndexRecipe):
         def encoder() -> tuple[str, Sequence[Step]]:
             """Its identity, and what trains it."""
             if self.is_trained(study.folder):
-                from adducir.encoders.training import EncoderPlan
+                from adducir.encoders.training import EncoderTraining
 
-                step = study.training(self.encoder, seed, EncoderPlan, "an encoder", own)
+                step = study.training(self.encoder, seed, EncoderTraining, "an encoder", own)
                 return step.fingerprint, [step]
             return self._source(study.folder).identity(), []
 
