@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from adducir.runs.read import read_run
     from adducir.runs.run import Run
     from adducir.runs.write import write_run
-    from adducir.statistics.comparison.comparison import compare
-    from adducir.statistics.comparison.results import Comparison
-    from adducir.tables.builder import build_table
+    from adducir.statistics.comparison import Comparison, compare
+    from adducir.tables.build import build_table
     from adducir.tables.formats import render
     from adducir.tables.table import ResultTable
 
@@ -90,9 +89,8 @@ if not TYPE_CHECKING:
             "adducir.runs.read": "read_run",
             "adducir.runs.run": "Run",
             "adducir.runs.write": "write_run",
-            "adducir.statistics.comparison.comparison": "compare",
-            "adducir.statistics.comparison.results": "Comparison",
-            "adducir.tables.builder": "build_table",
+            "adducir.statistics.comparison": "Comparison compare",
+            "adducir.tables.build": "build_table",
             "adducir.tables.formats": "render",
             "adducir.tables.table": "ResultTable",
         },

@@ -31,8 +31,8 @@ FAMILIES = {
     "selectors": f"{_COMPLEMENTARY}.selection:SELECTORS",
     "generators": f"{_GROUNDED}.generators.kinds:GENERATORS",
     "measures": "adducir.evaluation.formulas:MEASURES",
-    "tests": "adducir.statistics.tests:TESTS",
-    "corrections": "adducir.statistics.corrections:CORRECTIONS",
+    "tests": "adducir.statistics.settings:TESTS",
+    "corrections": "adducir.statistics.settings:CORRECTIONS",
     "tables": "adducir.tables.formats:TABLES",
 }
 """Where each family is, by the name of its entry points' group behind ``adducir.``."""

@@ -18,13 +18,13 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from adducir.statistics.ranking import ranking
 from arch.bootstrap import MCS
 from significance import ranx_randomisation, scipy_randomisation, show_times, synthetic, timed
 
-from adducir.statistics.all_pairs import all_pairs_randomisation
-from adducir.statistics.corrections.correction import PairFamily
-from adducir.statistics.corrections.max_t import MaxT
-from adducir.statistics.ranking import ranking
+from adducir.statistics.corrections import MaxT
+from adducir.statistics.settings import PairFamily
+from adducir.statistics.tests import Randomisation
 
 PAIRS_TIMED = 4
 SAMPLES_TIMED = 4_000
@@ -66,8 +66,7 @@ def main() -> None:
     family = family_of(values)
     pairs = family.first.size
     corrected = MaxT(permutations=drawn).of_pairs(family)
-    single = all_pairs_randomisation(values, permutations=drawn)
-    alone = single.p[family.first, family.second]
+    alone = Randomisation(permutations=drawn).pairs(values, family.first, family.second)[1]
     if (corrected < alone - 5 * np.sqrt(alone / drawn) - 5 / drawn).any():
         raise SystemExit("max-T is below the uncorrected p: no times")
     ours, theirs = ranking(values, samples=drawn).p_best, archs(values, SAMPLES_TIMED)

@@ -1,7 +1,7 @@
 """Significance tests of all pairs of 50 systems over 1,000 topics, against scipy and ranx.
 
-Paired t: Adducir's one covariance product against a loop over scipy.stats.ttest_rel, and against
-one call of it on all pairs stacked. Randomisation with 100,000 permutations: Adducir for all 1,225
+Paired t: Adducir against a loop over scipy.stats.ttest_rel, and against one call of it on all pairs
+stacked. Randomisation with 100,000 permutations: Adducir for all 1,225
 pairs and for one pair, scipy.stats.permutation_test and ranx's Fisher test for one pair. ranx is
 left out, and named, where it is not installed. All in one process, taken in turn; figures are
 checked against each other before any time is reported.
@@ -19,9 +19,8 @@ import numpy as np
 from scipy import stats
 
 from adducir.evaluation.scores import Scores
-from adducir.statistics.all_pairs import all_pairs, all_pairs_randomisation
-from adducir.statistics.comparison.comparison import compare
-from adducir.statistics.paired import randomisation
+from adducir.statistics.comparison import compare
+from adducir.statistics.tests import Randomisation, StudentT
 
 
 def synthetic(systems: int, topics: int) -> np.ndarray:
@@ -108,27 +107,28 @@ def main() -> None:
     i, j = np.triu_indices(len(values), 1)
     pairs = f"{i.size:,} pairs"
     ranx = ranx_randomisation(drawn)
-    np.testing.assert_allclose(all_pairs(values).p[i, j], loop(values), rtol=1e-10)
-    single = randomisation(a, b, permutations=drawn).p
-    every = all_pairs_randomisation(values, permutations=drawn)
+    student, drawing = StudentT(), Randomisation(permutations=drawn)
+    np.testing.assert_allclose(student.pairs(values, i, j)[1], loop(values), rtol=1e-10)
+    single = float(drawing.rows(a[None], b[None])[1][0])
+    every = drawing.pairs(values, i, j)[1]
     peers = {"scipy": scipy_randomisation(a, b, drawn)} | ({"ranx": ranx(a, b)} if ranx else {})
     print(f"{os.cpu_count()} cores; p of one pair: adducir {single:.4f}, ", end="")
     print(", ".join(f"{name} {p:.4f}" for name, p in peers.items()))
     error = 5 * np.sqrt(2 * max(single * (1 - single), 1 / drawn) / drawn)
-    if single != every.p[0, 2] or any(abs(p - single) > error for p in peers.values()):
+    if single != every[1] or any(abs(p - single) > error for p in peers.values()):
         raise SystemExit("the figures disagree: no times")
 
     show_times(
         f"\nPaired t, {pairs}, {options.topics:,} topics",
         options.rounds,
         {
-            "adducir all_pairs": lambda: all_pairs(values),
+            "adducir": lambda: student.pairs(values, i, j),
             "scipy.stats.ttest_rel, stacked": lambda: stacked(values),
             "scipy.stats.ttest_rel, loop": lambda: loop(values),
         },
     )
     one = {
-        "adducir, ONE pair": lambda: randomisation(a, b, permutations=drawn),
+        "adducir, ONE pair": lambda: drawing.rows(a[None], b[None]),
         "scipy.stats.permutation_test, ONE pair": lambda: scipy_randomisation(a, b, drawn),
     }
     if ranx:
@@ -139,20 +139,20 @@ def main() -> None:
         f"\nRandomisation, {drawn:,} permutations, {options.topics:,} topics",
         options.rounds,
         {
-            f"adducir, ALL {pairs}": lambda: all_pairs_randomisation(values, permutations=drawn),
+            f"adducir, ALL {pairs}": lambda: drawing.pairs(values, i, j),
             **one,
         },
     )
     qids = tuple(str(topic) for topic in range(options.topics))
-    systems = [Scores(f"s{k}", qids, ("AP",), row[:, None]) for k, row in enumerate(values)]
+    systems = [Scores.of(f"s{k}", qids, ("AP",), row[:, None]) for k, row in enumerate(values)]
     show_times(
         "\nA whole comparison of the systems with effects, intervals and equivalence",
         options.rounds,
         {
             "against one baseline, t": lambda: compare(systems, baseline="s0", equivalence=0.1),
-            "all pairs, t": lambda: compare(systems, family="pairs"),
+            "all pairs, t": lambda: compare(systems, comparisons="all-pairs"),
             "all pairs, randomisation": lambda: compare(
-                systems, family="pairs", test="randomisation", permutations=drawn
+                systems, comparisons="all-pairs", test="randomisation", permutations=drawn
             ),
         },
     )

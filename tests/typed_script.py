@@ -10,7 +10,7 @@ def main() -> None:
     fused = ad.fuse([one, two], tag="fused")
     scores = [ad.evaluate(run, qrels, "nDCG@3 P@1") for run in (one, two, fused)]
     comparison = ad.compare(scores, baseline="one")
-    table = ad.build_table(comparison, scores)
+    table = ad.build_table(comparison)
     frames = [table.to_polars(), comparison.to_polars(), fused.to_polars(), scores[0].to_polars()]
     print(sum(frame.height for frame in frames), table.to_pandas().size, fused.to_pandas().size)
     best: str = comparison.best(comparison.measures[0])

@@ -20,7 +20,8 @@ FOLDER = Writes("folder")
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 
 
-def _items(values: Any) -> Any:
+def items(values: Any) -> Any:
+    """Texts with commas between them as single ones."""
     texts = [values] if isinstance(values, str) else values
     return [one.strip() for text in texts for one in text.split(",") if one.strip()]
 
@@ -29,9 +30,9 @@ def _depth(value: Any) -> Any:
     return None if value == "all" else value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_items)]
+Names = Annotated[tuple[str, ...], BeforeValidator(items)]
 """Texts with commas between them, or repeated."""
-Numbers = Annotated[tuple[float, ...], BeforeValidator(_items)]
+Numbers = Annotated[tuple[float, ...], BeforeValidator(items)]
 Runs = Annotated[
     tuple[Path, ...],
     # Metadata files that ``runs/*`` takes in are passed over.

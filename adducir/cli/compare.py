@@ -1,177 +1,140 @@
 """``adducir compare``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from adducir.cli import evaluate
-from adducir.cli import evaluate_options as opts
-from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import argument, option
+from adducir.cli.command import option
+from adducir.cli.evaluate import POOL_SEEDS
+from adducir.cli.tabled import MEASURING, Tabled, digests
 from adducir.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from ir_measures import Measure
+
     from adducir.evaluation.scores import Scores
 
-_ENDINGS = (".csv", ".json", ".jsonl", ".tsv")
+
+class Compare(Tabled):
+    scores: tuple[Path, ...] = option(
+        "Values per topic: CSV of Adducir or PyTerrier, JSON of ranx or pytrec_eval, JSON lines, "
+        "lines of ir_measures --by_query or trec_eval -q.",
+        metavar="SCORES",
+        argument=True,
+    )
+    measures: list[str] = option(
+        "Which measures of the files to compare.", "-m", default=[], shown="all", panel=MEASURING
+    )
+    higher_is_better: list[str] = option(
+        "Measures of the files on which higher values are better.",
+        default=[],
+        metavar="MEASURES",
+        panel=MEASURING,
+    )
+    lower_is_better: list[str] = option(
+        "Measures of the files on which lower values are better.",
+        default=[],
+        metavar="MEASURES",
+        panel=MEASURING,
+    )
+    pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Testing(evaluate.Testing):
-    """The same of systems, which here are no runs."""
-
-    baseline: Annotated[
-        list[str] | None,
-        option(
-            "The system that all others are tested against; can be repeated.",
-            "-b",
-            metavar="SYSTEM",
-            panel=opts.TESTING,
-        ),
-    ] = None
-
-
-def compare(
-    scores: Annotated[
-        list[Path],
-        argument(
-            "Values per topic: CSV of Adducir or PyTerrier, JSON of ranx or pytrec_eval, JSON "
-            "lines, lines of ir_measures --by_query or trec_eval -q.",
-            "SCORES",
-        ),
-        SOURCE,
-    ],
-    measures: Annotated[
-        list[str] | None,
-        option(
-            "Which measures of the files to compare.",
-            "-m",
-            shown="all",
-            panel=evaluate.MEASURING,
-        ),
-    ] = None,
-    pool_seeds: Annotated[
-        bool,
-        option(
-            "Take runs whose names differ only in seed1, seed2, ... for runs of one system.",
-            panel=opts.TESTING,
-            rare=True,
-        ),
-    ] = False,
-    higher_is_better: Annotated[
-        list[str] | None,
-        option(
-            "Measures of the files on which higher values are better.",
-            metavar="MEASURES",
-            panel=evaluate.MEASURING,
-        ),
-    ] = None,
-    lower_is_better: Annotated[
-        list[str] | None,
-        option(
-            "Measures of the files on which lower values are better.",
-            metavar="MEASURES",
-            panel=evaluate.MEASURING,
-        ),
-    ] = None,
-    *,
-    testing: Testing,
-    further: opts.Further,
-    printing: opts.Printing,
-) -> None:
+def compare(settings: Compare) -> None:
     """Test values per topic that any program computed, and print the table.
 
     A file that names no system is of one system, named after the file. All systems of a topic set
     need the same topics and measures. Topic sets are the groups of Adducir's own CSV.
+
+    Examples:
+        adducir compare per-topic.csv --baseline BM25 --correction maxt
+        adducir compare bm25.trec_eval splade.json -m AP --comparisons all-pairs -o table.html
     """
-    from adducir.evaluation.seeds import pool_seeds as pooled
-    from adducir.statistics.comparison.comparison import compare as compared
-    from adducir.tables.builder import build_table
-
-    groups = _groups(scores, measures)
-    if pool_seeds:
-        groups = {name: pooled(many) for name, many in groups.items()}
-    lower, notes = _directions(groups, higher_is_better or (), lower_is_better or ())
-    comparisons = {
-        name: compared(many, **testing.arguments(), **further.arguments(), lower_is_better=lower)
-        for name, many in groups.items()
-    }
-    layout = printing.layout(testing, scores=opts.digests(scores))
-    layout = replace(layout, notes=notes, evaluated=False)
-    printing.show(build_table(comparisons, groups, layout=layout))
-
-
-def _groups(paths: Sequence[Path], measures: Sequence[str] | None) -> "dict[str, list[Scores]]":
-    """The scores of all files by topic set, with the measures that are wanted."""
     from adducir.cli.names import system_names
-    from adducir.evaluation.score_files import measure_of, read_scores
+    from adducir.evaluation.score_files import read_scores
+    from adducir.statistics.comparison import compare as compared
+    from adducir.tables.build import build_table
 
-    wanted = [measure_of(one) for text in measures or () for one in text.split()]
-    groups: dict[str, list[Scores]] = {}
-    for path, name in system_names(paths).items():
-        shown = Path(name).with_suffix("").as_posix() if Path(name).suffix in _ENDINGS else name
-        for group, found in read_scores(path, shown).items():
-            groups.setdefault(group, []).extend(_chosen(one, wanted) for one in found)
-    return groups
+    names = system_names(settings.scores)
+    each = [read_scores(path, name) for path, name in names.items()]
+    found, notes = _directed(each, settings.higher_is_better, settings.lower_is_better)
+    if settings.measures:
+        found = _chosen(found, _measures(settings.measures))
+    comparison = compared(found.pooled() if settings.pool_seeds else found, settings.testing())
+    layout = settings.layout(notes=notes, scores=digests(settings.scores))
+    settings.print(build_table(comparison, replace(layout, evaluated=False)))
 
 
-def _directions(
-    groups: "dict[str, list[Scores]]", higher: Sequence[str], lower: Sequence[str]
-) -> tuple[frozenset[str], list[str]]:
-    """The names of measures on which lower values are better, and what the footer says of it."""
-    from adducir.evaluation.named import usually_falls
-    from adducir.evaluation.score_files import is_known, measure_of
+def _measures(texts: Sequence[str]) -> list[str]:
+    """The exact names of measures that options name."""
+    from adducir.evaluation.score_files import measure_of
 
-    told: dict[str, bool] = {}
-    every = [one for many in groups.values() for one in many]
-    for texts, falls in ((higher, False), (lower, True)):
-        wanted = [measure_of(one) for text in texts for one in text.split()]
-        for one in every:
-            _check_measures(one, wanted)
-        for name in map(str, wanted):
-            if told.setdefault(name, falls) != falls:
-                raise UsageError(f"{name} is named by --higher-is-better and --lower-is-better.")
-    known: dict[str, bool] = {}
-    for one in every:
-        for measure in filter(is_known, one.measures):
-            falls = bool(getattr(measure, "lower_is_better", False))
-            name = str(measure)
-            if known.setdefault(name, falls) != falls and name not in told:
-                raise UsageError(
-                    f"the files do not agree on whether higher values of {name} are better.",
-                    hint="Say it by --higher-is-better or --lower-is-better.",
-                )
-    directions = known | told
-    unknown = {str(m): None for one in every for m in one.measures if str(m) not in directions}
+    return [str(measure_of(one)) for text in texts for one in text.split()]
+
+
+def _directed(
+    each: "Sequence[Scores]", higher: Sequence[str], lower: Sequence[str]
+) -> "tuple[Scores, list[str]]":
+    """The scores with the direction of every measure, and what is said of it below the table."""
+    from adducir.evaluation.measures import NamedMeasure
+    from adducir.evaluation.measures import lower_is_better as falls
+    from adducir.evaluation.score_files import is_known, usually_falls
+    from adducir.evaluation.scores import Scores
+
+    told = dict.fromkeys(_measures(higher), False)
+    for name in _measures(lower):
+        if name in told:
+            raise UsageError(f"{name} is named by --higher-is-better and --lower-is-better.")
+        told[name] = True
+    hint = "Say it by --higher-is-better or --lower-is-better."
+    every = [pair for one in each for pair in one.measures.items()]
+    known = {name: falls(measure) for name, measure in every if is_known(measure)}
+    for name, measure in every:
+        if name not in told and is_known(measure) and falls(measure) != known[name]:
+            what = f"the files do not agree on whether higher values of {name} are better."
+            raise UsageError(what, hint=hint)
+    scores = Scores.concat(each)
+    _check(scores, told)
+    unknown = [name for name in scores.measures if name not in known | told]
     for name in unknown:
         if usually_falls(name):
             raise UsageError(
-                f"it is not known whether higher or lower values of {name} are better.",
-                hint="Say it by --higher-is-better or --lower-is-better.",
+                f"it is not known whether higher or lower values of {name} are better.", hint=hint
             )
-    falling = [name for name, falls in directions.items() if falls]
+    falling = [name for name, is_so in (known | told).items() if is_so]
     notes = [f"Lower values are better: {', '.join(falling)}."] if falling else []
     if unknown:
         notes.append(f"Higher values were taken as better: {', '.join(unknown)}.")
-    return frozenset(falling), notes
+
+    def directed(name: str, measure: "Measure") -> "Measure":
+        is_so = (known | told).get(name, False)
+        if is_known(measure) and falls(measure) == is_so:
+            return measure
+        return NamedMeasure(name, lower_is_better=is_so)
+
+    return replace(scores, measures={n: directed(n, m) for n, m in scores.measures.items()}), notes
 
 
-def _check_measures(one: "Scores", wanted: Sequence[object]) -> None:
-    """Refuse measures that a system has no values of."""
-    for measure in wanted:
-        if measure not in one.measures:
+def _chosen(scores: "Scores", names: Sequence[str]) -> "Scores":
+    """The scores with these measures, in this order."""
+    import polars as pl
+
+    _check(scores, names)
+    place = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    frame = scores.frame.filter(pl.col("measure").is_in(place)).with_columns(
+        place=pl.col("measure").replace_strict(place, return_dtype=pl.Int64),
+        run_place=pl.struct("set", "system", "run").rank("dense"),
+    )
+    frame = frame.sort("place", maintain_order=True).drop("place", "run_place")
+    return replace(scores, frame=frame, measures={name: scores.measures[name] for name in names})
+
+
+def _check(scores: "Scores", names: "Sequence[str] | dict[str, bool]") -> None:
+    """Refuse measures that the systems have no values of."""
+    for name in names:
+        if name not in scores.measures:
             raise UsageError(
-                f"{one.system} has no values of {measure}.",
-                hint=f"It has {', '.join(map(str, one.measures))}.",
+                f"{', '.join(scores.systems[:3])}: there are no values of {name}.",
+                hint=f"There are values of {', '.join(scores.measures)}.",
             )
-
-
-def _chosen(one: "Scores", wanted: Sequence[object]) -> "Scores":
-    """The scores with the measures that are wanted, in that order; with all if none is named."""
-    if not wanted:
-        return one
-    _check_measures(one, wanted)
-    columns = [list(one.measures).index(measure) for measure in wanted]  # type: ignore[arg-type]
-    measures = tuple(one.measures[column] for column in columns)
-    return replace(one, measures=measures, values=one.values[:, columns])

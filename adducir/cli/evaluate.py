@@ -1,238 +1,145 @@
 """``adducir evaluate``."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from adducir.cli import evaluate_options as opts
-from adducir.cli import options
-from adducir.cli.effects import Effect, with_any
-from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import option
-from adducir.core.errors import UsageError
-from adducir.statistics.choices import EquivalenceTestName, PresetName
+from adducir.cli import common
+from adducir.cli.command import option
+from adducir.cli.options import DEFAULT_MEASURES, NEGATIVE_GRADES
+from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
+from adducir.core.recipe import Needs, needs
 
-MEASURING = "Measures"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Testing(opts.Testing):
-    """The same of runs, with tests of equivalence."""
-
-    baseline: Annotated[
-        list[str] | None,
-        option(
-            "The run that all others are tested against: its path or its name in the table; can "
-            "be repeated.",
-            "-b",
-            metavar="RUN",
-            panel=opts.TESTING,
-        ),
-    ] = None
-    preset: Annotated[
-        PresetName | None,
-        option(
-            "A test and its correction by one name, in place of --test and --correction.",
-            metavar="NAME",
-            panel=opts.TESTING,
-            rare=True,
-        ),
-        opts.DIFFERENCES,
-    ] = None
-    equivalence: Annotated[
-        float | None,
-        option(
-            "Test as well whether the difference lies within plus or minus this bound (TOST).",
-            metavar="BOUND",
-            panel=opts.TESTING,
-        ),
-    ] = None
-    against: Annotated[
-        str | None,
-        option(
-            "Equivalent with what: the best system of each measure, or a run.",
-            metavar="best|RUN",
-            shown="best",
-            panel=opts.TESTING,
-            rare=True,
-        ),
-        with_any("equivalence"),
-    ] = None
-    equivalence_test: Annotated[
-        EquivalenceTestName | None,
-        option(
-            "How equivalence is tested: t-tests adjusted for skewness, or t-tests.",
-            shown="hall",
-            panel=opts.TESTING,
-            rare=True,
-        ),
-        with_any("equivalence"),
-    ] = None
-    non_inferiority: Annotated[
-        bool,
-        option(
-            "Test only that a system is not worse by the bound of --equivalence or more.",
-            panel=opts.TESTING,
-            rare=True,
-        ),
-        with_any("equivalence"),
-    ] = False
+MEASURES = "Measures, as ir_measures or trec_eval name them, with blanks between them."
+POOL_SEEDS = "Take runs whose names differ only in seed1, seed2, ... for runs of one system."
 
 
-def evaluate(
-    runs: options.RunPaths,
-    qrels: Annotated[options.QrelsSources, SOURCE],
-    measures: Annotated[
-        list[str] | None,
-        option(
-            "Measures, as ir_measures or trec_eval name them, with blanks between them.",
-            "-m",
-            shown=options.DEFAULT_MEASURES,
-            panel=MEASURING,
-        ),
-    ] = None,
-    negative_grades: Annotated[
-        options.NegativeGrades, option(options.NEGATIVE_GRADES, panel=MEASURING, rare=True)
-    ] = "zero",
+class Evaluate(Tabled):
+    runs: common.Runs
+    qrels: common.Qrels
+    measures: list[str] = option(
+        MEASURES, "-m", default=[], shown=DEFAULT_MEASURES, panel=MEASURING
+    )
     per_topic: Annotated[
-        bool,
-        option("Show the values of each topic.", panel=opts.LOOK),
-        Effect(
-            "in HTML, which shows each topic anyway",
-            lambda values: opts.requested_format(values) != "html",
-        ),
-    ] = False,
-    unjudged: Annotated[
-        bool,
-        option(
-            "State in the footer how far unjudged documents could move nDCG@k, AP@k and RBP.",
-            panel=MEASURING,
-            rare=True,
-        ),
-    ] = False,
-    pool_seeds: Annotated[
-        bool,
-        option(
-            "Take runs whose names differ only in seed1, seed2, ... for runs of one system.",
-            panel=opts.TESTING,
-            rare=True,
-        ),
-    ] = False,
-    model_qrels: Annotated[
-        str | None,
-        option(
-            "Judgements of a model, of the topics of --qrels and others: the footer states "
-            "prediction-powered means and differences.",
-            metavar="SOURCE",
-            panel=MEASURING,
-            rare=True,
-        ),
-        SOURCE,
-    ] = None,
-    judge: Annotated[
-        str | None,
-        option("Name and version of that model.", metavar="NAME", panel=MEASURING, rare=True),
-        with_any("model_qrels", rare=True),
-    ] = None,
-    topics: Annotated[
-        str | None,
-        option(
-            "The queries, for the HTML report: a file or an ir_datasets id.",
-            metavar="SOURCE",
-            panel=opts.LOOK,
-        ),
-        SOURCE,
-        opts.IN_HTML,
-    ] = None,
-    *,
-    testing: Testing,
-    further: opts.Further,
-    printing: opts.Printing,
-) -> None:
+        bool, Needs("in HTML, which shows each topic anyway", lambda it: it.form != "html")
+    ] = option("Show the values of each topic.", default=False, panel=LOOK)
+    topics: Annotated[str | None, IN_HTML] = option(
+        "The queries, for the HTML report: a file or an ir_datasets id.",
+        default=None,
+        metavar="SOURCE",
+        reads=True,
+        panel=LOOK,
+    )
+    negative_grades: Literal["zero", "trec_eval"] = option(
+        NEGATIVE_GRADES, default="zero", rare=True
+    )
+    unjudged: bool = option(
+        "State how far unjudged documents could move nDCG@k, AP@k and RBP.",
+        default=False,
+        rare=True,
+    )
+    pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
+    model_qrels: Annotated[str | None, needs("judge")] = option(
+        "Judgements of a model, of the topics of --qrels and others: prediction-powered means and "
+        "differences are stated.",
+        default=None,
+        reads=True,
+        rare=True,
+    )
+    judge: Annotated[str | None, needs("model_qrels")] = option(
+        "Name and version of that model.", default=None, rare=True
+    )
+
+
+def evaluate(settings: Evaluate) -> None:
     """Evaluate runs, test their differences and print the table.
 
     A system is named after its run's file, without the endings .gz, .trec, .txt, .run and .res;
-    where two names are equal, the folders above distinguish them. Every topic of the qrels counts;
-    a topic that a run lacks counts 0.
+    where two names are equal, the folders above distinguish them. A baseline is named so, or by its
+    path. Every topic of the qrels counts; a topic that a run lacks counts 0.
+
+    Examples:
+        adducir evaluate runs/bm25.trec.gz runs/rm3.trec.gz -q bundled:qrels --baseline bm25
+        adducir evaluate runs/*.trec.gz -q bundled:qrels -m 'nDCG@10 AP' --comparisons all-pairs \
+-o table.tex
     """
-    if model_qrels is not None and not (judge or "").strip():
-        raise UsageError(
-            "--set model_qrels needs --set judge.", hint="Name the model and its version."
-        )
-    systems, testing = _systems(runs, testing)
+    systems, named = _systems(settings.runs, settings)
 
     from adducir.cli.console import note, open_progress
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
-    from adducir.evaluation.run_notes import RunNotes
-    from adducir.evaluation.seeds import pool_seeds as pooled
-    from adducir.evaluation.seeds import system_of
+    from adducir.evaluation.scores import Scores, system_of
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
-    from adducir.statistics.comparison.comparison import compare
-    from adducir.tables.builder import build_table
-    from adducir.tables.footer import unmatched
+    from adducir.statistics.comparison import compare
+    from adducir.tables.build import build_table
     from adducir.tables.hits import HitCollector
     from adducir.tables.material import Material
+    from adducir.tables.notes import unmatched
+    from adducir.tables.run_notes import RunNotes
 
     with open_progress():  # ir_datasets may have to download them
-        judged = load_qrels(qrels)
-        by_model = load_qrels(model_qrels) if model_qrels else None
-        asked = load_topics(topics) if topics else None
-    evaluator = Evaluator(judged, measures or options.DEFAULT_MEASURES, negative=negative_grades)
-    is_page = opts.requested_format(vars(printing)) == "html"
+        judged = load_qrels(settings.qrels)
+        by_model = load_qrels(settings.model_qrels) if settings.model_qrels else None
+        asked = load_topics(settings.topics) if settings.topics else None
+    negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
+    evaluator = Evaluator(judged, measures, negative=negative)
+    model = Evaluator(by_model, measures, negative=negative) if by_model else None
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
-    shown = HitCollector(judged, len(systems), queries, evaluator.measures)
-    guesses = by_model and Evaluator(by_model, evaluator.measures, negative=negative_grades)
-    further_notes = RunNotes(
-        judged, evaluator.measures, unjudged=unjudged, model=guesses or None, judge=str(judge)
+    hits = HitCollector(judged, len(systems), queries) if settings.form == "html" else None
+    further = RunNotes(
+        judged,
+        evaluator.measures,
+        unjudged=settings.unjudged,
+        model=model,
+        judge=str(settings.judge),
     )
-    scores = []
+    each = []
     for path, system in systems.items():
         # Searching may find nothing; the metadata beside a run say that it was meant so.
         run = read_run(path, allow_empty=metadata_for(path).is_file())
-        scores.append(evaluator.score(run, system=system))
-        bounds = further_notes.add(run, system)
-        if is_page:
-            shown.add(system_of(system) if pool_seeds else system, run, bounds)
-    scores = pooled(scores) if pool_seeds else scores
-    comparison = compare(scores, **testing.arguments(), **further.arguments())
-    material = Material({"": shown.found()})
-    layout = printing.layout(testing, material, qrels=judged.source, runs=_files(systems))
-    notes = further_notes.notes(comparison, scores)
-    table = build_table(comparison, scores, layout=replace(layout, notes=notes))
-    for warning in unmatched(scores, {}):
+        each.append(evaluator.score(run, system=system))
+        bounds = further.add(run, system)
+        if hits is not None:
+            hits.add(system_of(system) if settings.pool_seeds else system, run, bounds)
+    scores = Scores.concat(each)
+    for warning in unmatched(scores.evaluations, {}):
         note(warning)
-    printing.show(table, per_topic=per_topic)
+    comparison = compare(
+        scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
+    )
+    read = digests(systems)
+    layout = settings.layout(
+        material=Material({"": hits.found()}) if hits is not None else None,
+        notes=further.notes(comparison),
+        qrels=judged.source,
+        runs={
+            name: {"path": str(path), "sha256": read[str(path)]} for path, name in systems.items()
+        },
+    )
+    settings.print(build_table(comparison, layout), per_topic=settings.per_topic)
 
 
-def _systems(runs: Sequence[Path], testing: Testing) -> tuple[dict[Path, str], Testing]:
+def _systems(runs: Sequence[Path], asked: Tabled) -> tuple[Mapping[Path, str], dict[str, Any]]:
     """Name the systems, and call baselines and the like by those names.
 
     A baseline that is a file and not among the runs is put before them.
     """
     from adducir.cli.names import find_system, system_names
 
-    wanted = [*(testing.baseline or ()), *([testing.against] if testing.against else [])]
     named = system_names(runs)
+    wanted = [*asked.baselines, *sorted(asked.named - {*asked.baselines})]
     others = [
         Path(name)
-        for name in dict.fromkeys(wanted)
-        if name != "best"
-        and find_system(name, named) is None
-        and Path(name).exists()
-        and not Path(name).is_dir()
+        for name in wanted
+        if find_system(name, named) is None and Path(name).exists() and not Path(name).is_dir()
     ]
     named = system_names([*others, *runs]) if others else named
-    baseline = [find_system(name, named) or name for name in testing.baseline or ()]
-    against = testing.against
-    if against is not None and against != "best":
-        against = find_system(against, named) or against
-    return named, replace(testing, baseline=baseline or None, against=against)
-
-
-def _files(systems: dict[Path, str]) -> dict[str, Any]:
-    digests, named = opts.digests(systems), systems.items()
-    return {name: {"path": str(path), "sha256": digests[str(path)]} for path, name in named}
+    found = {name: find_system(name, named) or name for name in wanted}
+    changes: dict[str, Any] = {}
+    if asked.baselines:
+        changes["baseline"] = tuple(found[name] for name in asked.baselines)
+    if asked.against in found:
+        changes["against"] = found[asked.against]
+    return named, changes

@@ -19,20 +19,6 @@ EXAMPLES = {
         "adducir fuse runs/bm25.trec.gz runs/rm3.trec.gz --method combsum --weights 2,1 "
         "-o runs/sum.trec.gz",
     ),
-    "evaluate": (
-        "adducir evaluate runs/bm25.trec.gz runs/rm3.trec.gz -q bundled:qrels --baseline bm25",
-        "adducir evaluate runs/*.trec.gz -q bundled:qrels -m 'nDCG@10 AP' --family pairs "
-        "-o table.tex",
-    ),
-    "compare": (
-        "adducir compare per-topic.csv --baseline BM25 --correction maxt",
-        "adducir compare bm25.trec_eval splade.json -m 'AP nDCG@10' --family pairs -o table.html",
-    ),
-    "reproduce": (
-        "adducir reproduce original.trec.gz ours.trec.gz -q bundled:qrels -m 'AP nDCG@10'",
-        "adducir reproduce original.trec ours.trec -q qrels.txt --original-baseline bm25.trec "
-        "--new-baseline our-bm25.trec",
-    ),
     "tune": (
         "adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels "
         "--grid k1=0.4:1.6:0.4 --grid b=0.2,0.4,0.6 -o experiments/tuned-bm25",

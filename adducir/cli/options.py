@@ -35,6 +35,7 @@ def format_of(output: Path | None, wanted: str | None = None) -> str:
 
 
 NegativeGrades = Literal["zero", "trec_eval"]
+Fit = Literal["auto", "column", "page"]
 NEGATIVE_GRADES = (
     "Count negative grades as judged and not relevant, or leave them to trec_eval's rule."
 )

@@ -1,103 +1,81 @@
 """``adducir reproduce``."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from adducir.cli import evaluate, options
-from adducir.cli import evaluate_options as opts
-from adducir.cli.effects import with_any
-from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import argument, option
+from adducir.cli import common
+from adducir.cli.command import option
+from adducir.cli.evaluate import MEASURES
+from adducir.cli.tabled import Printing, digests
+from adducir.core.recipe import needs
 
 if TYPE_CHECKING:
-    from adducir.evaluation.reproduction import Orders, Reproduced
-    from adducir.evaluation.scores import Scores
+    from adducir.evaluation.reproduction import Reproduced
 
-ORIGINAL, REPRODUCED = "original", "reproduced"
-RunPath = Annotated[Path, argument("The original run.", "ORIGINAL"), SOURCE]
+ORIGINAL, REPRODUCED, DEFAULT = "original", "reproduced", "AP nDCG@10 P@10"
 
 
-def reproduce(
-    original: RunPath,
-    reproduced: Annotated[Path, argument("The run that reproduces it.", "REPRODUCED"), SOURCE],
-    qrels: Annotated[options.QrelsSources, SOURCE],
-    measures: Annotated[
-        list[str] | None,
-        option(
-            "Measures, as ir_measures or trec_eval name them, with blanks between them.",
-            "-m",
-            shown="AP nDCG@10 P@10",
-            panel=evaluate.MEASURING,
-        ),
-    ] = None,
-    original_baseline: Annotated[
-        Path | None,
-        option("The baseline's run in the original experiment.", metavar="RUN"),
-        SOURCE,
-        with_any("new_baseline"),
-    ] = None,
-    new_baseline: Annotated[
-        Path | None,
-        option("The baseline's run in the reproduction.", metavar="RUN"),
-        SOURCE,
-        with_any("original_baseline"),
-    ] = None,
-    depth: Annotated[int, option("Documents of a topic whose order is compared.", min=1)] = 1000,
-    persistence: Annotated[float, option("p of rank-biased overlap.")] = 0.8,
-    equivalence: Annotated[
-        float, option("Bound within which the two are tested for equivalence.", metavar="BOUND")
-    ] = 0.05,
-    *,
-    printing: opts.Printing,
-) -> None:
+class Reproduce(Printing):
+    original: Path = option("The original run.", argument=True, metavar="ORIGINAL")
+    reproduced: Path = option("The run that reproduces it.", argument=True, metavar="REPRODUCED")
+    qrels: common.Qrels
+    measures: list[str] = option(MEASURES, "-m", default=[], shown=DEFAULT)
+    original_baseline: Annotated[Path | None, needs("new_baseline")] = option(
+        "The baseline's run in the original experiment.", default=None, metavar="RUN"
+    )
+    new_baseline: Annotated[Path | None, needs("original_baseline")] = option(
+        "The baseline's run in the reproduction.", default=None, metavar="RUN"
+    )
+    depth: int = option("Documents of a topic whose order is compared.", default=1000, ge=1)
+    persistence: float = option("p of rank-biased overlap.", default=0.8, gt=0, lt=1)
+    equivalence: float = option(
+        "Bound within which the two are tested for equivalence.", default=0.05, gt=0
+    )
+
+
+def reproduce(settings: Reproduce) -> None:
     """Compare a reproduction with the original: order, effectiveness, effect, equivalence.
 
     Rank-biased overlap, root mean square error; with the baselines of both experiments the effect
     ratio and the delta relative improvement.
+
+    Examples:
+        adducir reproduce original.trec.gz ours.trec.gz -q bundled:qrels -m 'AP nDCG@10'
+        adducir reproduce original.trec ours.trec -q qrels.txt --original-baseline bm25.trec \
+--new-baseline our-bm25.trec
     """
     from adducir.corpora.qrels import load_qrels
     from adducir.evaluation.evaluator import Evaluator
-    from adducir.evaluation.reproduction import compare_effects, compare_orders
+    from adducir.evaluation.reproduction import compare_effects, overlap_of_runs
     from adducir.runs.read import read_run
-    from adducir.statistics.comparison.comparison import compare
-    from adducir.tables.builder import build_table
+    from adducir.statistics.comparison import compare
+    from adducir.tables.build import build_table
 
-    evaluator = Evaluator(load_qrels(qrels), measures or "AP nDCG@10 P@10")
-    runs = {ORIGINAL: read_run(original), REPRODUCED: read_run(reproduced)}
+    evaluator = Evaluator(load_qrels(settings.qrels), settings.measures or DEFAULT)
+    paths = {ORIGINAL: settings.original, REPRODUCED: settings.reproduced}
+    runs = {name: read_run(path) for name, path in paths.items()}
     scores = [evaluator.score(run, system=name) for name, run in runs.items()]
     baselines = None
-    if original_baseline is not None and new_baseline is not None:
+    if settings.original_baseline is not None and settings.new_baseline is not None:
         first, second = (
-            evaluator.score(read_run(path)) for path in (original_baseline, new_baseline)
+            evaluator.score(read_run(path))
+            for path in (settings.original_baseline, settings.new_baseline)
         )
         baselines = first, second
-    orders = compare_orders(runs[ORIGINAL], runs[REPRODUCED], depth=depth, p=persistence)
+    depth, p = settings.depth, settings.persistence
+    overlap, topics = overlap_of_runs(*runs.values(), depth=depth, p=p)
     effects = compare_effects(scores[0], scores[1], baselines)
-    found = compare(scores, baseline=ORIGINAL, equivalence=equivalence, against=ORIGINAL)
-    layout = printing.layout(opts.Testing(), runs=opts.digests([original, reproduced]))
-    notes = [*_ordered(orders), *_effective(effects), *_same(effects, scores[0])]
-    printing.show(build_table(found, scores, layout=replace(layout, notes=notes)))
+    found = compare(scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL)
+    notes = [
+        f"Order of documents (first {depth:,}, {topics:,} topics): rank-biased overlap "
+        f"{overlap:.3f} (p = {p:g}).",
+        *_of_effects(effects, len(evaluator.qids)),
+    ]
+    settings.print(build_table(found, settings.layout(notes=notes, runs=digests(paths.values()))))
 
 
-def _ordered(found: "Orders") -> Iterator[str]:
-    yield (
-        f"Order of documents (first {found.depth:,}, {found.topics:,} topics): rank-biased overlap "
-        f"{found.overlap:.3f} (p = {found.p:g})."
-    )
-
-
-def _same(found: "dict[str, Reproduced]", original: "Scores") -> Iterator[str]:
-    same = [measure for measure, one in found.items() if one.rmse == 0]
-    if same:
-        yield (
-            f"All {len(original.qids):,} topics have the same values in both: {', '.join(same)}. "
-            "Equivalence is not tested where so few topics differ."
-        )
-
-
-def _effective(found: "dict[str, Reproduced]") -> Iterator[str]:
+def _of_effects(found: "dict[str, Reproduced]", topics: int) -> Iterator[str]:
     errors = ", ".join(f"{measure} {one.rmse:.3f}" for measure, one in found.items())
     yield f"Root mean square error of topics: {errors}."
     ratios = ", ".join(
@@ -107,3 +85,9 @@ def _effective(found: "dict[str, Reproduced]") -> Iterator[str]:
     )
     if ratios:
         yield f"Effect ratio (1: the same) and delta relative improvement (0: the same): {ratios}."
+    same = [measure for measure, one in found.items() if one.rmse == 0]
+    if same:
+        yield (
+            f"All {topics:,} topics have the same values in both: {', '.join(same)}. "
+            "Equivalence is not tested where so few topics differ."
+        )

@@ -10,7 +10,7 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.evaluation.judgements import NegativeGrades
+from adducir.evaluation.lists import NegativeGrades
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 

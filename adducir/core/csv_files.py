@@ -51,7 +51,7 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         for cells in reader:
             line, begins = begins, reader.line_num + 1
-            yield line, [unguarded(cell) for cell in cells]
+            yield line, [unguarded(cell) if cell[:1] == "'" else cell for cell in cells]
     except csv.Error as error:
         raise InputError(f"this is not CSV: {error}.", path=path, line=begins) from error
 

@@ -4,61 +4,51 @@
 ...                   "nDCG(judged_only=True)@5 Bpref Judged@5")  # doctest: +SKIP
 >>> scores.mean("Bpref")  # doctest: +SKIP
 
-Topics. Every topic of the qrels counts, whatever the run holds: a topic that
-the run lacks has the value 0 and is listed in ``Scores.missing``; so does a
-topic with judgements of which none is relevant. This is trec_eval's ``-c`` and
-ir_measures' rule. It gives all systems the same topics, without which paired
-tests make no sense. Whoever wants other topics gives other qrels. (NumRel and
-NumQ count topics that the run lacks, too, as trec_eval's ``-c`` does;
-ir_measures has 0 there.)
+Topics. Every topic of the qrels counts, whatever the run holds: a topic that the run lacks has the
+value 0 and is listed as missing; so does a topic with judgements of which none is relevant. This is
+trec_eval's ``-c`` and ir_measures' rule. It gives all systems the same topics, without which paired
+tests make no sense. (NumRel and NumQ count topics that the run lacks, too, as trec_eval's ``-c``
+does; ir_measures has 0 there.)
 
-Order. All measures of a call see one order, the run's own: rows by score, ties
-already broken when the run was read or made. No measure breaks ties its own
-way, as happens in ir_measures (P@1 and RR@10 of one call can contradict each
-other there). Files are
-read in trec_eval's order: scores that single precision cannot tell apart are ties.
+Order. All measures of a call see one order, the run's own: rows by score, ties already broken when
+the run was read or made. No measure breaks ties its own way, as happens in ir_measures (P@1 and
+RR@10 of one call can contradict each other there). Files are read in trec_eval's order: scores that
+single precision cannot tell apart are ties.
 
-Negative grades. Touché's qrels mark spam -2. trec_eval, and with it
-ir_measures, takes a negative grade for "in the pool, but not judged": such a
-document is dropped from condensed lists and ignored by Bpref, yet
-ir_measures' Judged@k counts it as judged. So a system that fills its top ranks
-with spam loses nothing by it, and Judged@5 does not show what the condensed
-nDCG@5 left out. With ``negative="zero"``, the default, a negative grade counts
-as 0 in every measure: judged, and not relevant. What Judged@5 counts is then
-what the condensed nDCG@5 ranks, and where all of the top 5 are judged, the
-condensed nDCG@5 is nDCG@5. ``negative="trec_eval"`` leaves negative grades as
-they are, to reproduce figures made with trec_eval, pytrec_eval or ir_measures.
-Only judged_only measures and Bpref differ, but they differ enough to turn a
-comparison around: of two runs of Touché 2021 with nDCG@5 .6745 and .6742 and
-Judged@5 .996 each, the condensed nDCG@5 is .6745 and .6742 with "zero", .6783
-and .7327 with "trec_eval", for the second run has more spam. A table must say
-which was used. (infAP always gets the grades as they are: its own definition
-uses -1 for "pooled, but not judged".)
-
-Judged@k divides by k, or by the number retrieved where that is less, as
-ir_measures does; it is 0 for a topic without results.
+Negative grades. Touché's qrels mark spam -2. trec_eval, and with it ir_measures, takes a negative
+grade for "in the pool, but not judged": such a document is dropped from condensed lists and ignored
+by Bpref, yet ir_measures' Judged@k counts it as judged. So a system that fills its top ranks with
+spam loses nothing by it, and no figure shows it. With ``negative="zero"``, the default, a negative
+grade counts as 0 in every measure: judged, and not relevant. ``negative="trec_eval"`` leaves them
+as they are, to reproduce figures made with trec_eval, pytrec_eval or ir_measures. Only judged_only
+measures and Bpref differ, but they differ enough to turn a comparison around. (infAP always gets
+the grades as they are: its own definition uses -1 for "pooled, but not judged".)
 """
 
 from collections.abc import Iterable
 
 import numpy as np
+from ir_measures import Measure
 
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
-from adducir.evaluation import providers, vectorised
-from adducir.evaluation.judgements import Judgements, NegativeGrades
-from adducir.evaluation.lists import Lists
-from adducir.evaluation.measures import Measure, parse_measures
-from adducir.evaluation.ranked_topics import RankedJudgements, RankedTopics
-from adducir.evaluation.scores import Scores
+from adducir.evaluation import providers
+from adducir.evaluation.formulas import MEASURES
+from adducir.evaluation.lists import (
+    Floats,
+    Judgements,
+    Lists,
+    NegativeGrades,
+    RankedJudgements,
+    RankedTopics,
+)
+from adducir.evaluation.measures import kind_of, parse_measures
+from adducir.evaluation.scores import Evaluation, Scores
 from adducir.runs.run import Run
 
 
 class Evaluator:
     """Qrels and measures, checked and prepared for any number of runs.
-
-    Args:
-        negative: ``"zero"`` or ``"trec_eval"``: see the module's text.
 
     Raises:
         UsageError: A measure is unknown or cannot be computed.
@@ -78,46 +68,67 @@ class Evaluator:
                 f"Negative grades can be treated as 'zero' or 'trec_eval', not as {negative!r}."
             )
         self.measures = tuple(parse_measures(measures))
-        self._others = [m for m in self.measures if not vectorised.is_vectorised(m)]
+        self._others = [m for m in self.measures if not is_ours(m)]
         for measure in self._others:
             providers.provider_of(measure)  # says now what would fail later
         self._judgements = Judgements.prepare(qrels, negative)
 
-    def score(self, run: Run, *, system: str | None = None) -> Scores:
-        """Evaluate one run.
+    @property
+    def qids(self) -> tuple[str, ...]:
+        """All T topics of the qrels, in their order."""
+        return self._judgements.qids
 
-        Args:
-            run: The run; its order is the ranking.
-            system: Name of the system, the run's tag by default.
+    def values(self, run: Run) -> Floats:
+        """(T, M) the values of a run; see :meth:`score`."""
+        return self._evaluated(run)[0]
+
+    def score(self, run: Run, *, system: str | None = None, topic_set: str = "") -> Scores:
+        """Evaluate one run, called ``system``, or by its tag; its order is the ranking.
 
         Raises:
-            InputError: No topic of the run is judged, or the run holds a
-                document twice for a topic.
+            InputError: No topic of the run is judged, or the run holds a document twice for a
+                topic.
         """
-        judgements = self._judgements
-        ranked = RankedTopics.of(run, judgements)
-        judged = RankedJudgements.find(run, ranked, judgements)
-        lists = Lists(judged)
-        others = providers.compute(self._others, run, ranked, judgements)
-        columns = [
-            others[measure] if measure in others else vectorised.compute(lists, measure)
-            for measure in self.measures
-        ]
-        values = np.column_stack(columns)
-        values.setflags(write=False)
+        values, ranked, matched = self._evaluated(run)
+        judgements, name = self._judgements, run.tag if system is None else system
+        scores = Scores.of(name, self.qids, self.measures, values, topic_set=topic_set)
         missing = np.flatnonzero(ranked.retrieved == 0)
-        return Scores(
-            system=run.tag if system is None else system,
-            qids=judgements.qids,
-            measures=self.measures,
-            values=values,
-            missing=tuple(judgements.qids[number] for number in missing),
+        evaluation = Evaluation(
+            topic_set,
+            name,
+            missing=tuple(self.qids[number] for number in missing),
             extra=ranked.extra,
             negative=judgements.negative,
             negatives=int((judgements.raw_grade < 0).sum()),
             positives_only=bool(judgements.raw_grade.min() > 0),
-            unmatched=not len(judged.topic),
+            unmatched=not matched,
         )
+        return Scores(scores.frame, scores.measures, (evaluation,))
+
+    def _evaluated(self, run: Run) -> tuple[Floats, RankedTopics, bool]:
+        """The values, the run's topics, and whether any of its documents is judged."""
+        ranked = RankedTopics.of(run, self._judgements)
+        judged = RankedJudgements.find(run, ranked, self._judgements)
+        lists = Lists(judged)
+        others = providers.compute(self._others, run, ranked, self._judgements)
+        columns = [
+            others[measure]
+            if measure in others
+            else MEASURES.make(str(measure.NAME), measure.params).values(lists)
+            for measure in self.measures
+        ]
+        return np.column_stack(columns), ranked, len(judged.topic) > 0
+
+
+def is_ours(measure: Measure) -> bool:
+    """Whether Adducir itself computes a measure with these parameters."""
+    kind = kind_of(measure)
+    if kind is None or hasattr(measure, "runtime_impl"):
+        return False
+    fields, theirs = kind.model_fields, measure.SUPPORTED_PARAMS
+    # What ir_measures requires has been checked; RBP's rel is required here alone.
+    needed = {key for key in fields if fields[key].is_required() and not theirs[key].required}
+    return needed <= measure.params.keys()
 
 
 def evaluate(
@@ -132,17 +143,16 @@ def evaluate(
 
     Args:
         run: The run; its order is the ranking.
-        negative: ``"zero"`` counts negative grades as judged and not relevant,
-            ``"trec_eval"`` leaves them as trec_eval takes them.
+        qrels: The judgements, every topic of which counts.
+        measures: As ir_measures or trec_eval name them.
+        negative: ``"zero"`` counts negative grades as judged and not relevant, ``"trec_eval"``
+            leaves them as trec_eval takes them.
         system: Name of the system, the run's tag by default.
-
-    Returns:
-        The values of every topic of the qrels.
 
     Raises:
         UsageError: A measure is unknown or cannot be computed.
         MachineError: A measure needs software that is not installed.
-        InputError: The qrels are empty, no topic of the run is judged, or a
-            document is held twice for a topic.
+        InputError: The qrels are empty, no topic of the run is judged, or a document is held twice
+            for a topic.
     """
     return Evaluator(qrels, measures, negative=negative).score(run, system=system)

@@ -22,13 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
-from adducir.evaluation.judgements import Floats
-from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.lists import Floats, Integers
+from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 
 Ties: TypeAlias = Literal["pessimistic", "expected"]
 TIES: tuple[Ties, ...] = get_args(Ties)
-Integers: TypeAlias = NDArray[np.int64]
 
 CUTOFFS = (1, 3, 5, 10, 50, 100)
 """The papers' cutoffs of recall."""
@@ -66,11 +65,10 @@ class GoldRanks:
     rouge: Floats | None = None
 
     def __post_init__(self) -> None:
-        lengths = {len(self.better), len(self.tied), len(self.candidates)}
-        lengths.update(map(len, self.keys.values()))
-        lengths.update(len(one) for one in (self.unranked, self.rouge) if one is not None)
-        if lengths != {len(self.qids)}:
-            raise UsageError("there must be one rank, and one value of each key, a query.")
+        optional = [one for one in (self.unranked, self.rouge) if one is not None]
+        columns = (self.better, self.tied, self.candidates, *self.keys.values(), *optional)
+        if {len(one) for one in columns} != {len(self.qids)}:
+            raise UsageError("each query needs one rank, and one value of each key.")
         if len(set(self.qids)) < len(self.qids):
             raise UsageError("a query has two ranks of its gold item.")
         wrong = (self.better < 0) | (self.tied < 1) | (self.better + self.tied > self.candidates)
@@ -136,8 +134,9 @@ def rank_scores(
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     ties: Ties = "pessimistic",
+    run: str = "",
 ) -> Scores:
-    """R@k, RR, Rank and perhaps ROUGE-L of every query, as comparisons and tables take them.
+    """R@k, RR, Rank and perhaps ROUGE-L of every query, of one run of a system.
 
     Raises:
         UsageError: No query, a cutoff below 1, or an unknown rule of ties.
@@ -154,5 +153,4 @@ def rank_scores(
     if ranks.rouge is not None:
         columns[ROUGE] = ranks.rouge
     values = np.column_stack(list(columns.values()))
-    values.setflags(write=False)
-    return Scores(system, ranks.qids, tuple(columns), values)
+    return Scores.of(system, ranks.qids, list(columns), values, run=run)

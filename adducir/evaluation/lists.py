@@ -1,20 +1,241 @@
-"""A run's judged documents as the measures want them, and small helpers.
+"""Qrels and a run as the measures want them: where the judged documents stand.
 
-A measure (:class:`adducir.evaluation.formulas.MeasureKind`) makes (T,) values of
-:class:`Lists`, one per topic of the qrels. A topic that the run lacks, and a topic without relevant
-documents, gets 0.
+A run of a million rows has perhaps a tenth of them judged. One join finds them; every measure is
+then a sum over these few rows. A topic that the run lacks, and a topic without relevant documents,
+gets 0.
 """
 
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from adducir.evaluation.judgements import Floats, Integers
-from adducir.evaluation.ranked_topics import RankedJudgements, Relevant
+from adducir.core.errors import InputError, UsageError
+from adducir.corpora.frames import pair_keys
+from adducir.corpora.qrels import Qrels
+from adducir.runs.run import Run
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+NegativeGrades: TypeAlias = Literal["zero", "trec_eval"]
 
 WHOLE_LIST = int(np.iinfo(np.int64).max)
 """A cutoff that cuts nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Qrels in columns, prepared once for any number of runs.
+
+    Attributes:
+        qids: The T topics, in the order of the qrels.
+        topic: (J,) topic number of each judgement, 0 to T - 1.
+        docno: (J,) its document.
+        grade: (J,) its grade, negative ones as ``negative`` says.
+        raw_grade: (J,) its grade as in the qrels.
+        negative: Whether negative grades became 0 ("zero") or stayed ("trec_eval").
+        source: Where the qrels come from, for messages.
+    """
+
+    qids: tuple[str, ...]
+    topic: Integers
+    docno: pl.Series
+    grade: Integers
+    raw_grade: Integers
+    negative: NegativeGrades
+    source: str
+
+    @classmethod
+    def prepare(cls, qrels: Qrels, negative: NegativeGrades) -> "Judgements":
+        """Prepare qrels, which must hold a judgement."""
+        frame = qrels.frame
+        if frame.is_empty():
+            raise InputError("The qrels hold no judgements.", path=qrels.source)
+        qids = frame["qid"].unique(maintain_order=True)
+        raw = frame["grade"].cast(pl.Int64).to_numpy()
+        grade = np.maximum(raw, 0) if negative == "zero" else raw
+        topic = numbered(frame["qid"], qids)
+        return cls(tuple(qids), topic, frame["docno"], grade, raw, negative, qrels.source)
+
+    @cached_property
+    def keys(self) -> pl.DataFrame:
+        """Frame (key, judgement): hashes of (topic, docno) and numbers 0 to J - 1."""
+        keys = pair_keys(self.docno, self.topic)
+        return pl.DataFrame({"key": keys, "judgement": np.arange(len(keys))})
+
+    @cached_property
+    def counts(self) -> "GradeCounts":
+        """How many documents each topic has at each grade."""
+        return self.count(self.grade)
+
+    def count(self, grade: Integers) -> "GradeCounts":
+        """The same by other grades, (J,)."""
+        levels = pl.Series(grade).unique().sort().to_numpy()
+        cell = self.topic * len(levels) + np.searchsorted(levels, grade)
+        table = np.bincount(cell, minlength=len(self.qids) * len(levels))
+        return GradeCounts(levels, table.reshape(len(self.qids), len(levels)))
+
+    def regrade(self, gains: dict[int, int]) -> Integers:
+        """(J,) grades after replacing grade g by ``gains[g]``, where it is given.
+
+        The grades replaced are those after negative ones became 0, if they did, unless ``gains``
+        names a negative grade itself.
+        """
+        graded = self.grade.copy()
+        for grade in sorted(gains, reverse=True):  # negative ones last: they win
+            graded[(self.raw_grade if grade < 0 else self.grade) == grade] = gains[grade]
+        return np.maximum(graded, 0) if self.negative == "zero" else graded
+
+
+@dataclass(frozen=True, eq=False)
+class GradeCounts:
+    """(L,) ``levels``: the grades that occur, ascending; (T, L) ``table``: documents at each."""
+
+    levels: Integers
+    table: Integers
+
+    def between(self, low: int, high: int = WHOLE_LIST) -> Integers:
+        """(T,) documents of grade ``low`` or more but less than ``high``."""
+        return np.asarray(self.table[:, (self.levels >= low) & (self.levels < high)].sum(axis=1))
+
+    def ideal_dcg(self, gain: Callable[[Integers], Floats], cutoff: int | None) -> Floats:
+        """(T,) DCG of the ranking by descending grade, cut at ``cutoff``.
+
+        A grade's documents are neighbours in that ranking, so its share is its gain times a
+        difference of cumulated discounts.
+        """
+        positive = self.levels > 0
+        levels, table = self.levels[positive][::-1], self.table[:, positive][:, ::-1]
+        ends = np.cumsum(table, axis=1)
+        longest = int(ends.max(initial=0))
+        cumulated = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(np.arange(longest) + 2.0))])
+        cut = np.minimum(ends, longest if cutoff is None else cutoff)
+        shares = np.diff(cumulated[cut], axis=1, prepend=0.0)
+        return np.asarray(shares @ gain(levels))
+
+
+@dataclass(frozen=True, eq=False)
+class RankedTopics:
+    """A run's rows by topic of the qrels, in the run's own order.
+
+    Attributes:
+        topic: (n,) topic number of each row, -1 where the qrels lack the topic.
+        docno: (n,) documents.
+        begin: (T,) first row of each topic of the qrels, 0 where it has none.
+        retrieved: (T,) rows of each topic of the qrels.
+        extra: The run's topics that the qrels lack.
+    """
+
+    topic: Integers
+    docno: pl.Series
+    begin: Integers
+    retrieved: Integers
+    extra: tuple[str, ...]
+
+    @classmethod
+    def of(cls, run: Run, judgements: Judgements) -> "RankedTopics":
+        """Number the run's topics, of which one at least must be judged."""
+        blocks = run.frame.select(block=pl.col("qid").rle()).unnest("block")
+        if blocks["value"].n_unique() < len(blocks):
+            raise UsageError(
+                "The rows of a topic of the run are apart.",
+                hint="Make the run with Run.ranked, which orders rows.",
+            )
+        lengths = blocks["len"].cast(pl.Int64).to_numpy()
+        number = numbered(blocks["value"], pl.Series(judgements.qids, dtype=pl.String))
+        known = number >= 0
+        if len(known) and not known.any():
+            raise InputError(
+                f"None of the run's topics ({blocks['value'][0]} is the first of {len(known)}) "
+                f"is in the qrels ({judgements.qids[0]} is the first of "
+                f"{len(judgements.qids)}).",
+                path=run.path,
+                hint="Give a run and qrels of the same topics.",
+            )
+        begin, retrieved = np.zeros((2, len(judgements.qids)), dtype=np.int64)
+        begin[number[known]] = (np.cumsum(lengths) - lengths)[known]
+        retrieved[number[known]] = lengths[known]
+        extra = tuple(blocks["value"].filter(pl.Series(~known)))
+        return cls(np.repeat(number, lengths), run.frame["docno"], begin, retrieved, extra)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedJudgements:
+    """Judged documents of a run, by topic and rank.
+
+    Attributes:
+        judgements: The qrels.
+        retrieved: (T,) documents in each topic's list.
+        topic: (m,) topic number of each judged document.
+        rank: (m,) its rank in the list, from 0, ascending within a topic.
+        judgement: (m,) the number of its judgement.
+    """
+
+    judgements: Judgements
+    retrieved: Integers
+    topic: Integers
+    rank: Integers
+    judgement: Integers
+
+    @classmethod
+    def find(cls, run: Run, ranked: RankedTopics, judgements: Judgements) -> "RankedJudgements":
+        """Find the judged documents of a run; no judged pair may be in run or qrels twice."""
+        keys = pair_keys(ranked.docno, ranked.topic)
+        rows = pl.DataFrame({"key": keys, "row": np.arange(len(keys))})
+        found = judgements.keys.join(rows, on="key", how="inner").sort("row")
+        row, judgement = found["row"].to_numpy(), found["judgement"].to_numpy()
+        same = (ranked.docno.gather(row) == judgements.docno.gather(judgement)).to_numpy()
+        same &= ranked.topic[row] == judgements.topic[judgement]
+        if not same.all():  # keys that are equal by accident
+            row, judgement = row[same], judgement[same]
+        judged_twice = row[1:][np.diff(row) == 0]
+        ranked_twice = np.flatnonzero(np.bincount(judgement, minlength=1) > 1)
+        for again, holder, docno, path in (
+            (judged_twice, "qrels hold", ranked.docno, judgements.source),
+            (ranked_twice, "run holds", judgements.docno, run.path),
+        ):
+            if len(again):
+                name = docno[int(again[0])]
+                raise InputError(f"The {holder} {name} twice for one topic.", path=path)
+        topic = ranked.topic[row]
+        return cls(judgements, ranked.retrieved, topic, row - ranked.begin[topic], judgement)
+
+    @cached_property
+    def grade(self) -> Integers:
+        """(m,) grades, negative ones as the judgements treat them."""
+        return self.judgements.grade[self.judgement]
+
+    def condensed(self, grade: Integers | None = None) -> "RankedJudgements":
+        """Without what is unjudged, or whose grade stayed negative (trec_eval's ``-J``).
+
+        By (m,) other grades, if given. The list is as long as it has judged documents.
+        """
+        kept = (self.grade if grade is None else grade) >= 0
+        topic = self.topic[kept]
+        retrieved = np.bincount(topic, minlength=len(self.retrieved))
+        rank = _positions(topic)
+        return RankedJudgements(self.judgements, retrieved, topic, rank, self.judgement[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Relevant:
+    """Relevant documents that a run retrieved.
+
+    Attributes:
+        topic: (r,) topic number of each.
+        rank: (r,) its rank from 0.
+        nth: (r,) 1 for a topic's first relevant document, 2 for its second ...
+        total: (T,) relevant documents that the qrels hold.
+    """
+
+    topic: Integers
+    rank: Integers
+    nth: Integers
+    total: Integers
 
 
 class Lists:
@@ -28,20 +249,23 @@ class Lists:
         self.topics = len(ranked.retrieved)
         self._full = ranked
         self._condensed = cache(ranked.condensed)
-        self._relevant = cache(lambda condensed, rel: self.ranked(condensed).relevant(rel))
+        self._relevant = cache(self._find_relevant)
 
-    def ranked(self, condensed: bool) -> RankedJudgements:
+    def ranked(self, condensed: bool = False) -> RankedJudgements:
         """The judged documents in the full or in the condensed lists."""
         return self._condensed() if condensed else self._full
 
     def relevant(self, rel: int, condensed: bool = False) -> Relevant:
         """The documents of the grade ``rel`` or more."""
-        relevant: Relevant = self._relevant(condensed, rel)
+        relevant: Relevant = self._relevant(rel, condensed)
         return relevant
 
-    def retrieved(self, condensed: bool = False) -> Integers:
-        """(T,) lengths of the lists."""
-        return self.ranked(condensed).retrieved
+    def _find_relevant(self, rel: int, condensed: bool) -> Relevant:
+        ranked = self.ranked(condensed)
+        chosen = ranked.grade >= rel
+        topic = ranked.topic[chosen]
+        total = self.judgements.counts.between(rel)
+        return Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
 
     def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
         """(T,) sums of ``values``, or counts, by topic."""
@@ -57,3 +281,17 @@ def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:
 def in_top(relevant: Relevant, cutoff: int | None) -> NDArray[np.bool_]:
     """(r,) which documents stand within a cutoff, if there is one."""
     return np.asarray(relevant.rank < (WHOLE_LIST if cutoff is None else cutoff))
+
+
+def numbered(column: pl.Series, names: pl.Series) -> Integers:
+    """(n,) the position of each value of ``column`` in ``names``, or -1."""
+    positions = pl.DataFrame({"name": names, "number": np.arange(len(names))})
+    joined = column.to_frame("name").join(positions, on="name", how="left", maintain_order="left")
+    return joined["number"].fill_null(-1).to_numpy()
+
+
+def _positions(topic: Integers) -> Integers:
+    """(n,) how many earlier entries equal each; equal ones must be neighbours."""
+    new = np.flatnonzero(np.diff(topic, prepend=-1) != 0) if len(topic) else topic
+    lengths = np.diff(new, append=len(topic))
+    return np.arange(len(topic)) - np.repeat(new, lengths)

@@ -18,8 +18,7 @@ from ir_measures import Measure
 from ir_measures.providers import registry
 
 from adducir.core.errors import InputError, MachineError, UsageError
-from adducir.evaluation.judgements import Floats, Integers, Judgements
-from adducir.evaluation.ranked_topics import RankedTopics
+from adducir.evaluation.lists import Floats, Integers, Judgements, RankedTopics
 from adducir.runs.order import strictly_decreasing
 from adducir.runs.run import Run
 
@@ -46,12 +45,7 @@ _GDEVAL_LARGEST_GRADE = 4
 
 
 def provider_of(measure: Measure) -> str:
-    """The name of the ir_measures provider that computes a measure.
-
-    Raises:
-        UsageError: None does, or not with these parameters.
-        MachineError: The provider needs something that is not installed.
-    """
+    """The name of the ir_measures provider that computes a measure, if one does and is here."""
     if hasattr(measure, "runtime_impl"):  # ir_measures.define and define_byquery
         return "runtime"
     if str(measure.NAME) not in _PROVIDERS:
@@ -77,15 +71,7 @@ def provider_of(measure: Measure) -> str:
 def compute(
     measures: Sequence[Measure], run: Run, ranked: RankedTopics, judgements: Judgements
 ) -> dict[Measure, Floats]:
-    """Compute measures by their providers.
-
-    Returns:
-        (T,) values for each measure; 0 for a topic that the run lacks.
-
-    Raises:
-        UsageError, MachineError: As :func:`provider_of`.
-        InputError: ERR, and a grade above 4, the largest that gdeval takes.
-    """
+    """(T,) values of measures by their providers; 0 for a topic that the run lacks."""
     by_provider: dict[str, list[Measure]] = {}
     for measure in measures:
         by_provider.setdefault(provider_of(measure), []).append(measure)

@@ -19,9 +19,8 @@ import numpy as np
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.texts import whole_number
+from adducir.core.texts import shortened, whole_number
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.evaluation.judgements import Floats
 from adducir.evaluation.records import records
 
 REQUIRED = ("qid", "rank", "candidates")
@@ -42,21 +41,51 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
     """
     rows: dict[str, dict[str, tuple[int, dict[str, str]]]] = {}
     for line, record in records(path, REQUIRED):
-        one = rows.setdefault(record.get("system", system), {})
-        qid = record["qid"]
-        if not qid or not record.get("system", system):
+        name, qid = record.get("system", system), record["qid"]
+        one = rows.setdefault(name, {})
+        if not qid or not name:
             raise InputError("the qid or the system is empty.", path=path, line=line)
         if qid in one:
-            raise InputError(
-                f"{record.get('system', system)} has query {qid} twice, first in line "
-                f"{one[qid][0]}.",
-                path=path,
-                line=line,
-            )
+            what = f"{name} has query {qid} twice, first in line {one[qid][0]}."
+            raise InputError(what, path=path, line=line)
         one[qid] = line, record
     if not rows:
         raise InputError("there is no rank in it.", path=path)
     return {name: _ranks(one, path) for name, one in rows.items()}
+
+
+def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRanks:
+    """The ranks of one system."""
+    columns: dict[str, list[str]] = {}
+    numbers: list[tuple[int, int, int, bool]] = []
+    for line, record in rows.values():
+        unranked = not record["rank"]
+        candidates = _integer(record["candidates"], "candidates", path, line)
+        rank = candidates if unranked else _integer(record["rank"], "rank", path, line)
+        tied = _integer(record.get("tied") or "1", "tied", path, line)
+        tied = 1 if unranked else tied
+        if rank + tied - 1 > candidates:
+            what = f"rank {rank} with {tied} tied cannot be among {candidates} candidates."
+            raise InputError(what, path=path, line=line)
+        own = {name: record[name] for name in record if name not in KNOWN or name == ROUGE}
+        if numbers and (odd := own.keys() ^ columns.keys()):
+            raise InputError(f"not every object has {min(odd)!r}.", path=path, line=line)
+        numbers.append((rank - 1, tied, candidates, unranked))
+        if ROUGE in own:
+            _check_share(own[ROUGE], path, line)
+        for name, value in own.items():
+            columns.setdefault(name, []).append(value)
+    rouge = columns.pop(ROUGE, None)
+    better, same, number, missing = np.array(numbers, dtype=np.int64).T
+    return GoldRanks(
+        tuple(rows),
+        better,
+        same,
+        number,
+        {name: tuple(values) for name, values in columns.items()},
+        missing.astype(np.bool_),
+        None if rouge is None else np.array(rouge, dtype=np.float64),
+    )
 
 
 def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
@@ -65,16 +94,13 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
     Raises:
         UsageError: Systems have other keys, one has ROUGE-L and another has not, or a text holds a
             tab or a line break.
-        InputError, MachineError: The file cannot be written.
     """
-    keys = {tuple(ranks.keys) for ranks in systems.values()}
-    if len(keys) > 1:
-        raise UsageError("the systems' queries have different keys.")
-    names = next(iter(keys), ())
-    if len({ranks.rouge is None for ranks in systems.values()}) > 1:
-        raise UsageError("some systems have ROUGE-L, others have not.")
-    rouge = (ROUGE,) if any(ranks.rouge is not None for ranks in systems.values()) else ()
+    forms = {(tuple(ranks.keys), ranks.rouge is not None) for ranks in systems.values()}
+    if len(forms) > 1:
+        raise UsageError("the systems' queries have different keys, or only some have ROUGE-L.")
+    names, has_rouge = next(iter(forms), ((), False))
     with writing_text(path) as handle:
+        rouge = (ROUGE,) * has_rouge
         handle.write("\t".join(("system", *REQUIRED, "tied", *rouge, *names)) + "\n")
         for system, ranks in systems.items():
             for place, qid in enumerate(ranks.qids):
@@ -85,7 +111,7 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                     "" if missing else str(ranks.better[place] + 1),
                     str(ranks.candidates[place]),
                     str(ranks.tied[place]),
-                    *((repr(float(ranks.rouge[place])),) if ranks.rouge is not None else ()),
+                    *(() if ranks.rouge is None else (repr(float(ranks.rouge[place])),)),
                     *(ranks.keys[name][place] for name in names),
                 )
                 if any(set(cell) & set("\t\n\r") for cell in cells):
@@ -93,68 +119,18 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                 handle.write("\t".join(cells) + "\n")
 
 
-def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRanks:
-    """The ranks of one system."""
-    better, tied, number, missing = [], [], [], []
-    rouge: list[float] = []
-    keys: dict[str, list[str]] = {}
-    for line, record in rows.values():
-        candidates = _whole(record["candidates"], "candidates", path, line)
-        same = _whole(record.get("tied") or "1", "tied", path, line)
-        unranked = not record["rank"]
-        rank = candidates if unranked else _whole(record["rank"], "rank", path, line)
-        same = 1 if unranked else same
-        if rank + same - 1 > candidates:
-            raise InputError(
-                f"rank {rank} with {same} tied cannot be among {candidates} candidates.",
-                path=path,
-                line=line,
-            )
-        better.append(rank - 1)
-        tied.append(same)
-        number.append(candidates)
-        missing.append(unranked)
-        if ROUGE in record:
-            rouge.append(_share(record[ROUGE], ROUGE, path, line))
-        for name in record:
-            if name not in KNOWN:
-                keys.setdefault(name, []).append(record[name])
-        lacking = [name for name, values in keys.items() if len(values) < len(better)]
-        if lacking or any(len(values) > len(better) for values in keys.values()):
-            name = (lacking or list(keys))[0]
-            raise InputError(f"not every object has {name!r}.", path=path, line=line)
-    return GoldRanks(
-        tuple(rows),
-        np.array(better, dtype=np.int64),
-        np.array(tied, dtype=np.int64),
-        np.array(number, dtype=np.int64),
-        {name: tuple(values) for name, values in keys.items()},
-        np.array(missing),
-        _whole_column(rouge, len(better), path),
-    )
-
-
-def _whole_column(values: list[float], rows: int, path: Path) -> Floats | None:
-    """A column that all rows have, or none."""
-    if values and len(values) < rows:
-        raise InputError(f"not every object has {ROUGE!r}.", path=path)
-    return np.array(values) if values else None
-
-
-def _share(text: str, name: str, path: Path, line: int) -> float:
+def _check_share(text: str, path: Path, line: int) -> None:
     try:
-        value = float(text)
+        is_share = 0 <= float(text) <= 1
     except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise InputError(f"{name} is {text!r}, not a number of 0 to 1.", path=path, line=line)
-    return value
+        is_share = False
+    if not is_share:
+        raise InputError(f"{ROUGE} is {text!r}, not a number of 0 to 1.", path=path, line=line)
 
 
-def _whole(text: str, name: str, path: Path, line: int) -> int:
+def _integer(text: str, name: str, path: Path, line: int) -> int:
     value = whole_number(text)
     if not value:
-        raise InputError(
-            f"{name} is {text!r}, not a whole number of 1 or more.", path=path, line=line
-        )
+        what = f"{name} is {shortened(text)!r}, not a whole number of 1 or more."
+        raise InputError(what, path=path, line=line)
     return value

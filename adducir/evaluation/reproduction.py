@@ -12,8 +12,8 @@
 All equal ``repro_eval``.
 """
 
-from dataclasses import dataclass
 from math import nan
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,29 +22,11 @@ from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Orders:
-    """How alike the rankings of two runs are.
-
-    Attributes:
-        overlap: Rank-biased overlap, mean over the topics that both have.
-        topics: How many topics these are.
-        depth: Documents of a topic that were compared.
-        p: Persistence of the overlap.
-    """
-
-    overlap: float
-    topics: int
-    depth: int
-    p: float
-
-
-@dataclass(frozen=True, slots=True)
-class Reproduced:
+class Reproduced(NamedTuple):
     """How alike the effectiveness of two experiments is, on one measure.
 
     Attributes:
-        rmse: Root mean square error over topics.
+        rmse: Root mean square error over topics; NaN on another collection.
         effect_ratio: NaN where the original has no effect; None without baselines.
         delta_improvement: Delta relative improvement; NaN where a baseline's mean is 0; None
             without baselines.
@@ -72,61 +54,58 @@ def rank_biased_overlap(
     return score / most
 
 
-def compare_orders(original: Run, reproduced: Run, *, depth: int = 1000, p: float = 0.8) -> Orders:
-    """How alike two runs rank the topics that both have.
+def overlap_of_runs(
+    original: Run, reproduced: Run, *, depth: int = 1000, p: float = 0.8
+) -> tuple[float, int]:
+    """Mean rank-biased overlap of two runs over the topics that both have, and how many these are.
 
     Raises:
-        UsageError: A depth below 1, or a persistence outside (0, 1).
+        UsageError: A depth below 1, or a persistence ``p`` outside (0, 1).
         InputError: The runs have no topic in common.
     """
     if depth < 1 or not 0 < p < 1:
         raise UsageError(f"depth ({depth}) must be at least 1 and p ({p}) between 0 and 1.")
     first, second = (_rankings(run.top(depth)) for run in (original, reproduced))
-    common = [qid for qid in first if qid in second]
-    if not common:
+    overlaps = [
+        rank_biased_overlap(first[qid], second[qid], p=p, depth=depth)
+        for qid in first
+        if qid in second
+    ]
+    if not overlaps:
         raise InputError("the two runs have no topic in common.", path=reproduced.path)
-    overlaps = [rank_biased_overlap(first[q], second[q], p=p, depth=depth) for q in common]
-    return Orders(float(np.mean(overlaps)), len(common), depth, p)
+    return float(np.mean(overlaps)), len(overlaps)
 
 
 def compare_effects(
-    original: Scores,
-    reproduced: Scores,
-    baselines: tuple[Scores, Scores] | None = None,
+    original: Scores, reproduced: Scores, baselines: tuple[Scores, Scores] | None = None
 ) -> dict[str, Reproduced]:
     """How alike the effectiveness of two experiments is, for each measure by its name.
 
     Args:
         original: Scores of the original system.
-        reproduced: Those of the reproduced one, on the same topics and measures. On another
-            collection (replication) only means are compared, and the error is NaN.
+        reproduced: Those of the reproduced one, on the same measures.
         baselines: Scores of the baseline in the original experiment and in the reproduction.
-
-    Raises:
-        UsageError: The scores have different measures.
     """
     every = (original, reproduced, *(baselines or ()))
-    if any(one.measures != original.measures for one in every):
+    if any(set(one.measures) != set(original.measures) for one in every):
         raise UsageError("the scores to be compared have different measures.")
     found = {}
-    for column, measure in enumerate(original.measures):
+    for measure in original.measures:
+        values = [one.values(measure) for one in every]
         same = original.qids == reproduced.qids
-        gap = original.values[:, column] - reproduced.values[:, column] if same else None
-        rmse = nan if gap is None else float(np.sqrt(np.mean(gap**2)))
+        rmse = float(np.sqrt(np.mean((values[0] - values[1]) ** 2))) if same else nan
         if baselines is None:
-            found[str(measure)] = Reproduced(rmse)
+            found[measure] = Reproduced(rmse)
             continue
-        means = [float(one.values[:, column].mean()) for one in every]
+        means = [float(one.mean()) for one in values]
         before, after = means[0] - means[2], means[1] - means[3]
         ratio = after / before if before else nan
         delta = before / means[2] - after / means[3] if means[2] and means[3] else nan
-        found[str(measure)] = Reproduced(rmse, ratio, delta)
+        found[measure] = Reproduced(rmse, ratio, delta)
     return found
 
 
 def _rankings(run: Run) -> dict[str, list[str]]:
     """The documents of each topic, in their order."""
-    found: dict[str, list[str]] = {}
-    for qid, docno in run.frame.select("qid", "docno").iter_rows():
-        found.setdefault(qid, []).append(docno)
-    return found
+    found = run.frame.group_by("qid", maintain_order=True).agg("docno")
+    return dict(found.iter_rows())

@@ -23,7 +23,7 @@ import numpy as np
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan, candidates_of
-from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run
 
@@ -104,13 +104,11 @@ def rouge_of_run(
         found = [rouge_l(span.text, text, words) for text in some] or [0.0]
         rows.append((found[0], max(found), float(np.mean(found))))
     names = ("ROUGE-L", f"max ROUGE-L@{depth}", f"mean ROUGE-L@{depth}")[: 1 if depth == 1 else 3]
-    values = np.array(rows)[:, : len(names)]
-    values.setflags(write=False)
-    return Scores(
+    return Scores.of(
         system,
         tuple(gold),
         tuple(map(NamedMeasure, names)),
-        values,
+        np.array(rows)[:, : len(names)],
         missing=tuple(qid for qid in gold if not retrieved.get(qid)),
         extra=tuple(qid for qid in retrieved if qid not in gold),
     )

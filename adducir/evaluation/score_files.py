@@ -16,32 +16,31 @@ BEIR, MTEB and sentence-transformers write means or predictions themselves. Mean
 what to do; predictions are runs, for ``adducir evaluate`` (:mod:`adducir.runs.read`).
 
 Measures are read under the names of ir_measures, trec_eval, ranx, MTEB (``ndcg_at_10``) and
-sentence-transformers (``cosine-NDCG@10``). A name that none of them has stays as it is;
-which way it points is known of our own, or where a column ``higher_is_better`` says it.
+sentence-transformers (``cosine-NDCG@10``). A name that none of them has stays as it is; which way
+it points is known of our own, or where a column ``higher_is_better`` says it.
 
 Sections of our own tables show how systems are arranged, or which contexts were ranked. Where a
 system has values in several, each is a topic set of its own.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import numpy as np
+import polars as pl
+from ir_measures import Measure
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
-from adducir.evaluation.measures import Measure, parse_measure
-from adducir.evaluation.named import NamedMeasure, named
-from adducir.evaluation.records import records
-from adducir.evaluation.scores import Scores
+from adducir.evaluation.measures import NamedMeasure, parse_measure
+from adducir.evaluation.records import is_json, records, table
+from adducir.evaluation.scores import SCHEMA, Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic")
 SYSTEMS = ("system", "name", "run")
 HIGHER = "higher_is_better"
-_OTHERS = {"section", "group", HIGHER, ""}
+_OTHERS = {*QIDS, *SYSTEMS, "section", "group", HIGHER, ""}
 _MEANS = ("all", "amean")
 _NAMES = {
     "ndcg": "nDCG",
@@ -59,64 +58,86 @@ _AT = re.compile(
     r"(?:(?:cosine|dot|euclidean|manhattan)[-_])?(?P<name>[a-z_]+?)(?:@|_at_|_cut_)(?P<at>\d{1,9})",
     re.IGNORECASE,
 )
+_OURS = re.compile(
+    r"EM|F1|Cover|Rating|R@\d+|Mass@\d+|ROUGE-L(?:@\d+)?|max@\d+|Novel-F1|Knowledge-F1|R-precision"
+    r"|Recall@5|KILT-F1|KILT-ROUGE-L|BLEU-[1-4]"
+)
+_OURS_FALLING = ("Rank", "Mean rank", "Median rank")
+_FALLING = re.compile(
+    r"ranks?|.*loss|errors?|latency|latencies|perplexity|ppl|.*entropy|nll|r?mse|mae|mape|[wct]er|"
+    r"time|runtime|seconds|ms|cost|distance"
+)
+_RISING = {"reciprocal", "recip", "biased", "correlation"}
 
 
-class Value(NamedTuple):
-    """One value, as a file has it.
-
-    Attributes:
-        group: The topic set.
-        system: The system; empty: the file's.
-        line: 1-based; 0: none.
-        section: Where in a table of ours it stood.
-        higher: Whether the higher value is the better; None where the file does not say it.
-    """
-
-    group: str
-    system: str
-    qid: str
-    measure: str
-    value: Any
-    line: int
-    section: str = ""
-    higher: bool | None = None
+_PLACE = ("section", "group", "system", "qid", "measure")
+VALUES = pl.Schema(
+    dict.fromkeys((*_PLACE, "value"), pl.String) | {"line": pl.Int64, "higher": pl.Boolean}
+)
+"""What is read of a file: where each value stands in tables of ours, the value as the file has it,
+its line, and whether the higher value is the better, if the file says it."""
 
 
-def read_scores(path: Path, system: str) -> dict[str, list[Scores]]:
-    """Read the values per topic of one or several systems.
+def read_scores(path: Path, system: str) -> Scores:
+    """Read the values per topic of the systems of a file, plain or gzipped.
 
     Args:
-        path: The file, plain or gzipped; the format is found by what it holds.
+        path: The file; the format is found by what it holds.
         system: The system's name where the file does not say it.
 
-    Returns:
-        By topic set (one without a name where the file has none) the scores of each system.
-
     Raises:
-        InputError: No format of these, a value that is no number, a value given twice, or a topic
-            without one; with the line.
+        InputError: No format of these, a value that is not a number, a value given twice, or a
+            topic without one; with the line.
     """
-    found: dict[tuple[str, str, str], dict[str, dict[str, float]]] = {}
-    higher: dict[str, bool | None] = {}
-    for one in _values(path):
-        name = one.system or system
-        qids = found.setdefault((one.section, one.group, name), {})
-        measures = qids.setdefault(one.qid, {})
-        if one.measure in measures:
-            what = f"{name} has {one.measure} of topic {one.qid} twice."
-            raise InputError(what, path=path, line=one.line or None)
-        measures[one.measure] = _number(one, path)
-        if higher.setdefault(one.measure, one.higher) != one.higher:
-            what = f"{HIGHER} of {one.measure} is not the same in all lines."
-            raise InputError(what, path=path, line=one.line or None)
-    if not found:
+    frame = _values(path).filter(~pl.col("qid").is_in(_MEANS))
+    if frame.is_empty():
         raise InputError("the file holds no values of topics.", path=path)
-    apart = len({(group, name) for _, group, name in found}) < len(found)
-    groups: dict[str, list[Scores]] = {}
-    for (section, group, name), qids in found.items():
-        of = ", ".join(one for one in (section * apart, group) if one)
-        groups.setdefault(of, []).append(_scores(name, qids, path, higher))
-    return groups
+    frame = frame.with_columns(
+        system=pl.when(system="").then(pl.lit(system)).otherwise("system"), value=_NUMBER
+    ).rename({"value": "number"})
+    other = pl.col("higher").ne_missing(pl.col("higher").first().over("measure"))
+    for which, what in (
+        (pl.col("number").is_null(), "{measure} of topic {qid} is not a number."),
+        (~pl.struct(_PLACE).is_first_distinct(), "{system} has {measure} of topic {qid} twice."),
+        (other, f"{HIGHER} of {{measure}} is not the same in all lines."),
+    ):
+        if (wrong := frame.filter(which)).height:
+            first = wrong.row(0, named=True)
+            raise InputError(what.format(**first), path=path, line=first["line"])
+    place = frame.select("section", "group", "system").unique()
+    apart = place.select("group", "system").is_duplicated().any()
+    named = pl.col("section", "group").replace("", None)
+    joint = pl.concat_str(named, separator=", ", ignore_nulls=True)
+    frame = frame.with_columns(set=joint if apart else "group", run="system", value="number")
+    _refuse_gaps(frame, path)
+    known = dict(frame.select("measure", "higher").unique(maintain_order=True).iter_rows())
+    measures = {name: _directed(name, higher) for name, higher in known.items()}
+    if len({str(one) for one in measures.values()}) < len(measures):
+        raise InputError(f"{', '.join(measures)} name a measure twice.", path=path)
+    frame = frame.with_columns(pl.col("measure").replace({n: str(m) for n, m in measures.items()}))
+    return Scores(frame.select(list(SCHEMA)), {str(one): one for one in measures.values()})
+
+
+_TEXT = pl.col("value").str.to_lowercase()
+_NUMBER = (
+    pl.when(_TEXT == "true")
+    .then(1.0)
+    .when(_TEXT == "false")
+    .then(0.0)
+    .otherwise(pl.col("value").cast(pl.Float64, strict=False))
+    .replace([float("inf"), float("-inf"), float("nan")], None)
+)
+"""The finite number that a cell holds (true is 1, false 0); null if it holds none."""
+
+
+def _refuse_gaps(frame: pl.DataFrame, path: Path) -> None:
+    """Refuse a system of which a topic lacks a measure."""
+    for (_, system), part in frame.group_by("set", "system", maintain_order=True):
+        qids, names = (part[key].unique(maintain_order=True) for key in ("qid", "measure"))
+        if part.height < len(qids) * len(names):
+            found = set(part.select("qid", "measure").iter_rows())
+            qid, name = next((q, m) for q in qids for m in names if (q, m) not in found)
+            raise InputError(f"{system} has no {name} of topic {qid}.", path=path)
 
 
 def measure_of(name: str) -> Measure:
@@ -133,7 +154,9 @@ def measure_of(name: str) -> Measure:
             return parse_measure(one)
         except UsageError:
             continue
-    return named(name)
+    falls = name in _OURS_FALLING
+    is_ours = falls or _OURS.fullmatch(name)
+    return NamedMeasure(name, lower_is_better=falls if is_ours else None)
 
 
 def is_known(measure: Measure) -> bool:
@@ -141,74 +164,97 @@ def is_known(measure: Measure) -> bool:
     return getattr(measure, "lower_is_better", False) is not None
 
 
-def _scores(
-    system: str,
-    qids: dict[str, dict[str, float]],
-    path: Path,
-    higher: dict[str, bool | None],
-) -> Scores:
-    """The scores of one system, whose topics must all have the same measures."""
-    names = list(dict.fromkeys(name for values in qids.values() for name in values))
-    for qid, values in qids.items():
-        lacking = [name for name in names if name not in values]
-        if lacking:
-            raise InputError(f"{system} has no {lacking[0]} of topic {qid}.", path=path)
-    measures = tuple(
-        measure_of(name)
-        if higher[name] is None or (higher[name] and is_known(measure_of(name)))
-        else NamedMeasure(name, lower_is_better=not higher[name])
-        for name in names
-    )
-    if len(set(measures)) < len(measures):
-        raise InputError(f"{', '.join(names)} name a measure twice.", path=path)
-    rows = np.array([[values[name] for name in names] for values in qids.values()])
-    return Scores(system, tuple(qids), measures, rows)
+def usually_falls(title: str) -> bool:
+    """Whether lower values are better of most measures of such a name: ``val_loss``, ``meanRank``.
+
+    The words of reciprocal rank, rank-biased overlap and rank correlation are exceptions.
+    """
+    words = {one.lower() for one in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", title)}
+    return not words & _RISING and any(map(_FALLING.fullmatch, words))
 
 
-def _values(path: Path) -> Iterator[Value]:
-    """Every value of a file, whatever its format."""
+def _directed(name: str, higher: bool | None) -> Measure:
+    """A measure with the direction that the file says."""
+    measure = measure_of(name)
+    if higher is None or (higher and is_known(measure)):
+        return measure
+    return NamedMeasure(name, lower_is_better=not higher)
+
+
+def _values(path: Path) -> pl.DataFrame:
+    """Every value of a file, whatever its format, as :data:`VALUES`."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     first = next((text for _, text in read_lines(path) if text.strip()), "")
-    is_object = not ending and first.lstrip().startswith("{")  # it may come through a pipe
-    if ending == ".json" or (is_object and not any(f'"{one}"' in first for one in QIDS)):
+    is_object = first.lstrip().startswith("{")
+    has_records = is_object and (ending == ".jsonl" or any(f'"{one}"' in first for one in QIDS))
+    if ending == ".json" or (is_object and not ending and not has_records):  # it may be a pipe
         return _from_json(path)
-    if ending in (".csv", ".jsonl") or is_object or set(QIDS) & {*re.split(r"[\t,]", first)}:
-        return _from_records(path, ending == ".jsonl" or is_object)
+    if ending in (".csv", ".jsonl") or has_records or set(QIDS) & {*re.split(r"[\t,]", first)}:
+        return _from_records(path)
     return _from_lines(path)
 
 
-def _from_records(path: Path, texts_beside: bool) -> Iterator[Value]:
-    """A value a record, or a measure a column; texts beside the measures may be ignored."""
-    for line, row in records(path, ()):
-        if {"epoch", "steps"} <= row.keys():
-            raise _means(path, "sentence-transformers writes means here")
-        if "results" in row:
-            raise _predictions(path, line)
-        qid = next((row[name] for name in QIDS if name in row), None)
-        if qid is None:
-            raise InputError(
-                f"there is no {' or '.join(QIDS[:2])}, but {', '.join(row)}.",
-                path=path,
-                line=line if texts_beside else 1,
-                hint="Give values per topic, as adducir evaluate --per-topic --format csv does.",
-            )
-        if qid in _MEANS:
-            continue
-        system = next((row[name] for name in SYSTEMS if name in row), "")
-        group, section = row.get("group", ""), row.get("section", "")
-        if row.keys() >= {"measure", "value"}:
-            higher = {"true": True, "false": False}.get(row.get(HIGHER, "").lower())
-            yield Value(group, system, qid, row["measure"], row["value"], line, section, higher)
-            continue
-        for name, value in row.items():
-            is_text = texts_beside and number_of(value) is None
-            if name not in {*QIDS, *SYSTEMS, *_OTHERS} and not is_text:
-                yield Value(group, system, qid, name, value, line, section)
+def _from_records(path: Path) -> pl.DataFrame:
+    """A value a record, or a measure a column; texts beside the measures of JSON are ignored."""
+    if texts_beside := is_json(path):
+        found = list(records(path, ()))
+        keys = dict.fromkeys(key for _, record in found for key in record)
+        columns = {key: [record.get(key) for _, record in found] for key in keys}
+        frame, lines = (
+            pl.DataFrame(columns, schema_overrides=dict.fromkeys(keys, pl.String)),
+            [line for line, _ in found],
+        )
+    else:
+        frame, lines = table(path)
+    names = frame.columns
+    if {"epoch", "steps"} <= set(names):
+        raise _means(path, "sentence-transformers writes means here")
+    if "results" in names:
+        raise _predictions(path, lines[0])
+    qid = next((name for name in QIDS if name in names), None)
+    if qid is None or frame[qid].null_count():
+        raise InputError(
+            f"there is no {' or '.join(QIDS[:2])}, but {', '.join(names)}.",
+            path=path,
+            line=1,
+            hint="Give values per topic, as adducir evaluate --per-topic --format csv does.",
+        )
+    empty = pl.lit("")
+    frame = frame.with_columns(
+        pl.Series("\0line", lines, pl.Int64),
+        section="section" if "section" in names else empty,
+        group="group" if "group" in names else empty,
+        system=next((pl.col(name) for name in SYSTEMS if name in names), empty),
+        qid=qid,
+    ).with_columns(pl.col("section", "group", "system").fill_null(""))
+    index = [*_PLACE[:4], "\0line"]
+    if {"measure", "value"} <= set(names):
+        said = pl.col(HIGHER).str.to_lowercase() if HIGHER in names else empty
+        higher = pl.when(said == "true").then(True).when(said == "false").then(False)
+        return _shaped(frame.with_columns(higher=higher))
+    measures = [name for name in names if name not in _OTHERS and name[0] != "\0"]
+    frame = frame.with_row_index("\0row")
+    frame = frame.unpivot(measures, index=[*index, "\0row"], variable_name="measure")
+    if texts_beside:
+        frame = frame.filter(_NUMBER.is_not_null())
+    return _shaped(frame.sort("\0row", maintain_order=True))
 
 
-def _from_lines(path: Path) -> Iterator[Value]:
+def _shaped(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of :data:`VALUES`; what a format does not have is null, or an empty text."""
+    if "\0line" in frame.columns:
+        frame = frame.drop("line", strict=False).rename({"\0line": "line"})
+    lacking = [
+        pl.lit("" if name in _PLACE else None, kind).alias(name)
+        for name, kind in VALUES.items()
+        if name not in frame.columns
+    ]
+    return frame.with_columns(lacking).select(VALUES.names()).cast(VALUES)
+
+
+def _from_lines(path: Path) -> pl.DataFrame:
     """``qid measure value`` or ``measure qid value``: whichever the first line's measure is."""
-    order: Callable[[list[str]], tuple[str, str]] | None = None
+    rows: list[tuple[str, str, str, int]] = []
     for line, text in read_lines(path):
         cells = text.split("\t") if text.count("\t") == 2 else text.split()
         cells = [cell.strip() for cell in cells]
@@ -224,16 +270,14 @@ def _from_lines(path: Path) -> Iterator[Value]:
                 line=line,
                 hint="Give what ir_measures --by_query or trec_eval -q prints.",
             )
-        if cells[0] == "runid" or _MEANS[0] in cells[:2]:
-            continue
-        if order is None:
-            swapped = is_known(measure_of(cells[0]))
-            order = (lambda row: (row[1], row[0])) if swapped else (lambda row: (row[0], row[1]))
-        qid, measure = order(cells)
-        yield Value("", "", qid, measure, cells[2], line)
+        if cells[0] != "runid" and _MEANS[0] not in cells[:2]:
+            rows.append((cells[0], cells[1], cells[2], line))
+    swapped = bool(rows) and is_known(measure_of(rows[0][0]))
+    names = ["measure", "qid", "value"] if swapped else ["qid", "measure", "value"]
+    return _shaped(pl.DataFrame(rows, schema=[*names, "line"], orient="row"))
 
 
-def _from_json(path: Path) -> Iterator[Value]:
+def _from_json(path: Path) -> pl.DataFrame:
     found = json_document(path)
     if isinstance(found, dict) and ("mteb_version" in found or "model_names" in found):
         raise _means(path, "MTEB's results and ranx's reports hold means")
@@ -246,43 +290,25 @@ def _from_json(path: Path) -> Iterator[Value]:
         )
     if any(isinstance(one, dict) for inner in found.values() for one in inner.values()):
         raise _predictions(path)
-    by_measure = _knows_measure(found)
-    if by_measure and all(map(_knows_measure, found.values())):
+
+    def has_measure(names: Iterable[str]) -> bool:
+        return any(is_known(measure_of(name)) for name in names)
+
+    by_measure = has_measure(found)
+    if by_measure and all(map(has_measure, found.values())):
         raise _means(path, "BEIR's results hold means")
-    if by_measure == any(_knows_measure(inner) for inner in found.values()):
+    if by_measure == any(map(has_measure, found.values())):
         raise InputError(
             "it is not clear which keys of the JSON are topics and which are measures.",
             path=path,
             hint="Save a CSV with the columns qid, measure and value. Rankings are for adducir "
             "evaluate.",
         )
-    for outer, inner in found.items():
-        for key, value in inner.items():
-            qid, measure = (key, outer) if by_measure else (outer, key)
-            if qid not in _MEANS:
-                yield Value("", "", str(qid), measure, value, 0)
-
-
-def _knows_measure(names: Iterable[str]) -> bool:
-    """Whether one of the names is known to be a measure's."""
-    return any(is_known(measure_of(name)) for name in names)
-
-
-def number_of(value: Any) -> float | None:
-    """The finite number that a cell holds (True is 1, False 0); None if it holds none."""
-    try:
-        number = float({"true": 1, "false": 0}.get(str(value).lower(), value))
-    except (TypeError, ValueError):
-        return None
-    return number if np.isfinite(number) else None
-
-
-def _number(one: Value, path: Path) -> float:
-    value = number_of(one.value)
-    if value is None:
-        what = f"{one.measure} of topic {one.qid} is not a number: {one.value!r}."
-        raise InputError(what, path=path, line=one.line or None)
-    return value
+    rows = [
+        (outer, key, str(value)) for outer, inner in found.items() for key, value in inner.items()
+    ]
+    names = ["measure", "qid", "value"] if by_measure else ["qid", "measure", "value"]
+    return _shaped(pl.DataFrame(rows, schema=names, orient="row"))
 
 
 def _means(path: Path, what: str) -> InputError:

@@ -1,120 +1,320 @@
-"""What an evaluation gives: a value for each topic and measure, of one system."""
+"""Values per topic of any number of systems: one tidy frame, and what its measures are."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from ir_measures import Measure
+from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import html_table
-from adducir.evaluation.judgements import Floats, NegativeGrades
-from adducir.evaluation.measures import parse_measure
+from adducir.core.texts import MOST_ROWS, html_table
+from adducir.evaluation.lists import Floats, NegativeGrades
+from adducir.evaluation.measures import is_summed, parse_measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SUMMED = frozenset({"NumQ", "NumRel", "NumRet"})
-"""Measures that trec_eval and ir_measures report as a sum over topics."""
+SCHEMA = dict.fromkeys(("set", "system", "run", "qid", "measure"), pl.String) | {
+    "value": pl.Float64
+}
+SEED = re.compile(r"[._ +-]?seed[-_=]?\d{1,9}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """The values of one system.
+@dataclass(frozen=True)
+class Evaluation:
+    """What is to be known of the evaluation of a run by qrels, beside its values.
 
     Attributes:
-        system: Its name.
-        qids: All T topics of the qrels, in their order.
-        measures: The M measures.
-        values: (T, M) values, not to be written to.
+        set: The topic set.
+        system: The system.
         missing: Topics of the qrels that the run lacks; their values are 0.
         extra: Topics of the run that the qrels lack; they are ignored.
-        negative: How negative grades were treated (see
-            :func:`adducir.evaluation.evaluator.evaluate`).
+        negative: How negative grades were treated.
         negatives: How many judgements are negative.
         positives_only: Whether all judgements are of relevant documents.
         unmatched: Whether none of the run's documents is judged for its topic.
-        runs: (R, T, M) values of the R runs of a trained system, whose means ``values`` are; None
-            for a system of one run.
-        run_names: Their names.
     """
 
+    set: str
     system: str
-    qids: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    values: Floats
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     negative: NegativeGrades = "zero"
     negatives: int = 0
     positives_only: bool = False
     unmatched: bool = False
-    runs: Floats | None = None
-    run_names: tuple[str, ...] = ()
 
-    def of(self, measure: Measure | str) -> Floats:
-        """(T,) values of one measure.
 
-        Raises:
-            UsageError: The measure was not computed.
-        """
-        measure = parse_measure(measure)
-        if measure not in self.measures:
+@dataclass(frozen=True, eq=False)
+class ScoreMatrix:
+    """The scores of S systems on the same T topics and M measures.
+
+    Attributes:
+        systems: S names.
+        qids: T topics.
+        measures: M measures.
+        values: (M, S, T); of a system of several runs their means.
+        runs: Of each system of several runs their scores, (R, M, T).
+    """
+
+    systems: tuple[str, ...]
+    qids: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    values: Floats
+    runs: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The values of systems on topic sets.
+
+    Attributes:
+        frame: Columns set, system, run, qid, measure (by its exact name) and value. The set is ""
+            where there is only one; the run is the system's name, or that of each of the runs
+            (seeds) of a trained system.
+        measures: The measures by their names.
+        evaluations: What is to be known of each run's evaluation, where one was evaluated.
+    """
+
+    frame: pl.DataFrame
+    measures: Mapping[str, Measure]
+    evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        system: str,
+        qids: Sequence[str],
+        measures: Sequence[Measure | str],
+        values: NDArray[Any],
+        *,
+        run: str = "",
+        topic_set: str = "",
+        missing: Sequence[str] = (),
+        extra: Sequence[str] = (),
+    ) -> "Scores":
+        """The (T, M) values of one run of a system; ``missing`` topics are among them and 0."""
+        known = {str(one): one for one in map(_as_measure, measures)}
+        topics, count = len(qids), len(measures)
+        if np.shape(values) != (topics, count) or len(known) != count:
             raise UsageError(
-                f"{measure} was not computed for {self.system}.",
-                hint=f"Computed are {', '.join(map(str, self.measures))}.",
+                f"the scores of {system} have shape {np.shape(values)}, not {topics} topics by "
+                f"{count} different measures."
             )
-        return np.asarray(self.values[:, self.measures.index(measure)])
-
-    def mean(self, measure: Measure | str) -> float:
-        """Mean over all topics of the qrels (trec_eval's ``-c``).
-
-        Raises:
-            UsageError: The measure was not computed.
-        """
-        return float(self.of(measure).mean())
-
-    def summary(self, measure: Measure | str) -> float:
-        """The one figure to report: the mean, or the sum for counts.
-
-        Counts are NumRet, NumRelRet, NumRel and NumQ; trec_eval and
-        ir_measures sum them, too.
-
-        Raises:
-            UsageError: The measure was not computed.
-        """
-        measure = parse_measure(measure)
-        values = self.of(measure)
-        return float(values.sum() if measure.NAME in SUMMED else values.mean())
-
-    def to_polars(self) -> pl.DataFrame:
-        """Long frame (system, qid, measure, value), topic by topic, T x M rows."""
-        topics, measures = self.values.shape
-        names = [str(measure) for measure in self.measures]
-        return pl.DataFrame(
-            {
-                "system": [self.system] * (topics * measures),
-                "qid": [qid for qid in self.qids for _ in names],
-                "measure": names * topics,
-                "value": self.values.ravel(),
-            },
-            schema={
-                "system": pl.String,
-                "qid": pl.String,
-                "measure": pl.String,
-                "value": pl.Float64,
-            },
+        names = {"set": topic_set, "system": system, "run": run or system}
+        columns = {
+            "qid": list(qids) * count,
+            "measure": [name for name in known for _ in range(topics)],
+            "value": np.asarray(values, dtype=np.float64).T.ravel(),
+        }
+        frame = pl.DataFrame(columns).with_columns(pl.lit(v).alias(k) for k, v in names.items())
+        known_of = Evaluation(topic_set, system, tuple(missing), tuple(extra))
+        return cls(
+            frame.select(pl.col(key).cast(kind) for key, kind in SCHEMA.items()),
+            known,
+            (known_of,) if missing or extra else (),
         )
 
+    @classmethod
+    def concat(cls, scores: "Scores | Iterable[Scores]") -> "Scores":
+        """Several together."""
+        if isinstance(scores, Scores):
+            return scores
+        every = list(scores)
+        if not every:
+            raise UsageError("there is no system to compare.")
+        measures: dict[str, Measure] = {}
+        for one in every:
+            measures |= {name: m for name, m in one.measures.items() if name not in measures}
+        frame = pl.concat([one.frame for one in every])
+        return cls(frame, measures, tuple(e for one in every for e in one.evaluations))
+
+    def in_set(self, name: str) -> "Scores":
+        """The same, all of one topic set."""
+        evaluations = tuple(replace(one, set=name) for one in self.evaluations)
+        return replace(
+            self, frame=self.frame.with_columns(set=pl.lit(name)), evaluations=evaluations
+        )
+
+    def renamed(self, name: str | Callable[[str], str]) -> "Scores":
+        """The same under another name of the system; the runs keep theirs."""
+        new = {one: name if isinstance(name, str) else name(one) for one in self.systems}
+        frame = self.frame.with_columns(pl.col("system").replace(new))
+        evaluations = tuple(replace(one, system=new[one.system]) for one in self.evaluations)
+        return replace(self, frame=frame, evaluations=evaluations)
+
+    def where(self, *conditions: Any, **values: str) -> "Scores":
+        """The rows that polars' conditions choose."""
+        frame = self.frame.filter(*conditions, **values)
+        kept = set(frame["measure"].unique())
+        sets, systems = set(frame["set"].unique()), set(frame["system"].unique())
+        return Scores(
+            frame,
+            {name: one for name, one in self.measures.items() if name in kept},
+            tuple(e for e in self.evaluations if e.set in sets and e.system in systems),
+        )
+
+    @cached_property
+    def sets(self) -> tuple[str, ...]:
+        """The topic sets."""
+        return tuple(self.frame["set"].unique(maintain_order=True))
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems."""
+        return tuple(self.frame["system"].unique(maintain_order=True))
+
+    @cached_property
+    def qids(self) -> tuple[str, ...]:
+        """The topics."""
+        return tuple(self.frame["qid"].unique(maintain_order=True))
+
+    @property
+    def missing(self) -> dict[str, tuple[str, ...]]:
+        """For each system that lacks topics, those; they count 0."""
+        return {one.system: one.missing for one in self.evaluations if one.missing}
+
+    def values(self, measure: Measure | str) -> Floats:
+        """(T,) the values of a measure, of one system; of several runs their means."""
+        name = str(measure)
+        if name not in self.measures:
+            name = str(parse_measure(measure))
+        if name not in self.measures:
+            raise UsageError(
+                f"{measure} was not computed.", hint=f"Computed are {', '.join(self.measures)}."
+            )
+        if len(self.systems) > 1:
+            raise UsageError(f"these are scores of {len(self.systems)} systems.")
+        part = self.frame.filter(measure=name).group_by("qid", maintain_order=True)
+        return part.agg(pl.col("value").mean())["value"].to_numpy()
+
+    def mean(self, measure: Measure | str) -> float:
+        """The mean of a measure over all topics (trec_eval's ``-c``), of one system."""
+        return float(self.values(measure).mean())
+
+    def means(self) -> pl.DataFrame:
+        """A row for each set, system and measure: the mean over topics and runs, of counts the sum.
+
+        trec_eval and ir_measures sum counts, too.
+        """
+        counts = [name for name, one in self.measures.items() if is_summed(one)]
+        keys = ["set", "system", "measure"]
+        each = self.frame.group_by(*keys, "qid", maintain_order=True).agg(pl.col("value").mean())
+        of_topics = pl.col("value")
+        value = pl.when(pl.col("measure").is_in(counts)).then(of_topics.sum())
+        shown = value.otherwise(of_topics.mean())
+        return each.group_by(keys, maintain_order=True).agg(value=shown.first(), topics=pl.len())
+
+    def matrix(self, topic_set: str | None = None) -> ScoreMatrix:
+        """The scores on a topic set, which may be left out where there is only one, as arrays.
+
+        Raises:
+            UsageError: Systems have other topics or measures, a value is not a finite number, or a
+                run has a value twice.
+        """
+        part = self.frame if topic_set is None else self.frame.filter(set=topic_set)
+        wrong = part.filter(~pl.col("value").is_finite())
+        if wrong.height:
+            _, _, run, qid, measure, value = wrong.row(0)
+            raise UsageError(f"{run} has no number for {measure} on topic {qid}, but {value}.")
+        runs = part.select("system", "run").unique(maintain_order=True)
+        systems = runs["system"].unique(maintain_order=True)
+        names, qids = (part[key].unique(maintain_order=True) for key in ("measure", "qid"))
+        row = _codes(part["run"] + "\t" + part["system"], runs["run"] + "\t" + runs["system"])
+        places = row, _codes(part["measure"], names), _codes(part["qid"], qids)
+        each = np.full((len(runs), len(names), len(qids)), np.nan)
+        each[places] = part["value"].to_numpy()
+        empty = np.argwhere(np.isnan(each))
+        if empty.size:
+            run, measure, topic = empty[0]
+            raise UsageError(
+                f"{runs['run'][int(run)]} has no {names[int(measure)]} of topic "
+                f"{qids[int(topic)]}, which another system has.",
+                hint="Evaluate all runs with the same qrels and measures.",
+            )
+        if part.height > each.size:
+            twice = part.filter(part.select("system", "run", "qid", "measure").is_duplicated())
+            raise UsageError(
+                f"more than one run is called {twice['run'][0]}.",
+                hint="Give each run its own tag or name.",
+            )
+        of_system = _codes(runs["system"], systems)
+        several = {
+            name: each[of_system == number]
+            for number, name in enumerate(systems)
+            if (of_system == number).sum() > 1
+        }
+        first = np.unique(of_system, return_index=True)[1]
+        values = each[first]
+        for number, name in enumerate(systems):
+            if name in several:
+                values[number] = several[name].mean(axis=0)
+        return ScoreMatrix(
+            tuple(systems),
+            tuple(qids),
+            tuple(self.measures[name] for name in names),
+            np.ascontiguousarray(values.transpose(1, 0, 2)),
+            several,
+        )
+
+    def pooled(self) -> "Scores":
+        """Runs whose names differ only in seed1, seed2 and so on, as runs of one system.
+
+        Raises:
+            UsageError: No two runs do.
+        """
+        pooled = self.renamed(system_of)
+        if len(pooled.systems) == len(self.systems):
+            raise UsageError(
+                "no two runs differ in their seed only.",
+                hint="Call them X.seed1, X.seed2 and so on.",
+            )
+        return pooled
+
+    def to_polars(self) -> pl.DataFrame:
+        """The frame."""
+        return self.frame
+
     def to_pandas(self) -> "pd.DataFrame":
-        """The frame of :meth:`to_polars` in pandas."""
+        """The frame in pandas."""
         import pandas as pd
 
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+        return pd.DataFrame(self.frame.to_dict(as_series=False))
 
     def _repr_html_(self) -> str:
         """The figure of each measure, for a notebook."""
-        caption = f"{self.system}: {len(self.qids):,} topics"
-        rows = ((str(measure), self.summary(measure)) for measure in self.measures)
-        return html_table(caption, ("measure", "value"), rows)
+        rows = self.means().select("system", "measure", "value").head(MOST_ROWS).rows()
+        caption = f"{', '.join(self.systems[:3])}: {len(self.qids):,} topics"
+        return html_table(caption, ("system", "measure", "value"), rows)
+
+
+def _as_measure(measure: Measure | str) -> Measure:
+    return parse_measure(measure) if isinstance(measure, str) else measure
+
+
+def _codes(column: pl.Series, names: pl.Series) -> NDArray[np.int64]:
+    """(n,) the position of each value in the names, all of which are different."""
+    return column.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
+
+
+def system_of(name: str) -> str:
+    """A run's name without its seed: ``DeepCT.seed3`` gives ``DeepCT``."""
+    return SEED.sub("", name) or name
+
+
+def run_name(system: str, seed: int) -> str:
+    """The name of a system's run with a seed; :func:`system_of` gives the system's."""
+    return f"{system}.seed{seed}"
+
+
+def by_system(runs: Iterable[str]) -> dict[str, list[str]]:
+    """The names of the runs of each system: those that differ in their seed only."""
+    found: dict[str, list[str]] = {}
+    for name in runs:
+        found.setdefault(system_of(name), []).append(name)
+    return found

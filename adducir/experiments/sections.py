@@ -12,32 +12,16 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     model_serializer,
-    model_validator,
 )
 
-from adducir.core.errors import UsageError
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
 from adducir.core.texts import repeated
 from adducir.corpora.references import file_path
 from adducir.experiments.planner import Planner
 from adducir.models.sources import RECIPES
-from adducir.statistics.choices import (
-    DEFAULT_PERMUTATIONS,
-    DEFAULT_SAMPLES,
-    DEFAULT_SEED,
-    BestName,
-    CorrectionName,
-    EquivalenceTestName,
-    FamilyName,
-    IntervalName,
-    PresetName,
-    TestName,
-)
-from adducir.statistics.comparison.runs import FOR_RUNS, refused_for_runs
-from adducir.statistics.corrections import for_equivalence, joint_error
-from adducir.statistics.presets import preset_of
+from adducir.statistics.settings import FOR_RUNS, Testing
 from adducir.tables.material import Snippets
-from adducir.tables.style import CriticalDifference, Detail, Fit
+from adducir.tables.style import Detail, Fit
 
 _LONGEST_NAME = 80  # two names, endings and a mark of the process make a file name of 255 bytes
 _MOST_SEEDS = 1000
@@ -53,7 +37,6 @@ def _as_name(text: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_as_name)]
-Probability = Annotated[float, Field(gt=0, lt=1)]
 Natural = Annotated[int, Field(ge=1)]
 
 
@@ -147,78 +130,24 @@ class SystemEntry(Linked):
         return tuple(one.name for one in self.links() if one.section == "systems")
 
 
-class ComparisonRecipe(Recipe):
+class ComparisonRecipe(Testing):
     """Which differences are tested, and how; see docs/statistics.md."""
 
     baseline: Name | tuple[Name, ...] | None = None
-    test: TestName | None = None
-    correction: CorrectionName | None = None
-    preset: PresetName | None = None
-    family: FamilyName = "measure"
-    alpha: Probability = 0.05
-    equivalence: Annotated[float, Field(gt=0)] | None = None
     against: Name = "best"
-    equivalence_test: EquivalenceTestName = "hall"
-    non_inferiority: bool = False
-    confidence: Probability | None = None
-    interval: IntervalName = "t"
-    best: BestName = "mean"
-    permutations: Natural = DEFAULT_PERMUTATIONS
-    samples: Natural = DEFAULT_SAMPLES
-    topics_for: Annotated[float, Field(gt=0)] | None = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = DEFAULT_SEED
-
-    @model_validator(mode="after")
-    def _goes_together(self) -> "ComparisonRecipe":
-        try:
-            test, correction = self.test_and_correction
-        except UsageError as error:
-            raise ValueError(f"{error.what} {error.hint}".rstrip(".")) from error
-        if why := joint_error(correction, test, self.family):
-            raise ValueError(why)
-        return self
-
-    @property
-    def test_and_correction(self) -> tuple[TestName, CorrectionName]:
-        """The test and the correction, by themselves or by the preset."""
-        return preset_of(self.preset, self.test, self.correction)
-
-    @property
-    def baselines(self) -> tuple[str, ...]:
-        """The baselines' names."""
-        if self.baseline is None:
-            return ()
-        return (self.baseline,) if isinstance(self.baseline, str) else self.baseline
-
-    @property
-    def named(self) -> set[str]:
-        """The systems that it names."""
-        return {*self.baselines, self.against} - {"best"}
-
-    @property
-    def differences(self) -> bool:
-        """Whether differences are tested."""
-        return bool(self.baselines) or self.family == "pairs"
-
-    @property
-    def testing(self) -> dict[str, Any]:
-        """The arguments of :func:`adducir.statistics.comparison.comparison.compare`."""
-        return self.model_dump(exclude_none=True)
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """What is tested, for the plan's lines."""
         over = "over each table" if self.family == "table" else "over each measure"
-        test, correction = self.test_and_correction
         if self.differences:
-            pairs = self.family == "pairs"
-            whom = "all pairs" if pairs else f"against {', '.join(self.baselines)}"
-            how = f"{test}, {correction} {over}, alpha {self.alpha:g}"
+            whom = "all pairs" if self.all_pairs else f"against {', '.join(self.baselines)}"
+            how = f"{self.test}, {self.correction} {over}, alpha {self.alpha:g}"
             yield "test", f"differences, {whom}: {how}"
         if self.equivalence is not None:
             whom = "the best (exploratory)" if self.against == "best" else self.against
             claim = "not worse than" if self.non_inferiority else "equivalence with"
             by = "by" if self.non_inferiority else "within"
-            how = f"{for_equivalence(correction)} {over}"
+            how = f"{self.equivalence_correction} {over}"
             yield "test", f"{claim} {whom} {by} {self.equivalence:g}: {how}"
         if self.best == "set":
             level = f"level {100 * (1 - self.alpha):g}%"
@@ -233,29 +162,14 @@ class ComparisonRecipe(Recipe):
                 planner.refer((*place, "baseline", *one), "systems", name)
             if self.against != "best":
                 planner.refer((*place, "against"), "systems", self.against)
-        if self.equivalence is not None:
-            return
-        for option in ("against", "equivalence_test", "non_inferiority"):
-            if option in self.model_fields_set:
-                planner.add((*place, option), "has no effect without `equivalence`")
-        if not self.differences and self.best != "set" and self.topics_for is None:
-            ways = "name a `baseline`, `family: pairs`, an `equivalence` or `best: set`"
+        if not self.anything:
+            ways = "name a `baseline`, `comparisons: all-pairs`, an `equivalence` or `best: set`"
             planner.add(place, f"nothing is compared: {ways}")
 
     def untestable(self) -> Iterator[ErrorDetail]:
         """What cannot be tested for systems with several runs, and why."""
-        test, correction = self.test_and_correction
-        refused = refused_for_runs(
-            test=test,
-            correction=correction,
-            interval=self.interval,
-            best=self.best,
-            topics_for=self.topics_for,
-        )
-        for key, what in refused.items():
-            by_preset = self.preset and key in ("test", "correction")
-            place = ("comparison", "preset" if by_preset else key)
-            yield ErrorDetail(place, f"there is no {what} (`seeds`). {FOR_RUNS[:-1]}")
+        for key, what in self.refused_for_runs().items():
+            yield ErrorDetail(("comparison", key), f"{what} (`seeds`). {FOR_RUNS[:-1]}")
 
 
 class TableRecipe(Recipe):
@@ -270,7 +184,6 @@ class TableRecipe(Recipe):
     system_names: dict[Name, str] = Field(default_factory=dict)
     fit: Fit = "auto"
     footer: bool = True
-    critical_difference: CriticalDifference = "none"
 
     def check(self, planner: Planner, comparison: ComparisonRecipe | None) -> None:
         """Refuse names of other systems, and details that no test gives."""
@@ -282,7 +195,7 @@ class TableRecipe(Recipe):
                 needed = "`equivalence`"
             else:
                 is_there = comparison is not None and comparison.differences
-                needed = "`baseline` or `family: pairs`"
+                needed = "`baseline` or `comparisons: all-pairs`"
             if not is_there:
                 what = f"`{detail}` needs {needed} in `comparison`"
                 planner.add(("table", "show", number), what)

@@ -26,8 +26,8 @@ same for all tasks. A step (:mod:`adducir.experiments.step`) says what it is mad
 
         def findings(self, context):
             scores = [step.scores() for step in self.steps.values()]
-            compared = compare(scores, **self.testing)
-            return [Finding(build_table(compared, scores, layout=self.layout({})))]
+            compared = compare(scores, self.recipe.comparison)
+            return [Finding(build_table(compared, self.layout({})))]
 """
 
 import os
@@ -46,16 +46,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from adducir.core.errors import AdducirError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.evaluation.seeds import run_name
+from adducir.evaluation.scores import run_name
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import ComparisonRecipe, Linked, TableRecipe, on_disk
 from adducir.experiments.step import Absent, Models, Step
 from adducir.version import __version__
 
 if TYPE_CHECKING:
-    from adducir.evaluation.measures import Measure
+    from ir_measures import Measure
+
     from adducir.experiments.context import Context
-    from adducir.tables.builder import Layout
+    from adducir.tables.build import Layout
     from adducir.tables.material import Material
     from adducir.tables.table import ResultTable
 
@@ -250,11 +251,6 @@ class Study(ABC):
     def findings(self, context: "Context") -> Sequence[Finding]:
         """The tables; all goals are made."""
 
-    @property
-    def testing(self) -> dict[str, Any]:
-        """The arguments of ``compare`` that the file gives."""
-        return self.recipe.comparison.testing if self.recipe.comparison else {}
-
     def provenance(
         self, facts: Mapping[str, Any], measures: "Iterable[Measure]" = ()
     ) -> dict[str, Any]:
@@ -265,15 +261,14 @@ class Study(ABC):
         same experiment gives the same files.
         """
         from adducir.evaluation.formulas import MEASURES
-        from adducir.statistics.corrections import CORRECTIONS
-        from adducir.statistics.tests import TESTS
+        from adducir.statistics.settings import CORRECTIONS, TESTS
 
         named: list[tuple[str, Family[Any], str]] = [
             ("measure", MEASURES, str(getattr(one, "NAME", ""))) for one in measures
         ]
         if self.recipe.comparison is not None:
-            test, correction = self.recipe.comparison.test_and_correction
-            named += [("test", TESTS, test), ("correction", CORRECTIONS, correction)]
+            asked = self.recipe.comparison
+            named += [("test", TESTS, asked.test), ("correction", CORRECTIONS, asked.correction)]
         planner, software = self.planner, {"adducir": __version__, "python": python_version()}
         for name in _EVALUATORS:
             with suppress(PackageNotFoundError):
@@ -315,7 +310,7 @@ class Study(ABC):
             sections: The section of each system.
             material: What the report shows beyond the table.
         """
-        from adducir.tables.builder import Layout
+        from adducir.tables.build import Layout
         from adducir.tables.material import Material
         from adducir.tables.style import Style
 
@@ -324,14 +319,7 @@ class Study(ABC):
         return Layout(
             title=f"{title.rstrip('.')}: {of}" if of else title,
             label=(table.label or f"tab:{self.name}") + (f"-{of}" if of else ""),
-            style=Style(
-                table.decimals,
-                table.leading_zero,
-                table.show,
-                table.fit,
-                table.footer,
-                table.critical_difference,
-            ),
+            style=Style(table.decimals, table.leading_zero, table.show, table.fit, table.footer),
             measure_names=table.measure_names if measure_names is None else measure_names,
             system_names=table.system_names,
             sections=sections or {},

@@ -2,153 +2,129 @@
 
 The null hypothesis is that the true mean difference is at least delta away from zero. Each side is
 tested one-sided at alpha and p is the larger of the two; within one such test nothing is to be
-corrected, because both must reject. One side alone is a test of non-inferiority: that a system is
-not worse by delta or more.
+corrected, because both must reject. One side alone is a test of non-inferiority.
 
-Delta is in units of the measure and must be chosen before looking at the figures. A difference
-that is not significant is not thereby equivalent; a difference can be both significant and
-equivalent (small, and surely so).
-
-What the one-sided tests are:
-
-* ``t``: paired t-tests, as in ``statsmodels.stats.weightstats.ttost_paired``. Systems are then
-  equivalent at alpha exactly where the (1 - 2 alpha) interval lies within (-delta, delta). Of
-  skewed differences they find too many equivalent.
-* ``hall``: the larger p of that and of the t-test on Hall's (1992) transformation, which takes the
-  skewness of the differences out: sqrt(n) (w + g w^2 / 3 + g^2 w^3 / 27 + g / (6 n)) with w the
-  mean in standard deviations (of n) and g their skewness.
-
-Neither t-test knows what it has not seen. Where fewer than :data:`FEW` topics differ (few topics,
-saturated scores, measures of 0 and 1), ``hall`` is refused, with p = 1; so is ``t`` where the
-differences do not vary at all, which has no t.
+The one-sided tests are paired t-tests (``t``, as in statsmodels' ``ttost_paired``), which find too
+many skewed differences equivalent; or (``hall``) the larger p of that and of t on Hall's (1992)
+transformation, which takes the skewness g of the differences out: sqrt(n) (w + g w^2 / 3 +
+g^2 w^3 / 27 + g / (6 n)) with w the mean in standard deviations (of n). Neither knows what it has
+not seen: where fewer than :data:`FEW` topics differ (few topics, saturated scores, measures of 0
+and 1), ``hall`` refuses the test, with p = 1; so does ``t`` where differences do not vary at all.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from adducir.core.errors import UsageError
-from adducir.statistics.choices import EQUIVALENCE_TESTS, EquivalenceTestName, SideName
-from adducir.statistics.differences import FloatArray, constant_rows, paired_rows, tolerance
+from adducir.statistics.differences import Flags, Floats, Integers, constant_rows, tolerance
+from adducir.statistics.settings import EquivalenceTest, Side
+from adducir.statistics.two_level import TwoLevel, two_level
 
 FEW = 15
 """With fewer topics that differ, the t-tests are not relied on."""
 
-Method = Literal["t", "hall", "refused"]
-OneSided = Callable[[FloatArray, float], FloatArray]
 
-
-@dataclass(frozen=True, slots=True)
-class Equivalence:
-    """What a test of equivalence, or of non-inferiority, found of two systems.
+class Tost(NamedTuple):
+    """What the tests of K pairs of systems found.
 
     Attributes:
-        p: The larger of the two one-sided p-values, or the one that was asked for; in [0, 1].
-        p_lower: Against H0: mean difference <= -delta.
-        p_upper: Against H0: mean difference >= delta.
-        delta: Half-width of the band, in units of the measure.
-        n: Number of topics.
-        degenerate: The differences do not vary.
-        differing: Number of topics on which the two scores differ.
-        method: How p was computed; ``refused`` where the scores allow no test, and p is 1.
+        p: (K,) the larger of the two one-sided p-values, or the one that was asked for.
+        differing: (K,) topics on which the two scores differ.
+        constant: (K,) whether the differences do not vary.
+        refused: (K,) whether the scores allow no test; p is 1.
     """
 
-    p: float
-    p_lower: float
-    p_upper: float
-    delta: float
-    n: int
-    degenerate: bool
-    differing: int
-    method: Method
-
-    @property
-    def questionable(self) -> bool:
-        """Whether t-tests were taken where they have too little to go by."""
-        return self.method == "t" and self.differing < FEW
+    p: Floats
+    differing: Integers
+    constant: Flags
+    refused: Flags
 
 
-def tost_rows(
-    first: ArrayLike,
-    second: ArrayLike,
+def tost(
+    first: Floats,
+    second: Floats,
     delta: float,
     *,
-    test: EquivalenceTestName = "hall",
-    side: SideName = "both",
-) -> list[Equivalence]:
-    """:func:`tost` for each row of two (K, T) arrays."""
-    if not (np.isfinite(delta) and delta > 0):
-        raise UsageError(f"the band of equivalence must be a number above 0, not {delta}.")
-    if test not in EQUIVALENCE_TESTS:
-        raise UsageError(f"unknown equivalence test {test!r}: {', '.join(EQUIVALENCE_TESTS)}.")
-    a, b = paired_rows(first, second)
-    difference, noise = a - b, tolerance(a, b)
+    test: EquivalenceTest = "hall",
+    side: Side = "both",
+) -> Tost:
+    """Equivalence within (-delta, delta), in units of the measure, of (K, T) scores.
+
+    ``side="lower"`` tests only that the first is not lower by delta or more, ``"upper"`` only that
+    it is not higher.
+    """
+    difference, noise = first - second, tolerance(first, second)
     constant = constant_rows(difference, noise)
     differing = (np.abs(difference) > noise[:, None]).sum(axis=1)
-    sparse = constant | ((differing < FEW) & (test == "hall"))
+    refused = constant | ((differing < FEW) & (test == "hall"))
     sides = np.ones((2, len(difference)))
-    if not sparse.all():
-        one_sided = {"t": _student, "hall": _hall}[test]
-        some = difference[~sparse]
-        sides[:, ~sparse] = one_sided(-some, delta), one_sided(some, delta)
-    chosen = {"both": sides.max(axis=0), "lower": sides[0], "upper": sides[1]}[side]
-    return [
-        Equivalence(
-            p=float(chosen[k]),
-            p_lower=float(sides[0, k]),
-            p_upper=float(sides[1, k]),
-            delta=float(delta),
-            n=difference.shape[1],
-            degenerate=bool(constant[k]),
-            differing=int(differing[k]),
-            method="refused" if sparse[k] else test,
-        )
-        for k in range(len(difference))
-    ]
+    if not refused.all():
+        some = difference[~refused]
+        sides[:, ~refused] = [_below(sign * some, delta, test) for sign in (-1.0, 1.0)]
+    return Tost(_chosen(sides, side), differing, constant, refused)
 
 
-def _student(difference: FloatArray, delta: float) -> FloatArray:
-    """(K,) p of H0: mean >= delta, by Student's t."""
+def _below(difference: Floats, delta: float, test: EquivalenceTest) -> Floats:
+    """(K,) p of H0: mean >= delta."""
+    from scipy.special import stdtr
     from scipy.stats import ttest_1samp
 
-    return np.asarray(ttest_1samp(difference, delta, axis=1, alternative="less").pvalue)
-
-
-def _hall(difference: FloatArray, delta: float) -> FloatArray:
-    """(K,) the larger p of Student's t and of t on Hall's transformation."""
-    from scipy.special import stdtr
-
+    p = np.asarray(ttest_1samp(difference, delta, axis=1, alternative="less").pvalue)
+    if test == "t":
+        return p
     topics = difference.shape[1]
     mean, sd = difference.mean(axis=1), difference.std(axis=1)
     skewness = ((difference - mean[:, None]) ** 3).mean(axis=1) / sd**3
     w = (mean - delta) / sd
     bent = w + skewness * w**2 / 3 + skewness**2 * w**3 / 27 + skewness / (6 * topics)
-    other: FloatArray = stdtr(topics - 1, np.sqrt(topics) * bent)
-    return np.maximum(_student(difference, delta), other)
+    return np.asarray(np.maximum(p, stdtr(topics - 1, np.sqrt(topics) * bent)))
 
 
-def tost(
-    first: ArrayLike,
-    second: ArrayLike,
+def _chosen(sides: NDArray[np.float64], side: Side) -> Floats:
+    lower, upper = sides
+    chosen: Floats = {"both": np.maximum(lower, upper), "lower": lower, "upper": upper}[side]
+    return chosen
+
+
+def tost_of_runs(
+    first: Floats,
+    second: Floats,
     delta: float,
     *,
-    test: EquivalenceTestName = "hall",
-    side: SideName = "both",
-) -> Equivalence:
-    """Equivalence within (-delta, delta) of two systems' scores, each of shape (T,).
+    test: EquivalenceTest = "hall",
+    side: Side = "both",
+) -> Tost:
+    """The same of one pair of systems over topics and runs, by their scores (R1, T) and (R2, T).
 
-    Args:
-        first: Scores of the system.
-        second: Scores of what it is compared with, on the same topics.
-        delta: Half-width of the band, in units of the measure.
-        test: ``hall`` or ``t``; see the module.
-        side: ``both``; ``lower`` tests only that the first is not lower by delta or more, ``upper``
-            only that it is not higher.
-
-    Raises:
-        UsageError: The scores cannot be paired, ``delta`` is not above 0, or an unknown test.
+    Standard error and quantiles are those of :func:`.two_level`. With ``hall``, the mean over
+    topics and runs has the third central moment of the topics' differences over T^2, the runs being
+    taken as symmetric; with skewness g, that moment over error^3, and t the transformed statistic
+    is t + g t^2 / 3 + g^2 t^3 / 27 + g / 6, for one run each that of topics alone.
     """
-    return tost_rows(first, second, delta, test=test, side=side)[0]
+    found = two_level(first, second)
+    a, b = first.mean(axis=0), second.mean(axis=0)
+    gap, topics = a - b, a.size
+    differing = int((np.abs(gap) > tolerance(a[None], b[None])).sum())
+    constant = not found.error > 0
+    refused = constant or found.refused or (test == "hall" and differing < FEW)
+    sides = np.ones((2, 1))
+    if not refused:
+        spread = third = 0.0
+        if test == "hall":
+            spread = found.error**2 * (1 - found.topics) + float(gap.var()) / topics
+            third = float(((gap - gap.mean()) ** 3).mean()) / topics**2
+        for row, sign in enumerate((-1.0, 1.0)):
+            sides[row] = _over_runs(found, sign * found.difference - delta, spread, sign * third)
+    return Tost(
+        _chosen(sides, side), np.array([differing]), np.array([constant]), np.array([refused])
+    )
+
+
+def _over_runs(found: TwoLevel, gap: float, variance: float, third: float) -> float:
+    """P of H0: the mean is delta or more, ``gap`` above it; of ``t`` alone without ``variance``."""
+    p = found.below(gap / found.error)
+    if not variance > 0:
+        return p
+    t, g = gap / np.sqrt(variance), third / variance**1.5
+    return max(p, found.below(t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6))

@@ -17,14 +17,11 @@ freedom, weighted by the terms (Cochran, Biometrics 20, 1964). Unlike Satterthwa
 freedom it does not trust a small variance of a few runs. With one run each it is the paired t-test.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from adducir.core.errors import UsageError
-
-Floats = NDArray[np.float64]
+from adducir.statistics.differences import Floats
 
 FEW_RUNS = 3
 """Two runs say next to nothing of how much runs vary: with fewer than three nothing is tested."""
@@ -84,33 +81,21 @@ class TwoLevel:
 
 
 def two_level(first: Floats, second: Floats) -> TwoLevel:
-    """Compare two systems by their scores, (R1, T) and (R2, T), of R runs on the same T topics.
-
-    Raises:
-        UsageError: Other topics, fewer than two, or scores that are not finite.
-    """
-    a, b = (np.atleast_2d(np.asarray(one, dtype=np.float64)) for one in (first, second))
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1] or a.shape[1] < 2:
-        raise UsageError("two systems need scores of the same topics, two at least.")
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise UsageError("a score is not a finite number.")
-    topics = a.shape[1]
-    gap = a.mean(axis=0) - b.mean(axis=0)
+    """Compare two systems by their finite scores, (R1, T) and (R2, T), of R runs on T topics."""
+    topics = first.shape[1]
+    gap = first.mean(axis=0) - second.mean(axis=0)
+    sides = [one for one in (first, second) if len(one) > 1]
     terms = [(float(gap.var(ddof=1)) / topics, topics - 1.0)]
-    terms += [
-        (float(one.mean(axis=1).var(ddof=1)) / len(one), len(one) - 1.0)
-        for one in (a, b)
-        if len(one) > 1
-    ]
+    terms += [(float(one.mean(axis=1).var(ddof=1)) / len(one), len(one) - 1.0) for one in sides]
     difference, error = float(gap.mean()), float(np.sqrt(sum(part for part, _ in terms)))
-    refused = any(1 < len(one) < FEW_RUNS for one in (a, b))
-    if not error > 1e-12 * max(1e-300, float(np.abs(a).max()), float(np.abs(b).max())):
+    refused = any(len(one) < FEW_RUNS for one in sides)
+    found = TwoLevel(difference, error, 0.0, 1.0, tuple(terms), refused)
+    largest = max(float(np.abs(one).max()) for one in (first, second))
+    if not error > 1e-12 * max(1e-300, largest):
         same = abs(difference) <= 1e-12
         t = 0.0 if same else float(np.copysign(np.inf, difference))
         p = 1.0 if same or refused else 2.0 ** (1 - topics)
-        return TwoLevel(difference, 0.0, t, p, tuple(terms), refused)
-    found = TwoLevel(difference, error, difference / error, 1.0, tuple(terms), refused)
-    if refused:
-        return found
-    p = min(1.0, 2.0 * found.below(-abs(found.t)))
-    return TwoLevel(difference, error, found.t, p, tuple(terms))
+        return replace(found, error=0.0, t=t, p=p)
+    t = difference / error
+    p = 1.0 if refused else min(1.0, 2.0 * found.below(-abs(t)))
+    return replace(found, t=t, p=p)

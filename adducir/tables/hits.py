@@ -1,20 +1,16 @@
 """Collects what a report shows of runs, which are in memory one at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.measures import Measure, parse_measure
-from adducir.evaluation.unjudged import Bounds, bounds_of, quickly_bounded
+from adducir.evaluation.unjudged import Bounds
 from adducir.runs.run import Run
 from adducir.tables.material import TopicHits, hits_held
 
 if TYPE_CHECKING:
     import polars as pl
-
-RESIDUAL = "RBP(p=0.8,rel=1)@50"
-"""Its bounds are shown where the table has no RBP with this p."""
 
 
 class HitCollector:
@@ -24,25 +20,15 @@ class HitCollector:
         qrels: The judgements.
         systems: How many runs there will be.
         queries: The text of each topic, by qid.
-        measures: The table's, whose bounds from unjudged documents are shown if they are quick.
     """
 
-    def __init__(
-        self,
-        qrels: Qrels,
-        systems: int,
-        queries: Mapping[str, str],
-        measures: Sequence[Measure] = (),
-    ) -> None:
+    def __init__(self, qrels: Qrels, systems: int, queries: Mapping[str, str]) -> None:
         self._qrels, self._queries = qrels, queries
         self._recall = Evaluator(qrels, [f"IPrec@{level / 10}" for level in range(11)])
         self._held = hits_held(len(qrels.qids), systems)
         self._runs: dict[str, pl.DataFrame] = {}
         self._precision: dict[str, tuple[float, ...]] = {}
         self._bounds: dict[str, dict[str, tuple[float, float, float]]] = {}
-        self._bounded = quickly_bounded(measures, qrels, systems)
-        if not any(one.NAME == "RBP" and one.params.get("p", 0.8) == 0.8 for one in self._bounded):
-            self._bounded.append(parse_measure(RESIDUAL))
 
     def add(self, system: str, run: Run, bounds: Mapping[str, Bounds] | None = None) -> None:
         """Put a run's part aside; of several runs of a system, the first one's.
@@ -50,16 +36,12 @@ class HitCollector:
         Args:
             system: Its name.
             run: The run.
-            bounds: Bounds that are known already, by measure.
+            bounds: Bounds from unjudged documents, by measure, if they are known.
         """
         if system not in self._runs:
             self._runs[system] = run.top(self._held).frame
-            self._precision[system] = tuple(self._recall.score(run).values.mean(axis=0).tolist())
-            known = dict(bounds or {})
-            known |= bounds_of(
-                run, self._qrels, (one for one in self._bounded if str(one) not in known)
-            )
-            for measure, found in known.items():
+            self._precision[system] = tuple(self._recall.values(run).mean(axis=0).tolist())
+            for measure, found in (bounds or {}).items():
                 self._bounds.setdefault(measure, {})[system] = found.means
 
     def found(self) -> TopicHits:

@@ -1,8 +1,7 @@
 """The table of known-item search: R@k, MRR, mean and median rank, tested."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,13 +17,15 @@ from adducir.evaluation.gold_ranks import (
     rank_scores,
 )
 from adducir.evaluation.scores import Scores
-from adducir.evaluation.seeds import over_runs
-from adducir.statistics.comparison.comparison import compare
-from adducir.tables.builder import Layout, build_table
-from adducir.tables.table import Column, ResultTable, Row, TableCell
+from adducir.statistics.comparison import compare
+from adducir.statistics.settings import Testing
+from adducir.tables.build import Figure, Layout, build_table
+from adducir.tables.table import Column, ResultTable
 
 Runs = Mapping[str, GoldRanks]
 """The ranks of each run of a system: one run, or one for each seed of its training."""
+Systems = Mapping[str, GoldRanks | Runs]
+"""The ranks of each system, or of each of its runs."""
 
 RANDOM = "random"
 NAMES = {str(RANK): "Mean rank", str(RECIPROCAL): "MRR"}
@@ -36,89 +37,123 @@ _TIES = {
 
 
 def rank_table(
-    systems: Mapping[str, GoldRanks | Runs],
+    sets: Mapping[str, Systems],
     *,
-    by: str | None = None,
+    sections: bool = False,
     cutoffs: Sequence[int] = CUTOFFS,
     ties: Ties = "pessimistic",
     random: bool = False,
-    testing: Mapping[str, Any] | None = None,
+    testing: Testing | None = None,
     layout: Layout | None = None,
 ) -> ResultTable:
-    """A table of systems, over all queries or by groups of them.
+    """A table of systems over one or several sets of queries.
 
     Args:
-        systems: The ranks of each system, or of each of its runs, of the same queries. Of several
-            runs the figures are means over them, and tested over queries and runs; the median rank
-            is the mean of the runs' medians, for which there is no such test.
-        by: A key of the queries: each of its values becomes a group of columns.
+        sets: The ranks of systems, of the same queries within each set ("" for the only one). Of
+            several runs the figures are means over them, and tested over queries and runs; the
+            median rank is the mean of the runs' medians, for which there is no such test.
+        sections: Whether each set is a section of rows; else it is a group of columns.
         cutoffs: The k of R@k.
         ties: The rule of ties; see :mod:`adducir.evaluation.gold_ranks`.
         random: Add the exact expectation of a random ranking as first row. It is not tested: an
             expectation does not vary as rankings do, and would pass for certain knowledge.
-        testing: Arguments of :func:`adducir.statistics.comparison.comparison.compare`, such as
-            ``baseline``. A group of a single query is shown without tests.
+        testing: What to test, and how.
         layout: Names and style.
 
     Raises:
-        UsageError: No system; systems of other queries, candidates or keys; an unknown key; or a
-            wrong choice.
+        UsageError: No system; systems of other queries or candidates; or a wrong choice.
     """
-    if not systems:
-        raise UsageError("there is no system.")
-    runs = {name: {name: x} if isinstance(x, GoldRanks) else x for name, x in systems.items()}
-    first = _any(runs)
-    aligned = {
-        name: {run: _aligned(first, ranks, run) for run, ranks in own.items()}
-        for name, own in runs.items()
-    }
-    if random and RANDOM in aligned:
-        raise UsageError(f"a system is called {RANDOM!r} already.")
-    groups = {
-        name: {
-            system: {run: ranks.rows(places) for run, ranks in own.items()}
-            for system, own in aligned.items()
-        }
-        for name, places in _groups(first, by).items()
-    }
-    scores = {
-        name: [
-            over_runs(
-                system,
-                [rank_scores(run, one, cutoffs=cutoffs, ties=ties) for run, one in own.items()],
-            )
-            for system, own in group.items()
-        ]
-        for name, group in groups.items()
-    }
-    comparisons = {name: _compared(of_group, testing or {}) for name, of_group in scores.items()}
+    scores, figures, notes = list[Scores](), list[Figure](), list[str]()
+    columns = {MEDIAN: Column(MEDIAN, higher_is_better=False, descriptive=True)}
+    for name, systems in sets.items():
+        runs = {one: {one: x} if isinstance(x, GoldRanks) else x for one, x in systems.items()}
+        if not runs:
+            raise UsageError("there is no system.")
+        if random and RANDOM in runs:
+            raise UsageError(f"a system is called {RANDOM!r} already.")
+        first = next(iter(next(iter(runs.values())).values()))
+        for system, own in runs.items():
+            aligned = {run: _aligned(first, ranks, run) for run, ranks in own.items()}
+            scores += [
+                rank_scores(system, one, cutoffs=cutoffs, ties=ties, run=run).in_set(name)
+                for run, one in aligned.items()
+            ]
+            medians = [median_rank(one, ties) for one in aligned.values()]
+            figures.append(Figure(name, system, MEDIAN, float(np.mean(medians)), len(first.qids)))
+        if random:
+            expected = at_random(first)
+            means = rank_scores(RANDOM, expected, cutoffs=cutoffs, ties="expected").means()
+            for measure, value in means.select("measure", "value").iter_rows():
+                figures.append(Figure(name, RANDOM, measure, value, len(first.qids)))
+            median = median_rank(expected, "expected")
+            figures.append(Figure(name, RANDOM, MEDIAN, median, len(first.qids)))
+        number = first.candidates
+        spread = f" ({number.min():,} to {number.max():,})" if number.min() < number.max() else ""
+        begin = f"{name}: " if name else ""
+        notes.append(f"{begin}{number.mean():,.1f} candidates per query on average{spread}.")
+    are_many = any(len(one.qids) > 1 for one in scores)
+    comparison = compare(scores, testing if are_many else None)
     layout = layout or Layout()
     layout = replace(
         layout,
         measure_names={**NAMES, **layout.measure_names},
-        notes=(*_notes(groups, aligned, ties, random), *layout.notes),
+        places={name: (name, "") if sections else ("", name) for name in sets},
+        notes=(*notes, *_notes(sets, ties, random), *layout.notes),
     )
-    table = build_table(comparisons, scores, layout=layout)
-    if random:
-        table = replace(table, rows=(_random_row(groups, cutoffs), *table.rows))
-        groups = {
-            name: {RANDOM: {RANDOM: at_random(_any(group))}, **group}
-            for name, group in groups.items()
+    return build_table(comparison, layout, figures=figures, columns=columns)
+
+
+def by_key(systems: Systems, key: str) -> dict[str, Systems]:
+    """The ranks of each group of queries that share a key's value, numbers in their order."""
+    first = next((_any(one) for one in systems.values()), None)
+    if first is None:
+        raise UsageError("there is no system.")
+    if key not in first.keys:
+        known = ", ".join(first.keys) or "none"
+        raise UsageError(f"the queries have no key {key!r}.", hint=f"Their keys are: {known}.")
+    places: dict[str, list[str]] = {}
+    for qid, value in zip(first.qids, first.keys[key], strict=True):
+        places.setdefault(value, []).append(qid)
+
+    def order(value: str) -> tuple[bool, float, str]:
+        try:
+            number = float(value)
+        except ValueError:
+            number = np.nan
+        return not np.isfinite(number), number if np.isfinite(number) else 0.0, value
+
+    return {
+        f"{key} {value}": {
+            name: {run: _chosen(ranks, places[value]) for run, ranks in _runs(name, one).items()}
+            for name, one in systems.items()
         }
-    return _with_medians(table, groups, ties)
+        for value in sorted(places, key=order)
+    }
+
+
+def _runs(name: str, ranks: GoldRanks | Runs) -> Runs:
+    return {name: ranks} if isinstance(ranks, GoldRanks) else ranks
+
+
+def _any(ranks: GoldRanks | Runs) -> GoldRanks:
+    return ranks if isinstance(ranks, GoldRanks) else next(iter(ranks.values()))
+
+
+def _chosen(ranks: GoldRanks, qids: Iterable[str]) -> GoldRanks:
+    places = {qid: place for place, qid in enumerate(ranks.qids)}
+    return ranks.rows([places[qid] for qid in qids if qid in places])
 
 
 def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
     """The ranks in the order of the first system's queries, checked to be of the same."""
-    places = {qid: place for place, qid in enumerate(ranks.qids)}
-    odd = sorted(set(first.qids) ^ set(places))
+    odd = sorted(set(first.qids) ^ set(ranks.qids))
     if odd:
         raise UsageError(
-            f"{name} has not the queries that the first system has: {', '.join(odd[:3])}"
+            f"{name} does not have the queries of the first system: {', '.join(odd[:3])}"
             f"{' and others' if len(odd) > 3 else ''} stand in one of them only.",
             hint="Rank the gold item of the same queries with all systems.",
         )
-    ordered = ranks.rows([places[qid] for qid in first.qids])
+    ordered = _chosen(ranks, first.qids)
     differ = ordered.candidates != first.candidates
     if differ.any():
         place = int(np.flatnonzero(differ)[0])
@@ -130,98 +165,21 @@ def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
     return ordered
 
 
-def _groups(ranks: GoldRanks, by: str | None) -> dict[str, Sequence[int]]:
-    """The places of the queries of each group, numbers in their order."""
-    if by is None:
-        return {"": range(len(ranks.qids))}
-    if by not in ranks.keys:
-        known = ", ".join(ranks.keys) or "none"
-        raise UsageError(f"the queries have no key {by!r}.", hint=f"Their keys are: {known}.")
-    values = ranks.keys[by]
-    groups: dict[str, list[int]] = {}
-    for place, value in enumerate(values):
-        groups.setdefault(value, []).append(place)
-    order = sorted(groups, key=lambda value: (not _is_number(value), _number(value), value))
-    return {f"{by} {value}": groups[value] for value in order}
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
-
-
-def _number(text: str) -> float:
-    return float(text) if _is_number(text) else 0.0
-
-
-def _compared(scores: Sequence[Scores], testing: Mapping[str, Any]) -> Any:
-    arguments = dict(testing) if len(scores[0].qids) > 1 else {}
-    return compare(scores, **arguments)
-
-
-def _any(group: Mapping[str, Runs]) -> GoldRanks:
-    """The ranks of any run of a group: all have the same queries and candidates."""
-    return next(ranks for runs in group.values() for ranks in runs.values())
-
-
-def _random_row(groups: Mapping[str, Mapping[str, Runs]], cutoffs: Sequence[int]) -> Row:
-    """The expectations of a random ranking, without marks."""
-    cells: list[TableCell] = []
-    for group in groups.values():
-        scores = rank_scores(RANDOM, at_random(_any(group)), cutoffs=cutoffs, ties="expected")
-        means = scores.values.mean(axis=0)
-        cells += [TableCell(float(mean), len(scores.qids)) for mean in means]
-        if _any(group).rouge is not None:
-            cells.append(TableCell())  # what a random ranking puts first is any candidate
-    return Row(RANDOM, tuple(cells))
-
-
-def _notes(
-    groups: Mapping[str, Mapping[str, Runs]],
-    systems: Mapping[str, Runs],
-    ties: Ties,
-    random: bool,
-) -> list[str]:
-    """What a reader must know about candidates, ties and gold items without a rank."""
-    sentences = []
-    for name, group in groups.items():
-        number = _any(group).candidates
-        spread = f" ({number.min():,} to {number.max():,})" if number.min() < number.max() else ""
-        begin = f"{name}: " if name else ""
-        sentences.append(f"{begin}{number.mean():,.1f} candidates per query on average{spread}.")
-    sentences.append(_TIES[ties])
-    for name, ranks in (pair for runs in systems.values() for pair in runs.items()):
-        missing = 0 if ranks.unranked is None else int(ranks.unranked.sum())
-        if missing:
-            sentences.append(
-                f"{name} did not rank {missing:,} gold items; they count as last candidates."
-            )
+def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
+    """What a reader must know about ties and gold items without a rank."""
+    sentences = [_TIES[ties]]
+    every = [(n, _runs(n, x)) for systems in sets.values() for n, x in systems.items()]
+    missing: dict[str, int] = {}
+    for name, ranks in (pair for _, runs in every for pair in runs.items()):
+        count = 0 if ranks.unranked is None else int(ranks.unranked.sum())
+        missing[name] = missing.get(name, 0) + count
+    sentences += [
+        f"{name} did not rank {count:,} gold items; they count as last candidates."
+        for name, count in missing.items()
+        if count
+    ]
     if random:
         sentences.append(f"{RANDOM}: the exact expectation of a random ranking; it is not tested.")
-    several = any(len(runs) > 1 for runs in systems.values())
-    what = "is over queries, of several runs the mean of their medians," if several else ""
-    sentences.append(f"{MEDIAN} {what or 'is over queries,'} and not tested.")
-    return sentences
-
-
-def _with_medians(
-    table: ResultTable, groups: Mapping[str, Mapping[str, Runs]], ties: Ties
-) -> ResultTable:
-    """The table with the median rank as last column of every group."""
-    columns: list[Column] = []
-    cells: list[list[TableCell]] = [[] for _ in table.rows]
-    for name, group in groups.items():
-        places = [place for place, column in enumerate(table.columns) if column.group == name]
-        columns += [table.columns[place] for place in places]
-        columns.append(Column(MEDIAN, name, higher_is_better=False, descriptive=True))
-        for row, filled in zip(table.rows, cells, strict=True):
-            filled += [row.cells[place] for place in places]
-            counted: Ties = "expected" if row.system == RANDOM else ties
-            medians = [median_rank(ranks, counted) for ranks in group[row.system].values()]
-            filled.append(TableCell(float(np.mean(medians)), len(_any(group).qids)))
-    rows = tuple(
-        replace(row, cells=tuple(filled)) for row, filled in zip(table.rows, cells, strict=True)
-    )
-    return replace(table, columns=tuple(columns), rows=rows)
+    several = any(len(runs) > 1 for _, runs in every)
+    what = "is over queries, of several runs the mean of their medians, and" if several else "is"
+    return [*sentences, f"{MEDIAN} {what} not tested."]

@@ -5,16 +5,13 @@ from typing import Literal, get_args
 
 from adducir.core.errors import UsageError
 
-Detail = Literal["difference", "ci", "effect", "wtl", "p", "p_corrected", "equivalence_p"]
+Detail = Literal["difference", "ci", "effect", "wins", "p", "p_corrected", "equivalence_p"]
 DETAILS: tuple[Detail, ...] = get_args(Detail)
 """What can stand under a mean: difference to the baseline, its confidence interval, effect size,
 topics won/tied/lost, p-value, corrected p-value, corrected p-value of the equivalence test."""
-
 Fit = Literal["auto", "column", "page"]
 """How LaTeX places a table."""
-
-CriticalDifference = Literal["none", "tests"]
-"""Which critical-difference diagrams a report has."""
+ABSENT = "–"
 
 
 @dataclass(frozen=True)
@@ -29,13 +26,8 @@ class Style:
         leading_zero: ``0.842`` if true, the field's ``.842`` if not.
         details: What to print under each mean, in this order.
         fit: How LaTeX places the table: in one ``column`` of the page, over the whole ``page``
-            (``table*``), cut into several where it is wider; or whole, by its number of columns.
-        footer: Whether LaTeX prints legend and footer below the table.
-        critical_difference: The report's critical-difference diagrams: ``none``, or with the
-            ``tests`` of all pairs.
-
-    Raises:
-        UsageError: Decimals outside 0..15, or an unknown detail.
+            (``table*``), or by its number of columns (``auto``), scaled down where it is wider.
+        footer: Whether LaTeX prints the notes below the table.
     """
 
     decimals: int = 3
@@ -43,11 +35,32 @@ class Style:
     details: tuple[Detail, ...] = ()
     fit: Fit = "auto"
     footer: bool = True
-    critical_difference: CriticalDifference = "none"
 
     def __post_init__(self) -> None:
         if not 0 <= self.decimals <= 15:
             raise UsageError(f"{self.decimals} decimals cannot be shown: choose 0 to 15.")
         for name in self.details:
             if name not in DETAILS:
-                raise UsageError(f"no detail is called {name!r}: choose from {', '.join(DETAILS)}.")
+                raise UsageError(f"there is no detail {name!r}: choose from {', '.join(DETAILS)}.")
+
+    def number(
+        self, value: float | None, decimals: int | None = None, *, signed: bool = False
+    ) -> str:
+        """A value as text, rounded once; ``–`` for none, never a negative zero."""
+        if value is None:
+            return ABSENT
+        count = self.decimals if decimals is None else decimals
+        text = f"{value:{'+' if signed else ''}.{count}f}"
+        if not any(digit in text for digit in "123456789") and text[-1].isdigit():
+            text = text.lstrip("+-")
+        if not self.leading_zero and text.lstrip("+-").startswith("0."):
+            text = text.replace("0.", ".", 1)
+        return text
+
+    def p_value(self, value: float | None) -> str:
+        """``=0.012`` or ``<0.001``: a p-value with its relation sign, to at least 3 decimals."""
+        decimals = max(3, self.decimals)
+        smallest: float = 10.0**-decimals
+        if value is not None and value < smallest:
+            return f"<{self.number(smallest, decimals)}"
+        return f"={self.number(value, decimals)}"

@@ -1,118 +1,84 @@
-"""The model of a result table: what every renderer prints, and nothing about how.
+"""The model of a result table: what every format prints, and nothing about how.
 
-A row is a system, a column is a measure; columns may stand in groups (one group a topic set,
-say a year), rows in sections (say a corpus variant). A cell holds the mean as an exact double
-and all that was found out about it; rounding and marks belong to the renderers
-(:mod:`adducir.tables.formats`). :func:`adducir.tables.builder.build_table`
-makes one from a :class:`~adducir.statistics.comparison.results.Comparison`.
+A row is a system, a column is a measure; columns may stand in groups (one group a topic set, say a
+year), rows in sections (say a corpus variant). A cell holds its figure as an exact double, what was
+found out about it, and how that is printed: rounded, with marks. :func:`.build_table` makes a table
+of a :class:`~adducir.statistics.comparison.Comparison`; renderers test nothing and round nothing.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.tables.material import Material
-from adducir.tables.style import DETAILS, Detail, Style
+from adducir.tables.style import ABSENT, Style
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
 
-__all__ = [
-    "DETAILS",
-    "Column",
-    "Detail",
-    "Equivalence",
-    "ResultTable",
-    "Row",
-    "Style",
-    "TableCell",
-    "Verdict",
-    "Versus",
-]
+    from adducir.statistics.comparison import Comparison
+
+MarkKind = Literal["best", "set", "better", "worse", "equivalent"]
+SIGNS = {"best": "•", "set": "°", "better": "↑", "worse": "↓", "equivalent": "≈"}
 
 _CONDENSED = re.compile(
     r"(?<!\w)(\w+)\((|[^()]*,)judged_only=True(|,[^()]*)\)((?:@\d+(?:\.\d+)?)?)"
 )
 """A measure of condensed lists: its name, its other parameters, its cutoff."""
 
-Verdict = Literal["better", "worse", "none"]
+
+class Mark(NamedTuple):
+    """A sign at a figure: its kind, and the letters of the references it speaks of, if several."""
+
+    kind: MarkKind
+    letters: str = ""
 
 
-@dataclass(frozen=True)
-class Versus:
-    """What a comparison of one cell with one baseline found.
+Note: TypeAlias = tuple[str | Mark, ...]
+"""A line below a table: text, with marks that each format shows in its own way."""
 
-    Attributes:
-        baseline: The baseline's system name.
-        difference: Mean of the system less mean of the baseline, in units of the measure.
-        verdict: ``better`` or ``worse`` where the corrected p-value is at most alpha. It
-            speaks of quality: for a measure where less is better, ``better`` goes with a negative
-            difference.
-        p: p-value of this one test; None where no test was made.
-        p_corrected: p-value corrected within the family of tests.
-        ci: Confidence interval of the difference, in units of the measure.
-        level: The interval's level, say 0.95.
-        effect: Standardised effect size of the paired differences.
-        wins: Topics on which the system's value is the better one, as for the verdict.
-        ties: Topics with equal values.
-        losses: Topics on which the baseline's value is.
-        more: Whatever else the test reported (statistic, number of draws, other effect sizes);
-            for the formats that machines read.
-    """
 
-    baseline: str
+class PairResult(NamedTuple):
+    """What one test found of a cell: a row of :attr:`.Comparison.tests`, seen from its system."""
+
+    claim: str
+    reference: str
     difference: float
-    verdict: Verdict = "none"
-    p: float | None = None
-    p_corrected: float | None = None
-    ci: tuple[float, float] | None = None
-    level: float | None = None
-    effect: float | None = None
-    wins: int | None = None
-    ties: int | None = None
-    losses: int | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
+    low: float | None
+    high: float | None
+    p: float | None
+    p_corrected: float | None
+    verdict: str | None
+    effect: float | None
+    wins: int | None
+    ties: int | None
+    losses: int | None
 
 
-@dataclass(frozen=True)
-class Equivalence:
-    """What the equivalence test of one cell found.
-
-    Attributes:
-        against: The system it was compared with (the column's best, or a named one).
-        equivalent: Whether the two were shown to differ by less than the bound.
-        bound: Half-width of the band, in units of the measure.
-        p: p-value of the test (the larger of the two one-sided ones).
-        p_corrected: The same, corrected within the family of equivalence tests.
-    """
-
-    against: str
-    equivalent: bool
-    bound: float | None = None
-    p: float | None = None
-    p_corrected: float | None = None
-
-
-@dataclass(frozen=True)
-class TableCell:
-    """One system's figures for one column.
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One system's figure in one column.
 
     Attributes:
         mean: Mean over the column's topics, or their sum where the column says so; None where
             the system was not evaluated there.
         n: Number of topics.
-        best: Whether it has the best mean (equal ones all).
+        best: Whether it is the best of its column (equal ones all).
         in_set: Whether it is in the set of systems that may be the best, which does not hold all.
-        p_best: p of the system in that set (model confidence set), None where there is no set.
-        versus: One entry a baseline, in the order of :attr:`ResultTable.baselines`; a baseline has
-            no entry against itself.
-        equivalence: Result of the equivalence test, if one was made.
-        values: Values per topic, in the order of the column's topics; empty if not kept.
-        runs: For a system of several runs, whose means the values are, those of each by its name.
+        p_best: p of the system in that set, None where there is no set.
+        tests: Tests of difference against each reference, in the order of the table's.
+        equivalence: Test of equivalence, if one was made.
+        text: The figure as it is printed.
+        marks: The signs behind it.
+        lines: The details below it.
     """
 
     mean: float | None = None
@@ -120,14 +86,15 @@ class TableCell:
     best: bool = False
     in_set: bool = False
     p_best: float | None = None
-    versus: tuple[Versus, ...] = ()
-    equivalence: Equivalence | None = None
-    values: tuple[float, ...] = ()
-    runs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    tests: tuple[PairResult, ...] = ()
+    equivalence: PairResult | None = None
+    text: str = ABSENT
+    marks: tuple[Mark, ...] = ()
+    lines: tuple[str, ...] = ()
 
-    def against(self, baseline: str) -> Versus | None:
-        """The comparison with ``baseline``, or None if there is none."""
-        return next((entry for entry in self.versus if entry.baseline == baseline), None)
+    def against(self, reference: str) -> PairResult | None:
+        """The test against a system, or None if there is none."""
+        return next((one for one in self.tests if one.reference == reference), None)
 
 
 @dataclass(frozen=True)
@@ -141,7 +108,6 @@ class Column:
         higher_is_better: False for, e.g., a mean rank.
         descriptive: True for what is descriptive (``Judged@5``): shown without best and marks.
         summed: True for counts (``NumRet``), which are sums over topics.
-        topics: The topics' ids, in the order of the cells' values.
     """
 
     measure: str
@@ -150,7 +116,6 @@ class Column:
     higher_is_better: bool = True
     descriptive: bool = False
     summed: bool = False
-    topics: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -174,12 +139,16 @@ def printed_name(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One system: its name, the name to print, the section it stands in, a cell a column."""
+    """One system: its name, a cell a column, the name to print, the section it stands in.
+
+    ``letter`` stands for it in marks, where it is one of several references.
+    """
 
     system: str
-    cells: tuple[TableCell, ...]
+    cells: tuple[Cell, ...]
     label: str = ""
     section: str = ""
+    letter: str = ""
 
     @property
     def title(self) -> str:
@@ -194,79 +163,145 @@ class ResultTable:
     Attributes:
         columns: The columns; those of one group stand together.
         rows: The rows; those of one section stand together.
-        baselines: The systems that the others were tested against, in order; all systems where
-            all pairs were tested.
-        pairs: Whether all pairs were tested.
-        non_inferiority: Whether only inferiority was tested in place of equivalence.
-        equivalence_against: ``best``, or the system that equivalence was tested against.
-        alpha: Level of the tests.
         title: Caption.
         label: LaTeX label.
-        footer: Sentences that every format prints below the table.
-        facts: Settings and results that machines read: test, correction, alpha and so on.
+        notes: Lines that every format prints below the table.
+        comparison: What the figures are from, where systems were compared.
+        places: The section and the group of columns of each of its topic sets.
         provenance: How the table was made: commands, versions, fingerprints.
+        facts: What else there is to know of the figures, for machines.
         style: How numbers are printed.
         head: What the rows are.
         material: What the report shows beyond the table.
-
-    Raises:
-        UsageError: A row that has not exactly one cell a column, or the same system twice in one
-            section.
     """
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    baselines: tuple[str, ...] = ()
-    pairs: bool = False
-    equivalence_against: str = "best"
-    non_inferiority: bool = False
-    alpha: float = 0.05
     title: str = ""
     label: str = "tab:results"
-    footer: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    comparison: "Comparison | None" = None
+    places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
     style: Style = field(default_factory=Style)
     head: str = "System"
     material: Material = field(default_factory=Material)
 
     def __post_init__(self) -> None:
-        seen = set()
-        for row in self.rows:
-            if len(row.cells) != len(self.columns):
-                raise UsageError(
-                    f"row {row.title!r} has {len(row.cells)} cells for {len(self.columns)} columns."
-                )
-            if (row.section, row.system) in seen:
-                raise UsageError(f"system {row.system!r} is twice in one table section.")
-            seen.add((row.section, row.system))
+        names = [(row.section, row.system) for row in self.rows]
+        if len(set(names)) < len(names):
+            raise UsageError("a system is twice in one section of a table.")
+        if any(len(row.cells) != len(self.columns) for row in self.rows):
+            raise UsageError("a row has not exactly one cell a column.")
 
-    def to_polars(self) -> "pl.DataFrame":
-        """A row for each cell and baseline; of a cell that was not tested one row.
+    @property
+    def footer(self) -> list[str]:
+        """The notes as plain text."""
+        return [
+            "".join(SIGNS[one.kind] if isinstance(one, Mark) else one for one in note)
+            for note in self.notes
+        ]
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What systems were tested against: the baselines, or all systems where all pairs were."""
+        if self.comparison is None:
+            return ()
+        asked = self.comparison.testing
+        return self.comparison.systems if asked.all_pairs else asked.baselines
+
+    @property
+    def pairs(self) -> bool:
+        """Whether all pairs were tested."""
+        return self.comparison is not None and self.comparison.testing.all_pairs
+
+    @cached_property
+    def stacked(self) -> bool:
+        """Whether its sections are topic sets, each tested by itself."""
+        return len({section for section, _ in self.places.values()}) > 1
+
+    def sections(self) -> Iterator[tuple[str, list[Row]]]:
+        """Each run of rows with the same section."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.section, []).append(row)
+        return iter(found.items())
+
+    def groups(self) -> list[tuple[str, int]]:
+        """Each group of columns with their number; empty if no column has one."""
+        counts: dict[str, int] = {}
+        for column in self.columns:
+            counts[column.group] = counts.get(column.group, 0) + 1
+        return list(counts.items()) if any(counts) else []
+
+    def cells(self) -> Iterator[tuple[Row, Column, Cell]]:
+        """Every cell with its row and its column, row by row."""
+        for row in self.rows:
+            for column, cell in zip(self.columns, row.cells, strict=True):
+                yield row, column, cell
+
+    def title_of(self, system: str) -> str:
+        """The name to print for a system, which need not have a row."""
+        return next((row.title for row in self.rows if row.system == system), system)
+
+    def set_of(self, row: Row, column: Column) -> str | None:
+        """The topic set that a cell is of; None where its figure is of no comparison."""
+        wanted = (row.section if self.stacked else "", column.group)
+        return next((name for name, place in self.places.items() if place == wanted), None)
+
+    def topics(self, column: Column) -> tuple[str, ...]:
+        """The topics of a column; none where its sections have different ones."""
+        if self.comparison is None:
+            return ()
+        every = {
+            self.comparison.matrix(name).qids
+            for name, (_, group) in self.places.items()
+            if group == column.group
+        }
+        return every.pop() if len(every) == 1 else ()
+
+    def values(self, row: Row, column: Column) -> NDArray[np.float64] | None:
+        """(R, T) the values per topic of a cell, for each run of its system; None without."""
+        name = self.set_of(row, column)
+        if self.comparison is None or name is None:
+            return None
+        matrix = self.comparison.matrix(name)
+        measures = [str(one) for one in matrix.measures]
+        if row.system not in matrix.systems or column.measure not in measures:
+            return None
+        at = measures.index(column.measure)
+        if row.system in matrix.runs:
+            runs: NDArray[np.float64] = matrix.runs[row.system][:, at]
+            return runs
+        alone: NDArray[np.float64] = matrix.values[at, matrix.systems.index(row.system)][None]
+        return alone
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each cell and reference; of a cell that was not tested one row.
 
         Columns: system, section, group, measure, mean, n, best, p_best, and those of
-        :class:`Versus` but for ``more``, the interval's ends as ``low`` and ``high``.
+        :attr:`.Comparison.tests`.
         """
-        import polars as pl
-
-        return pl.DataFrame(list(self._records()), infer_schema_length=None)
+        rows: list[dict[str, Any]] = []
+        for row, column, cell in self.cells():
+            own: dict[str, Any] = {
+                "system": row.system,
+                "section": row.section,
+                "group": column.group,
+                "measure": column.measure,
+                **{key: getattr(cell, key) for key in ("mean", "n", "best", "p_best")},
+            }
+            empty = dict.fromkeys(PairResult._fields)
+            tests = [one._asdict() for one in (*cell.tests, cell.equivalence) if one is not None]
+            rows += [own | one for one in tests or [empty]]
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def to_pandas(self) -> "pd.DataFrame":
         """The frame of :meth:`to_polars` in pandas."""
         import pandas as pd
 
-        return pd.DataFrame(list(self._records()))
-
-    def _records(self) -> Iterator[dict[str, Any]]:
-        for row, column, cell in self.cells():
-            own = {"system": row.system, "section": row.section, "group": column.group}
-            figures = {"measure": column.measure, "mean": cell.mean, "n": cell.n}
-            figures |= {"best": cell.best, "p_best": cell.p_best}
-            for one in cell.versus or (None,):
-                low, high = (one and one.ci) or (None, None)
-                names = [each.name for each in fields(Versus) if each.name not in ("more", "ci")]
-                details = {name: getattr(one, name, None) for name in names}
-                yield own | figures | details | {"low": low, "high": high}
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def _repr_html_(self) -> str:
         """The table as the HTML report has it, for a notebook."""
@@ -274,27 +309,3 @@ class ResultTable:
         html = import_module("adducir.tables.report.page")
         fragment: str = html.fragment(self)
         return fragment
-
-    @property
-    def stacked(self) -> bool:
-        """Whether its sections are tested and marked each by itself."""
-        return "sections" in self.facts
-
-    @property
-    def tested(self) -> bool:
-        """Whether anything was tested, or a set of best systems made."""
-        found = (cell for _, _, cell in self.cells())
-        return any(
-            cell.p_best is not None or cell.equivalence or any(x.p is not None for x in cell.versus)
-            for cell in found
-        )
-
-    def title_of(self, system: str) -> str:
-        """The name to print for a system, which need not have a row."""
-        return next((row.title for row in self.rows if row.system == system), system)
-
-    def cells(self) -> Iterator[tuple[Row, Column, TableCell]]:
-        """Every cell with its row and its column, row by row."""
-        for row in self.rows:
-            for column, cell in zip(self.columns, row.cells, strict=True):
-                yield row, column, cell

@@ -175,7 +175,7 @@ def test_the_figures_are_those_of_the_package(folder, capsys):
         means = [cell["mean"] for cell in row["cells"]]
         assert means == [scores.mean(measure) for measure in scores.measures]
     for baseline in ("a", "a.trec", "./a.trec"):
-        assert as_json(capsys, *words, "--baseline", baseline)["baselines"] == ["a"]
+        assert as_json(capsys, *words, "--baseline", baseline)["testing"]["baseline"] == ["a"]
     table = as_json(capsys, "evaluate", "b.trec", "-q", "qrels.txt", "--baseline", "a.trec")
     assert [row["system"] for row in table["rows"]] == ["a", "b"]
     assert len(table["provenance"]["runs"]["a"]["sha256"]) == 64

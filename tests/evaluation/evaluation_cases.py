@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import ir_measures
+import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 from ir_measures import Measure
 from ir_measures.providers import registry
 
 from adducir.corpora.qrels import Qrels
+from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run
 
 RunDict = dict[str, dict[str, float]]
@@ -57,6 +59,11 @@ def by_ir_measures(
     """The values of one of ir_measures' providers, by topic and measure."""
     results: Any = registry[provider].iter_calc(list(measures), qrels, run)
     return {(metric.query_id, metric.measure): metric.value for metric in results}
+
+
+def table_of(scores: Scores) -> np.ndarray:
+    """(T, M) the values of one system."""
+    return scores.matrix().values[:, 0].T
 
 
 def named(text: str) -> Measure:

@@ -32,9 +32,9 @@ def test_values_are_the_providers(provider: str, text: str) -> None:
     run = {qid: scores for qid, scores in RUN.items() if qid != "extra"}
     expected = by_ir_measures(provider, [measure], QRELS, without_ties(run))
     scores = evaluate(run_of(RUN), qrels_of(QRELS), [measure, "AP"])
-    np.testing.assert_allclose(scores.of(measure), [expected[qid, measure] for qid in QRELS])
-    assert scores.of(measure)[:2].all()
-    assert scores.of(measure)[2] == 0.0
+    np.testing.assert_allclose(scores.values(measure), [expected[qid, measure] for qid in QRELS])
+    assert scores.values(measure)[:2].all()
+    assert scores.values(measure)[2] == 0.0
 
 
 def test_several_measures_of_several_providers_keep_their_columns() -> None:
@@ -42,7 +42,7 @@ def test_several_measures_of_several_providers_keep_their_columns() -> None:
     together = evaluate(run_of(RUN), qrels_of(QRELS), text)
     for measure in text.split():
         alone = evaluate(run_of(RUN), qrels_of(QRELS), measure)
-        np.testing.assert_array_equal(together.of(measure), alone.of(measure))
+        np.testing.assert_array_equal(together.values(measure), alone.values(measure))
 
 
 def test_gdeval_gets_numbers_for_qids_of_any_shape() -> None:
@@ -50,7 +50,7 @@ def test_gdeval_gets_numbers_for_qids_of_any_shape() -> None:
     run = {"2020-1": {"a": 1.0}, "2021-1": {"b": 1.0}, "zwölf": {"a": 1.0}}
     qrels = {"2020-1": {"a": 4}, "2021-1": {"a": 4}, "zwölf": {"a": 1}}
     scores = evaluate(run_of(run), qrels_of(qrels), "ERR@1")
-    np.testing.assert_allclose(scores.of("ERR@1"), [15 / 16, 0, 1 / 16], atol=1e-5)
+    np.testing.assert_allclose(scores.values("ERR@1"), [15 / 16, 0, 1 / 16], atol=1e-5)
 
 
 def test_gdeval_takes_no_grade_above_four() -> None:
@@ -75,7 +75,7 @@ def test_measures_that_users_define_see_qids_and_scores() -> None:
 
     measure = ir_measures.define(top_score, "TopScore")
     scores = evaluate(run_of(RUN), qrels_of(QRELS), [measure, "P@1"])
-    np.testing.assert_array_equal(scores.of(measure), [3.0, 9.0, 0.0])
+    np.testing.assert_array_equal(scores.values(measure), [3.0, 9.0, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_every_measure_of_ir_measures_is_decided() -> None:
         except (UsageError, MachineError) as error:
             assert name not in ("AP", "nDCG", "infAP"), error
         else:
-            assert np.isfinite(scores.values).all(), name
+            assert scores.frame["value"].is_finite().all(), name

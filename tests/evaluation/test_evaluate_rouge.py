@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from evaluation_cases import table_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,11 +59,13 @@ def test_best_and_mean_of_the_top():
     run = Run.of({"q": {"x": 3, "q": 2, "z": 1}, "r": {"z": 1}, "t": {"r": 1}}, tag="s")
     asked, others = spans[:3], spans[3:]
     scores = rouge_of_run("s", run, asked, others, depth=2)
-    assert [str(one) for one in scores.measures] == ["ROUGE-L", "max ROUGE-L@2", "mean ROUGE-L@2"]
+    assert [*scores.measures] == ["ROUGE-L", "max ROUGE-L@2", "mean ROUGE-L@2"]
     third = 1 / 3
-    assert scores.values.tolist() == [[third, 1, pytest.approx((third + 1) / 2)], [0] * 3, [0] * 3]
-    assert (scores.missing, scores.extra) == (("s",), ("t",))
+    mean = pytest.approx((third + 1) / 2)
+    assert table_of(scores).tolist() == [[third, 1, mean], [0] * 3, [0] * 3]
+    (known,) = scores.evaluations
+    assert (known.missing, known.extra) == (("s",), ("t",))
     found = rouge_of_run("s", run, asked, others, depth=2, without_gold=True)
-    assert found.values[0].tolist() == [third, third, pytest.approx(third / 2)]
+    assert table_of(found)[0].tolist() == [third, third, pytest.approx(third / 2)]
     with pytest.raises(InputError):
         rouge_of_run("s", run, asked)

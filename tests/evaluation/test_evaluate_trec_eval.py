@@ -1,9 +1,7 @@
 """trec_eval's own tests: its printed output, digit by digit.
 
-Every line whose measure ir_measures can express is compared, for each topic
-and over all of them. What cannot be expressed is in ``TREC_INEXPRESSIBLE``
-with its reason, and in ``ONLY_HERE`` below. The files are trec_eval 10's, the
-participants' those of trec_eval 9.
+Every line whose measure ir_measures can express is compared, for each topic and over all of them.
+The files are trec_eval 10's, the participants' those of trec_eval 9.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,16 +11,15 @@ import numpy as np
 import pytest
 from ir_measures import Measure, NumRel
 
+from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.evaluation.evaluator import evaluate
-from adducir.evaluation.judgements import Floats
-from adducir.evaluation.measures import parse_measure, parse_measures
-from adducir.evaluation.scores import SUMMED, Scores
-from adducir.evaluation.trec_names import TREC_INEXPRESSIBLE, split_trec_name
+from adducir.evaluation.lists import Floats
+from adducir.evaluation.measures import is_summed, parse_measure
+from adducir.evaluation.scores import Scores
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 
-ONLY_HERE = {"ndcg_1=3,2=9,4=4.5": "a gain of 4.5: ir_measures takes whole gains only"}
 UNCORRECTED = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01.qrels"
 Lines = list[tuple[str, str, str]]
 
@@ -34,12 +31,17 @@ def _printed(path: Path) -> Lines:
 
 
 def _expressible(lines: Lines) -> Lines:
-    kept = []
-    for name, qid, value in lines:
-        base = split_trec_name(name)[0]
-        if base not in TREC_INEXPRESSIBLE and name not in ONLY_HERE:
-            kept.append((name, qid, value))
-    return kept
+    """Those of measures that there are here; the number of lines is tested."""
+    known = {name for name, _, _ in lines if _is_known(name)}
+    return [line for line in lines if line[0] in known]
+
+
+def _is_known(name: str) -> bool:
+    try:
+        parse_measure(name)
+    except UsageError:
+        return False
+    return True
 
 
 def _level(measure: Measure, rel: int) -> Measure:
@@ -50,10 +52,6 @@ def _level(measure: Measure, rel: int) -> Measure:
     return measure(rel=rel) if needs_it else measure
 
 
-def _values(scores: Scores, measure: Measure) -> Floats:
-    return scores.of(measure)
-
-
 def _values_of_trec_eval_10(run: Run, qrels: Qrels, rel: int) -> Callable[..., Floats]:
     """Values of all measures but IPrec as they are; IPrec by trec_eval 10's rule.
 
@@ -61,21 +59,22 @@ def _values_of_trec_eval_10(run: Run, qrels: Qrels, rel: int) -> Callable[..., F
     of trec_eval 9, pytrec_eval and Adducir with ``int(r * R + 0.9)``. The
     former's IPrec@r of a topic is the latter's at the recall of that count.
     """
-    totals = evaluate(run, qrels, _level(NumRel, rel), negative="trec_eval").values[:, 0]
+    level = _level(NumRel, rel)
+    totals = evaluate(run, qrels, level, negative="trec_eval").values(level)
 
     def values(scores: Scores, measure: Measure) -> Floats:
         if measure.NAME != "IPrec":
-            return scores.of(measure)
+            return scores.values(measure)
         counts = np.floor(measure["recall"] * totals + 0.5)
         same = [measure(recall=float(recall)) for recall in counts / totals]
         recounted = evaluate(run, qrels, same, negative="trec_eval")
-        return np.array([recounted.of(one)[topic] for topic, one in enumerate(same)])
+        return np.array([recounted.values(one)[topic] for topic, one in enumerate(same)])
 
     return values
 
 
 def _shown(values: Floats, qids: Sequence[str], measure: Measure, qid: str) -> str:
-    summed = measure.NAME in SUMMED
+    summed = is_summed(measure)
     whole = values.sum() if summed else values.mean()
     value = whole if qid == "all" else values[qids.index(qid)]
     return f"{value:.0f}" if summed else f"{value:.4f}"
@@ -84,7 +83,7 @@ def _shown(values: Floats, qids: Sequence[str], measure: Measure, qid: str) -> s
 def _compare(lines: Lines, run: Run, qrels: Qrels, *, rel: int = 1, version: int = 9) -> None:
     meant = {name: _level(parse_measure(name), rel) for name, _, _ in lines}
     scores = evaluate(run, qrels, meant.values(), negative="trec_eval")
-    values = _values if version == 9 else _values_of_trec_eval_10(run, qrels, rel)
+    values = Scores.values if version == 9 else _values_of_trec_eval_10(run, qrels, rel)
     columns = {name: values(scores, measure) for name, measure in meant.items()}
     ours = [
         (name, qid, _shown(columns[name], scores.qids, meant[name], qid)) for name, qid, _ in lines
@@ -137,18 +136,17 @@ def test_a_missing_topic_is_named(collections: Path, tmp_path: Path) -> None:
     run = _run(folder / "results.trunc", tmp_path)
     scores = evaluate(run, load_qrels(folder / "qrels.test"), "map")
     assert scores.qids == ("301", "302", "303")
-    assert scores.missing == ("302",)
-    assert scores.extra == ()
+    assert list(scores.missing.values()) == [("302",)]
+    assert scores.evaluations[0].extra == ()
 
 
 def test_unjudged_shares_are_the_complement_of_judged(collections: Path) -> None:
     folder = collections / "trec_eval"
     run, qrels = read_run(folder / "results.test"), load_qrels(folder / "qrels.test")
-    measures = parse_measures("Judged@5 Judged@10 Judged@20")
-    scores = evaluate(run, qrels, measures)
+    scores = evaluate(run, qrels, "Judged@5 Judged@10 Judged@20")
     for name, qid, value in _printed(folder / "out.test.aq"):
-        if split_trec_name(name)[0] == "unj" and qid != "all":
-            judged = scores.of(f"Judged@{name.removeprefix('unj_')}")[scores.qids.index(qid)]
+        if name.startswith("unj_") and qid != "all":
+            judged = scores.values(f"Judged@{name.removeprefix('unj_')}")[scores.qids.index(qid)]
             assert f"{1 - judged:.4f}" == value
 
 
@@ -157,11 +155,10 @@ def test_binary_rank_biased_precision(collections: Path) -> None:
     folder = collections / "trec_eval"
     run, qrels = read_run(folder / "results.test"), load_qrels(folder / "qrels.test")
     scores = evaluate(run, qrels, "RBP(rel=1,p=0.9)")
+    values = scores.values("RBP(rel=1,p=0.9)")
     wanted = {qid: value for name, qid, value in _printed(folder / "out.test.aq") if name == "rbp"}
-    shown = {
-        qid: f"{value:.4f}" for qid, value in zip(scores.qids, scores.values[:, 0], strict=True)
-    }
-    assert shown | {"all": f"{scores.mean('RBP(rel=1,p=0.9)'):.4f}"} == wanted
+    shown = {qid: f"{value:.4f}" for qid, value in zip(scores.qids, values, strict=True)}
+    assert shown | {"all": f"{values.mean():.4f}"} == wanted
 
 
 @pytest.mark.parametrize("name", ["ElrondOpenNlpRun", "ElrondSimpleRun"])

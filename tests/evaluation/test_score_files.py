@@ -1,11 +1,14 @@
 """Values per topic as other programs write them, and what is none."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
 import ir_measures
 import numpy as np
 import pytest
+from evaluation_cases import table_of
 from ir_measures import AP, P, nDCG
 
 from adducir.cli.app import main
@@ -47,9 +50,10 @@ FILES = {
 def test_each_format_gives_the_same_scores(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_text(FILES[name])
-    (one,) = read_scores(path, "s")[""]
-    assert (one.system, one.qids, one.measures) == ("s", ("1", "2"), (AP, nDCG @ 10))
-    assert one.values.tolist() == [[0.25, 0.5], [0.75, 1.0]]
+    one = read_scores(path, "s")
+    assert (one.systems, one.qids) == (("s",), ("1", "2"))
+    assert tuple(one.measures.values()) == (AP, nDCG @ 10)
+    assert table_of(one).tolist() == [[0.25, 0.5], [0.75, 1.0]]
 
 
 def test_what_ir_measures_prints_is_read(tmp_path: Path) -> None:
@@ -58,7 +62,7 @@ def test_what_ir_measures_prints_is_read(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     rows = ir_measures.iter_calc([AP, P @ 1], qrels, run)
     path.write_text("".join(f"{r.query_id}\t{r.measure}\t{r.value:.4f}\n" for r in rows))
-    (one,) = read_scores(path, "x")[""]
+    one = read_scores(path, "x")
     assert one.mean(AP) == 0.75
     assert one.mean(P @ 1) == 0.5
 
@@ -66,15 +70,15 @@ def test_what_ir_measures_prints_is_read(tmp_path: Path) -> None:
 def test_one_known_measure_tells_topics_from_measures(tmp_path: Path) -> None:
     path = tmp_path / "ranx.json"
     path.write_text(json.dumps({"ndcg_burges": {"1": 0.5, "2": 0.6}, "map": {"1": 1.0, "2": 0.0}}))
-    (one,) = read_scores(path, "s")[""]
-    assert (one.qids, [*map(str, one.measures)]) == (("1", "2"), ["ndcg_burges", "AP"])
+    one = read_scores(path, "s")
+    assert (one.qids, [*one.measures]) == (("1", "2"), ["ndcg_burges", "AP"])
 
 
 def test_truth_values_are_numbers_and_texts_beside_them_ignored(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"qid": 1, "query": "why", "right": true}\n{"qid": 2, "right": false}\n')
-    (one,) = read_scores(path, "s")[""]
-    assert ([*map(str, one.measures)], one.values.tolist()) == (["right"], [[1.0], [0.0]])
+    one = read_scores(path, "s")
+    assert ([*one.measures], table_of(one).tolist()) == (["right"], [[1.0], [0.0]])
 
 
 def test_several_systems_and_topic_sets(tmp_path: Path) -> None:
@@ -83,9 +87,9 @@ def test_several_systems_and_topic_sets(tmp_path: Path) -> None:
     lines = "".join(f"{s},{g},{q},AP,0.{q}\n" for s, g, q in rows)
     path.write_text("system,group,qid,measure,value\n" + lines)
     found = read_scores(path, "unused")
-    assert {group: [one.system for one in many] for group, many in found.items()} == {
-        "x": ["a", "b"],
-        "y": ["a", "b"],
+    assert {name: found.where(set=name).systems for name in found.sets} == {
+        "x": ("a", "b"),
+        "y": ("a", "b"),
     }
 
 
@@ -118,8 +122,8 @@ def test_names_of_measures() -> None:
         ("a.jsonl", '{"query_id": "1", "query": "x", "results": []}\n', "rankings"),
         ("a.json", "[1]", "neither"),
         ("a.csv", "a,b\n1,2\n", "no qid or query_id, but a, b"),
-        ("a.csv", "qid,AP,AP\n1,.1,.2\n", "'AP' comes twice"),
-        ("a.csv", "qid,AP\n1,x\n", "is not a number: 'x'"),
+        ("a.csv", "qid,AP,AP\n1,.1,.2\n", "'AP' is duplicated"),
+        ("a.csv", "qid,AP\n1,x\n", "AP of topic 1 is not a number"),
         ("a.csv", "qid,AP\n1,nan\n", "is not a number"),
         ("a.json", '{"a": {"1": 0.5}, "b": {"1": 0.5}}', "not clear which keys"),
         ("a.txt", "1 Q0 d 1 2.0 bm25\n", "is a run"),
@@ -141,19 +145,16 @@ def test_what_is_no_score_is_refused_with_its_place(
 def test_the_command_compares_files_of_several_programs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rng = np.random.default_rng(1)
-    base = rng.random(30)
+    base = np.random.default_rng(1).random(30)
     (tmp_path / "bm25.txt").write_text("".join(f"{q}\tAP\t{v}\n" for q, v in enumerate(base)))
     better = dict(enumerate(np.clip(base + 0.2, 0, 1)))
     (tmp_path / "splade.json").write_text(json.dumps({"map": better}))
     files = [str(tmp_path / name) for name in ("bm25.txt", "splade.json")]
-    assert main(["compare", *files, "--baseline", "bm25", "--show", "difference"]) == 0
-    shown = capsys.readouterr().out
-    assert "splade" in shown
-    assert "↑" in shown
-    assert "Paired t-test, two-sided, against bm25" in shown
+    assert main(["compare", *files, "--baseline", "bm25", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["system"], row["mark"]) for row in rows] == [("bm25", ""), ("splade", "better")]
     assert main(["compare", *files, "-b", "bm25", "-m", "nDCG@10"]) == 2
-    assert "has no values of nDCG@10" in capsys.readouterr().err
+    assert "nDCG@10" in capsys.readouterr().err
 
 
 def test_lower_values_may_be_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,11 +166,12 @@ def test_lower_values_may_be_better(tmp_path: Path, capsys: pytest.CaptureFixtur
     ]
     path = tmp_path / "x.csv"
     path.write_text("system,qid,measure,value\n" + "".join(rows))
-    command = ["compare", str(path), "-b", "old"]
+    command = ["compare", str(path), "-b", "old", "--format", "csv"]
     assert main(command) == 2
-    assert main([*command, "--higher-is-better", "ppl"]) == 0
-    assert "↑" in capsys.readouterr().out.split("baseline")[0].split("↑ ↓")[0]
-    assert main([*command, "--lower-is-better", "ppl"]) == 0
-    assert "↓" in capsys.readouterr().out.split("↑ ↓")[0]
+    for option, verdict in (("--higher-is-better", "better"), ("--lower-is-better", "worse")):
+        capsys.readouterr()
+        assert main([*command, option, "ppl"]) == 0
+        rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+        assert rows[1]["mark"] == verdict
     assert main([*command, "--lower-is-better", "AP"]) == 2
-    assert "old has no values of AP. It has ppl." in capsys.readouterr().err
+    assert "AP" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from experiment_studies import GIVEN, Notes, Study, run_lines
+from experiment_studies import GIVEN, Notes, Study, notes_of, run_lines
 
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
@@ -161,7 +161,7 @@ def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
     assert message.index("topics 2, 3") < message.index("topics 1, 4")
     facts = yaml.safe_load(metadata_for(study.path("BM25")).read_text())
     assert facts["run file"]["topics without documents"] == ["1", "2", "3", "4"]
-    assert "BM25 lacks 4 of the topics" in outcome.files["terminal"].read_text()
+    assert "BM25, QLD lack 4 of the topics" in outcome.files["terminal"].read_text()
     assert study.run().runs == []
 
 
@@ -174,7 +174,8 @@ def test_a_given_run_gets_trec_evals_order_of_ties(given: Study) -> None:
     assert outcome.table.rows[0].cells[0].mean == expected.mean("nDCG@3")
     # d9 (grade 1) before d1 (grade 2), as trec_eval orders equal scores
     dcg = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))
-    assert outcome.table.rows[0].cells[0].values[0] == pytest.approx(dcg)
+    values = outcome.table.values(outcome.table.rows[0], outcome.table.columns[0])
+    assert values[0, 0] == pytest.approx(dcg)
 
 
 def test_negative_grades_as_the_file_says(given: Study) -> None:
@@ -212,7 +213,7 @@ def test_settings_of_the_table(given: Study) -> None:
         "table={decimals: 2, leading_zero: false, caption: Pets, label: 'tab:x', "
         "measure_names: {ndcg_cut_3: gain}, system_names: {A: first}}",
         "systems.B.group=others",
-        "comparison={family: pairs, test: randomisation, permutations: 99}",
+        "comparison={comparisons: all-pairs, test: randomisation, permutations: 99}",
     )
     table = outcome.table
     assert (table.title, table.label, table.style.leading_zero) == ("Pets", "tab:x", False)
@@ -231,7 +232,7 @@ def test_what_the_footer_says_of_runs_and_topics(study: Study) -> None:
     outcome = study.run()
     text = " ".join(outcome.files["terminal"].read_text().split())
     assert re.search(r"run of given has at most 3 .* cutoff 5", text)
-    assert "BM25 lacks 2 of the topics, which count 0: 3, 4." in text
+    assert "BM25, QLD lack 2 of the topics, which count 0: 3, 4." in text
     assert "1 topic of BM25, QLD (77)" in text
     outcome = study.run("depth=2", "measures=[P@1]", "table.system_names={given: ours}")
     text = " ".join(outcome.files["terminal"].read_text().split())
@@ -255,7 +256,7 @@ def test_judgements_of_a_model_bounds_and_topics_needed(given: Study) -> None:
         "comparison.topics_for=0.2",
         "measures=[AP, nDCG@2]",
     )
-    footer = " ".join(given.run(*asked).table.footer)
+    footer = notes_of(given.run(*asked).table)
     for words in ("Topics needed", "Bounds of", "Prediction-powered", "difference to A on AP"):
         assert words in footer
     for wrong, key in (

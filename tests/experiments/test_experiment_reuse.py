@@ -105,7 +105,7 @@ def test_changed_data_change_what_depends_on_them(study: Study) -> None:
         ("systems.QLD.rm3={}", {"QLD": "search"}),
         ("depth=100", RUNS),
         ("measures=[AP]", {}),
-        ("comparison={family: pairs, test: sign}", {}),
+        ("comparison={comparisons: all-pairs, test: sign}", {}),
         ("systems.BM25.group=one", {}),
         ("indexes.pets.stemmer=none", ALL),
         ("indexes.pets.vectors=false", ALL),

@@ -25,7 +25,7 @@ def loop(pool, folds, objective):
     """For each fold the chosen setting, and the held-out value of each topic, by plain loops."""
     settings = [{"x": float(x), "y": float(y)} for x, y in product(GRID["x"], GRID["y"])]
     values = [
-        evaluate(Toy().run(setting, pool.topics(pool.ids)), pool.qrels, objective).of(objective)
+        evaluate(Toy().run(setting, pool.topics(pool.ids)), pool.qrels, objective).values(objective)
         for setting in settings
     ]
     chosen, held_out = [], {}
@@ -48,7 +48,7 @@ def test_tuning_equals_a_loop(seed, objective):
     assert dict(zip(pool.ids, tuning.held_out, strict=True)) == pytest.approx(held_out)
     assert tuning.result == pytest.approx(fmean(held_out.values()))
     evaluated = evaluate(tuning.run, pool.qrels, objective)
-    np.testing.assert_allclose(evaluated.of(objective), tuning.held_out, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(evaluated.values(objective), tuning.held_out, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("objective", [NDCG, "infAP"])
@@ -174,7 +174,7 @@ def test_files_hold_the_grid_the_held_out_values_and_the_choices(tmp_path):
     assert facts["held-out mean"] == tuning.result
     run = read_run(files["held-out.trec.gz"])
     assert run.tag == "toy-tuned"
-    held_out = evaluate(run, pool.qrels, NDCG).of(NDCG)
+    held_out = evaluate(run, pool.qrels, NDCG).values(NDCG)
     np.testing.assert_allclose(held_out, tuning.held_out, rtol=0, atol=1e-12)
     again = write_report(tuned(GRID, pool, by_topic_set(pool), NDCG), tmp_path / "again")
     for name in ("grid.csv", "held-out.csv", "folds.json", "grid.svg"):
@@ -188,7 +188,7 @@ def test_topic_sets_that_share_qids_have_a_run_each(tmp_path):
     held_out = []
     for name, each in zip(("2020", "year_2021"), pool.sets, strict=True):
         run = read_run(files[f"held-out.{name}.trec.gz"])
-        held_out += evaluate(run, each.qrels, NDCG).of(NDCG).tolist()
+        held_out += evaluate(run, each.qrels, NDCG).values(NDCG).tolist()
     np.testing.assert_allclose(held_out, tuning.held_out, rtol=0, atol=1e-12)
     assert from_file(pool, files["folds.json"]).of.tolist() == tuning.folds.of.tolist()
     train = [

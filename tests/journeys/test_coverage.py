@@ -24,14 +24,7 @@ WITHOUT = {
     "--force": "the same for all commands: index has it",
     "--rebuild": "the same for all commands: index has it",
 }
-OPTIONS_WITHOUT = {
-    ("reproduce", "--set critical_difference"): "two systems have no diagram",
-    ("exemplification agreement", "--set critical_difference"): "there are no tests of all pairs",
-    (
-        "literary-evidence proxy-score",
-        "--set critical_difference",
-    ): "there are no tests of all pairs",
-}
+OPTIONS_WITHOUT: dict[tuple[str, str], str] = {}
 
 
 _HELPS = """

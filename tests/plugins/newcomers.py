@@ -20,9 +20,7 @@ from adducir.indexes.languages import AnalyserChain
 from adducir.indexes.models import Model
 from adducir.rerankers.recipe import Pointwise, RerankerRecipe
 from adducir.runs.fusion import FusionMethod
-from adducir.statistics.corrections import Correction
-from adducir.statistics.outcome import TestResult
-from adducir.statistics.tests import SignificanceTest
+from adducir.statistics.settings import Correction, SignificanceTest
 from adducir.studies.complementary_evidence.questions import SelectedSet
 from adducir.studies.complementary_evidence.selection import Selector
 from adducir.studies.grounded_generation.generators.kinds import GeneratorRecipe
@@ -121,8 +119,7 @@ class Cautious(SignificanceTest):
 
     def rows(self, first, second):
         means = (first - second).mean(axis=1)
-        count = first.shape[1]
-        return [TestResult("cautious", float(mean), 1.0, count, count, "exact") for mean in means]
+        return means, np.ones_like(means)
 
 
 class Sidak(Correction):

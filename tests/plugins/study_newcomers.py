@@ -21,9 +21,9 @@ from adducir.experiments.step import ArtifactStep
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.indexes.search import Search
 from adducir.runs.run import Run
-from adducir.statistics.comparison.comparison import compare
+from adducir.statistics.comparison import compare
 from adducir.studies.grounded_generation.experiment.systems import GroundedSystem
-from adducir.tables.builder import build_table
+from adducir.tables.build import build_table
 
 POINTS = {
     "adducir.corpora": {"inline": "Inline"},
@@ -197,9 +197,8 @@ class LengthStudy(Study):
 
     def findings(self, context):
         scores = [step.scores() for step in self.steps.values()]
-        return [
-            Finding(build_table(compare(scores, **self.testing), scores, layout=self.layout({})))
-        ]
+        compared = compare(scores, self.recipe.comparison)
+        return [Finding(build_table(compared, self.layout({})))]
 
 
 class _Count(ArtifactStep):
@@ -227,4 +226,4 @@ class _Count(ArtifactStep):
     def scores(self):
         values = np.array(json.loads((self.path / "lengths.json").read_text()), dtype=float)
         qids = tuple(str(number) for number in range(len(values)))
-        return Scores(self.name, qids, (parse_measure("NumRet"),), values[:, None])
+        return Scores.of(self.name, qids, (parse_measure("NumRet"),), values[:, None])

@@ -1,23 +1,56 @@
-"""Equivalence where topics are few or scores sparse: refusals, error rates."""
+"""Equivalence against statsmodels; where topics are few or scores sparse: refusals, error rates."""
 
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from drawn import compared
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.weightstats import ttost_paired
 
 from adducir.core.errors import UsageError
-from adducir.evaluation.measures import parse_measures
-from adducir.evaluation.scores import Scores
-from adducir.statistics.comparison.comparison import compare
-from adducir.statistics.comparison.statements import statements
-from adducir.statistics.equivalence import tost, tost_rows
-from adducir.tables.builder import build_table
-from adducir.tables.formats.layout import legend
+from adducir.statistics.equivalence import Tost, tost
 
 
-def test_an_unknown_test_is_refused() -> None:
-    with pytest.raises(UsageError, match="unknown equivalence test"):
-        tost([0.1, 0.2], [0.2, 0.3], 0.1, test="u")  # type: ignore[arg-type]
+def of_pair(a: object, b: object, delta: float, **options: str) -> tuple[float, bool]:
+    """P and whether it is refused."""
+    rows = (np.array([side], dtype=float) for side in (a, b))
+    found: Tost = tost(*rows, delta, **options)  # type: ignore[arg-type]
+    return float(found.p[0]), bool(found.refused[0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_tost_is_statsmodels(seed: int) -> None:
+    a, b = np.random.default_rng(seed).random((2, 40))
+    p, lower, upper = ttost_paired(a, b, -0.1, 0.1)
+    for side, expected in (("both", p), ("lower", lower[1]), ("upper", upper[1])):
+        found = of_pair(a, b, 0.1, test="t", side=side)
+        assert found == (pytest.approx(expected, rel=1e-12), False)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.floats(-0.5, 0.5), min_size=2, max_size=60),
+    st.floats(0.01, 0.5),
+    st.sampled_from([0.01, 0.05, 0.1]),
+)
+def test_equivalent_exactly_where_the_narrow_interval_lies_in_the_band(
+    d: list[float], delta: float, alpha: float
+) -> None:
+    assume(np.ptp(d) > 1e-9)
+    low, high = stats.ttest_1samp(d, 0.0).confidence_interval(1 - 2 * alpha)
+    edge = min(delta - high, low + delta)
+    assume(abs(edge) > 1e-9)
+    assert (of_pair(d, np.zeros(len(d)), delta, test="t")[0] < alpha) == (edge > 0)
+
+
+def test_tost_without_variance_is_refused() -> None:
+    a = np.linspace(0.1, 0.8, 9)
+    for test in ("t", "hall"):
+        for shift in (0.0, 0.05, 0.2):
+            assert of_pair(a + shift, a, 0.1, test=test) == (1.0, True)
 
 
 @pytest.mark.parametrize("differing", [0, 14, 15])
@@ -25,10 +58,10 @@ def test_equivalence_takes_fifteen_topics_that_differ(differing: int) -> None:
     rng = np.random.default_rng(differing)
     first = rng.random(200)
     second = first + np.r_[rng.normal(0, 0.01, differing), np.zeros(200 - differing)]
-    found = tost(first, second, 0.1)
-    assert (found.method, found.differing) == ("hall" if differing == 15 else "refused", differing)
-    assert (found.p < 0.05) == (differing == 15)
-    assert found.p == 1.0 or differing == 15
+    p, refused = of_pair(first, second, 0.1)
+    assert refused == (differing < 15)
+    assert (p < 0.05) == (differing == 15)
+    assert p == 1.0 or not refused
 
 
 def test_skewness_raises_p_and_symmetry_hardly_does() -> None:
@@ -37,39 +70,39 @@ def test_skewness_raises_p_and_symmetry_hardly_does() -> None:
     skewed = rng.exponential(0.1, (200, 40))
     for difference, rises in ((skewed, 0.02), (rng.normal(0.1, 0.1, (200, 40)), 0.0)):
         t, hall = (
-            np.array([one.p_upper for one in tost_rows(difference, zeros, 0.12, test=test)])
-            for test in ("t", "hall")
+            tost(difference, zeros, 0.12, test=test, side="upper").p for test in ("t", "hall")
         )
         assert (hall >= t).all()
         assert (hall - t).mean() == pytest.approx(rises, abs=0.012)
 
 
-def test_non_inferiority_is_one_side() -> None:
+def test_non_inferiority_is_one_side_and_knows_what_is_better() -> None:
     rng = np.random.default_rng(4)
     base = rng.random(50) / 2
     better = base + 0.2 + rng.normal(0, 0.1, 50)
-    assert tost(better, base, 0.1).p > 0.9
-    assert tost(better, base, 0.1, side="lower").p < 1e-6
-    assert tost(better, base, 0.1, side="upper").p == tost(better, base, 0.1).p_upper
-    scores = scores_of(base, better, better - 0.5)
-    found = compare(scores, equivalence=0.1, against="a", non_inferiority=True)
-    assert [found.cell(name, found.measures[0]).equivalent for name in "bc"] == [True, False]
-    text = " ".join(statements(found))
-    assert "Not worse than a by 0.1 or more: one-sided paired t-tests adjusted for" in text
-    table = build_table(found, scores)
-    assert "shown not to be inferior to a." in [text for _, text in legend(table)]
-    turned = compare(
-        scores, equivalence=0.1, against="a", non_inferiority=True, lower_is_better=found.measures
+    assert of_pair(better, base, 0.1)[0] > 0.9
+    assert of_pair(better, base, 0.1, side="lower")[0] < 1e-6
+    asked = {"equivalence": 0.1, "against": "s0", "non_inferiority": True}
+    found = compared([base, better, better - 0.5], **asked).tests
+    assert found["claim"].unique().to_list() == ["non-inferiority"]
+    assert found["verdict"].to_list() == ["equivalent", None]
+    turned = compared([base, better, better - 0.5], "NumQ", **asked).tests
+    assert turned.height == 0  # counts rate nothing
+
+
+def test_significant_and_equivalent_can_both_hold() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.random(400)
+    found = compared(
+        [a, a + 0.02 + rng.normal(0, 0.01, 400)], baseline="s0", equivalence=0.1, against="s0"
     )
-    assert [turned.cell(name, found.measures[0]).equivalent for name in "bc"] == [False, True]
+    assert found.tests["verdict"].to_list() == ["better", "equivalent"]
 
 
-def scores_of(*values: np.ndarray, measure: str = "AP") -> list[Scores]:
-    qids = tuple(map(str, range(len(values[0]))))
-    found = tuple(parse_measures(measure))
-    return [
-        Scores(name, qids, found, one[:, None]) for name, one in zip("abcd", values, strict=False)
-    ]
+@pytest.mark.parametrize("delta", [0.0, -0.1, np.nan, np.inf])
+def test_a_band_without_width_is_refused(delta: float) -> None:
+    with pytest.raises(UsageError, match="equivalence"):
+        compared(np.random.default_rng(1).random((2, 20)), equivalence=delta)
 
 
 def sparse(gain: float, loss: float) -> Callable[[np.random.Generator, int, int], np.ndarray]:
@@ -96,10 +129,5 @@ BOUNDARY = {
 def test_the_rate_of_false_equivalence(case: str) -> None:
     draw, topics, delta = BOUNDARY[case]
     difference = draw(np.random.default_rng(0), 3_000, topics)
-    zeros = np.zeros_like(difference)
-    rates = {
-        test: np.mean([one.p < 0.05 for one in tost_rows(difference, zeros, delta, test=test)])
-        for test in ("hall", "t")
-    }
-    print(f"{case}: {rates['hall']:.3f} ({rates['t']:.3f} by t)")
-    assert rates["hall"] < 0.05 + (0.04 if "20 topics" in case else 0.02)
+    rate = np.mean(tost(difference, np.zeros_like(difference), delta).p < 0.05)
+    assert rate < 0.05 + (0.04 if "20 topics" in case else 0.02)

@@ -1,7 +1,6 @@
 """The task ``known-item``: its experiment file, its trainings and rankings, and its tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -26,7 +25,7 @@ from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.tables.ranks import Runs
+    from adducir.tables.ranks import Runs, Systems
     from adducir.tables.table import ResultTable
 
 AnySystem = Annotated[
@@ -150,15 +149,8 @@ class KnownItemStudy(Study):
             sections = self._sections(data)
             found.append(Finding(self._table(data, sections), name, folder, each="per-context"))
             for key in self.recipe.by:
-                table = self._table(data, _by_key(sections, key))
-                # Without the values of each query: the sections are of different ones.
-                rows = tuple(
-                    replace(row, cells=tuple(replace(c, values=(), runs={}) for c in row.cells))
-                    for row in table.rows
-                )
-                columns = tuple(replace(column, topics=()) for column in table.columns)
-                table = replace(table, rows=rows, columns=columns)
-                found.append(Finding(table, name, folder, f"by-{key}", is_printed=False))
+                grouped = self._table(data, _by_contexts(sections, key))
+                found.append(Finding(grouped, name, folder, f"by-{key}", is_printed=False))
         return found
 
     def _steps_of(self, data: str) -> Iterator[tuple[Trial, RankStep]]:
@@ -174,12 +166,10 @@ class KnownItemStudy(Study):
             systems.setdefault(trial.system, {})[trial.run] = step.ranked()
         return {name: dict(found[name]) for name in self.recipe.contexts if name in found}
 
-    def _table(self, data: str, sections: Mapping[str, Mapping[str, "Runs"]]) -> "ResultTable":
+    def _table(self, data: str, sections: "Mapping[str, Systems]") -> "ResultTable":
         """One table of several sections; systems are tested within each."""
         from adducir.tables.ranks import rank_table
-        from adducir.tables.stacking import stacked
 
-        recipe = self.recipe
         ranks = {
             f"{trial.run}, {trial.part}": step.fingerprint for trial, step in self._steps_of(data)
         }
@@ -188,31 +178,27 @@ class KnownItemStudy(Study):
             of=data if len(self.data) > 1 else "",
             notes=[*self.seed_notes(), *self.learned.get(data, [])],
         )
-        named = recipe.comparison.named if recipe.comparison else set()
-        tables = {
-            name: rank_table(
-                systems,
-                cutoffs=recipe.cutoffs,
-                ties=recipe.ties,
-                random=recipe.random,
-                testing=self.testing if named <= set(systems) else {},
-                layout=layout,
-            )
-            for name, systems in sections.items()
-        }
-        return stacked(tables, layout.system_names)
+        asked, named = self.recipe.comparison, {one for some in sections.values() for one in some}
+        several = len(sections) > 1
+        return rank_table(
+            sections if several else {"": next(iter(sections.values()))},
+            sections=several,
+            cutoffs=self.recipe.cutoffs,
+            ties=self.recipe.ties,
+            random=self.recipe.random,
+            testing=asked if asked is not None and asked.named <= named else None,
+            layout=layout,
+        )
 
 
-def _by_key(sections: Mapping[str, Mapping[str, "Runs"]], key: str) -> dict[str, dict[str, "Runs"]]:
+def _by_contexts(sections: "Mapping[str, Systems]", key: str) -> dict[str, "Systems"]:
     """The ranks of each group of contexts, such as those of a length, as sections."""
-    found: dict[str, dict[str, Runs]] = {}
+    from adducir.tables.ranks import by_key
+
+    found: dict[str, Systems] = {}
     for name, systems in sections.items():
-        values = next(ranks for runs in systems.values() for ranks in runs.values()).keys[key]
-        for value in sorted(set(values), key=lambda one: (not one.isdigit(), len(one), one)):
-            places = [place for place, one in enumerate(values) if one == value]
-            title = f"{name}, {key} {value} ({len(places):,})"
-            found[title] = {
-                system: {run: ranks.rows(places) for run, ranks in runs.items()}
-                for system, runs in systems.items()
-            }
+        for group, chosen in by_key(systems, key).items():
+            first = next(iter(chosen.values()))
+            ranks = first if isinstance(first, GoldRanks) else next(iter(first.values()))
+            found[f"{name}, {group} ({len(ranks.qids):,})"] = chosen
     return found

@@ -21,7 +21,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 from adducir.core.errors import InputError
 from adducir.core.registry import chosen_by_key
 from adducir.corpora.references import file_path
-from adducir.evaluation.seeds import run_name
+from adducir.evaluation.scores import run_name
 from adducir.experiments.planner import Planner
 from adducir.experiments.retrieval.corpora import (
     CORPORA,

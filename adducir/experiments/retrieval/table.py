@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError
 from adducir.core.progress import progress
-from adducir.evaluation.run_notes import RunNotes
 from adducir.evaluation.scores import Scores
-from adducir.evaluation.seeds import over_runs
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.report import collectors, material
 from adducir.experiments.retrieval.runs import GivenRun, run_facts
 from adducir.experiments.study import Trial
 from adducir.runs.metadata import part_of
 from adducir.runs.run import Run
-from adducir.statistics.comparison.comparison import compare
-from adducir.tables.builder import build_table
-from adducir.tables.footer import unmatched
+from adducir.statistics.comparison import compare
+from adducir.tables.build import build_table, merged
 from adducir.tables.hits import HitCollector
+from adducir.tables.notes import unmatched
+from adducir.tables.run_notes import RunNotes
 from adducir.tables.table import ResultTable, printed_name
 
 if TYPE_CHECKING:
@@ -44,15 +43,15 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
         for name, one in study.topic_sets.items()
     }
     scores = _evaluate(study, collected, further)
-    for name, many in scores.items():
-        for warning in unmatched(many, recipe.table.system_names):
-            progress().note(f"{name}: {warning}" if len(scores) > 1 else warning)
-    comparisons = {name: compare(many, **study.testing) for name, many in scores.items()}
-    notes = [
-        f"{name}: {note}" if len(scores) > 1 else note
-        for name, one in further.items()
-        for note in one.notes(comparisons[name], scores[name], recipe.table.system_names)
-    ]
+    for warning in unmatched(scores.evaluations, recipe.table.system_names):
+        progress().note(warning)
+    comparison = compare(scores, recipe.comparison)
+    notes = merged(
+        {
+            name: one.notes(comparison, name * (len(further) > 1), recipe.table.system_names)
+            for name, one in further.items()
+        }
+    )
     systems = recipe.systems.items()
     remarks = [one.remark(name, recipe.table.system_names) for name, one in systems]
     chosen = chosen_settings(study)
@@ -69,32 +68,28 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
         sections={name: one.group for name, one in systems if one.group},
         material=material(study, collected),
     )
-    if len(scores) == 1:
-        (name,) = scores
-        return build_table(comparisons[name], scores[name], layout=layout)
-    return build_table(comparisons, scores, layout=layout)
+    return build_table(comparison, layout)
 
 
 def _evaluate(
     study: "RetrievalStudy",
     collected: Mapping[str, HitCollector],
     further: Mapping[str, RunNotes],
-) -> dict[str, list[Scores]]:
-    """The scores of all systems by topic set, one run in memory at a time."""
-    scores: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
+) -> Scores:
+    """The scores of all systems on all topic sets, one run in memory at a time."""
+    scores: list[Scores] = []
+    several = len(study.topic_sets) > 1
     with progress().doing("evaluating", len(study.steps), "runs"):
         for row in study.recipe.systems:
-            each: dict[str, list[Scores]] = {name: [] for name in study.topic_sets}
             for seed in study.seeds(row):
                 for trial, run in _runs(study, row, seed):
                     name = trial.data
                     evaluator = study.topic_sets[name].evaluator
-                    each[name].append(evaluator.score(run, system=trial.run))
+                    found = evaluator.score(run, system=trial.run, topic_set=name * several)
+                    scores.append(found.renamed(row))
                     collected[name].add(row, run, further[name].add(run, trial.run))
                     progress().advance(1)
-            for name, runs in each.items():
-                scores[name].append(over_runs(row, runs))
-    return scores
+    return Scores.concat(scores)
 
 
 def _runs(study: "RetrievalStudy", system: str, seed: int | None) -> Iterator[tuple[Trial, Run]]:

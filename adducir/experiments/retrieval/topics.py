@@ -5,14 +5,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
+from ir_measures import Measure
 from pydantic import model_validator
 
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
-from adducir.evaluation import providers, vectorised
-from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.measures import Measure, parse_measure, parse_measures
+from adducir.evaluation import providers
+from adducir.evaluation.evaluator import Evaluator, is_ours
+from adducir.evaluation.measures import parse_measure, parse_measures
 from adducir.evaluation.unjudged import deepest
 from adducir.runs.run import Run
 from adducir.training.recipe import Several, listed
@@ -97,7 +98,7 @@ class TopicsRecipe(Recipe):
         """What evaluates by the judgements of a model; None without, or with an error."""
         if not self.model_qrels:
             return None
-        from adducir.statistics.comparison.notes import TOPICS_ALONE, check_judged
+        from adducir.tables.run_notes import TOPICS_ALONE, check_judged
 
         planner = study.planner
         if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
@@ -139,7 +140,7 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
     if most is not None and cutoff > most:
         what = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
         study.planner.add(place, what)
-    if vectorised.is_vectorised(measure):
+    if is_ours(measure):
         return True
     return study.planner.opening(place, partial(providers.provider_of, measure)) is not None
 

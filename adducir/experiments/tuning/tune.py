@@ -37,6 +37,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
+from ir_measures import Measure
 from pydantic import Field, field_validator, model_validator
 
 from adducir.core.chunks import ANY, TEMPORARY, Chunking
@@ -44,10 +45,9 @@ from adducir.core.errors import UsageError
 from adducir.core.executors import Place
 from adducir.core.recipe import KeyPath, Recipe, errors_at
 from adducir.corpora.topics import Topics
-from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.judgements import Floats, Integers, NegativeGrades
-from adducir.evaluation.measures import Measure, parse_measure
-from adducir.evaluation.vectorised import is_vectorised
+from adducir.evaluation.evaluator import Evaluator, is_ours
+from adducir.evaluation.lists import Floats, Integers, NegativeGrades
+from adducir.evaluation.measures import parse_measure
 from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.grid import (
     Grid,
@@ -299,7 +299,7 @@ class TuningWork:
         values = np.zeros((len(items), len(self.pool)))
         for row, number in enumerate(items):
             for rows, evaluator, run in self.runs(number):
-                values[row, rows] = evaluator.score(run).of(self.measure)
+                values[row, rows] = evaluator.score(run).values(self.measure)
         with path.open("wb") as handle:
             np.save(handle, values)
 
@@ -307,7 +307,7 @@ class TuningWork:
     def _parts(self) -> list[tuple[Integers, Topics, Evaluator]]:
         """Topics that are evaluated together: all of them, or those of a fold."""
         groups = [np.arange(len(self.pool))]
-        if not is_vectorised(self.measure):
+        if not is_ours(self.measure):
             groups = [self.folds.test(fold) for fold in range(len(self.folds))]
         found = []
         for rows in groups:

@@ -11,15 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from adducir.core.errors import UsageError
 from adducir.statistics.agreement.ratings import Floats, Integers
-from adducir.statistics.blas import one_thread
-from adducir.statistics.effects import check_share
-from adducir.statistics.signs import sample_counts
-from adducir.statistics.tests.randomisation import check_draws
+from adducir.statistics.resampling import one_thread, sample_counts
 
 DEFAULT_SAMPLES = 2_000
 _CELLS = 1 << 21
 """Numbers of a block of samples held in memory."""
+
+
+def check_share(value: float, what: str) -> None:
+    """Refuse a level outside (0, 1)."""
+    if not 0.0 < value < 1.0:
+        raise UsageError(f"{what} must lie between 0 and 1, but is {value}.")
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ def bootstrap_interval(
     Raises:
         UsageError: ``samples``, ``seed`` or ``level`` makes no sense.
     """
-    check_draws(samples, seed, "samples")
+    if samples < 1 or seed < 0:
+        raise UsageError(f"samples ({samples}) must be 1 or more and the seed ({seed}) 0 or more.")
     check_share(level, "the confidence level")
     _, members = np.unique(clusters, return_inverse=True)
     number = int(members.max()) + 1

@@ -259,7 +259,7 @@ def sets(
     table = set_table(
         {"": [known.scores(name, some) for name, some in chosen.items()]},
         {"": known.bound(chosen.values())} if upper_bound else {},
-        testing.arguments(),
+        testing.testing,
         printing.layout(testing, files=opts.digests([*files, *questions])),
     )
     printing.show(table)

@@ -16,12 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from adducir.core.errors import InputError, UsageError
-from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
-from adducir.statistics.comparison.comparison import compare
+from adducir.statistics.comparison import compare
+from adducir.statistics.settings import Testing
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
-from adducir.tables.builder import Layout, build_table
-from adducir.tables.table import ResultTable, Row, TableCell
+from adducir.tables.build import Figure, Layout, build_table
+from adducir.tables.table import ResultTable
 
 MEASURES = tuple(map(NamedMeasure, ("EM", "F1", "Cover")))
 BOUND = "upper bound"
@@ -108,8 +109,8 @@ class GoldSets:
                 values[row] = values_of(members, sets)
         missing = tuple(qid for qid in self.gold if qid not in chosen)
         extra = tuple(qid for qid in chosen if qid not in self.pools)
-        values.setflags(write=False)
-        return Scores(system, tuple(self.gold), MEASURES, values, missing, extra)
+        qids = tuple(self.gold)
+        return Scores.of(system, qids, MEASURES, values, missing=missing, extra=extra)
 
     def bound(self, systems: Iterable[Mapping[str, Collection[str]]]) -> Scores:
         """What no selection from the pools can exceed, given the selected sets of each system.
@@ -122,25 +123,25 @@ class GoldSets:
         if any(count < min(size or 0, len(self.pools.get(qid, ()))) for count, qid in taken):
             size = None
         rows = [bound_of(self.pools[qid], sets, size) for qid, sets in self.gold.items()]
-        return Scores(BOUND, tuple(self.gold), MEASURES, np.array(rows))
+        return Scores.of(BOUND, tuple(self.gold), MEASURES, np.array(rows))
 
 
 def set_table(
     scores: Mapping[str, Sequence[Scores]],
     bounds: Mapping[str, Scores],
-    testing: Mapping[str, object],
+    testing: Testing | None,
     layout: Layout,
 ) -> ResultTable:
     """A table of systems over data sets (``""`` for the only one), with the bound as first row."""
-    if any(one.system == BOUND for some in scores.values() for one in some):
+    every = [one.in_set(name) for name, some in scores.items() for one in some]
+    if any(BOUND in one.systems for one in every):
         raise UsageError(f"a system is called {BOUND!r}.", hint="Give it another name.")
     if bounds:
         note = f"{BOUND}: the best selection from each question's passages; it is not tested."
         layout = replace(layout, notes=(note, *layout.notes))
-    compared = {name: compare(some, **testing) for name, some in scores.items()}  # type: ignore[arg-type]
-    table = build_table(compared, scores, layout=layout)
-    if not bounds:
-        return table
-    means = [(bounds[name], mean) for name in scores for mean in bounds[name].values.mean(axis=0)]
-    cells = tuple(TableCell(float(mean), len(of.qids)) for of, mean in means)
-    return replace(table, rows=(Row(BOUND, cells), *table.rows))
+    figures = [
+        Figure(name, BOUND, measure, mean, topics)
+        for name, bound in bounds.items()
+        for _, _, measure, mean, topics in bound.means().iter_rows()
+    ]
+    return build_table(compare(every, testing), layout, figures=figures)

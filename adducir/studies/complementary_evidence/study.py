@@ -16,7 +16,6 @@ from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.core.recipe import Recipe
 from adducir.corpora.references import file_path
 from adducir.evaluation.scores import Scores
-from adducir.evaluation.seeds import over_runs
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import Name, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step
@@ -293,13 +292,15 @@ class EvidenceStudy(Study):
             for system in self.recipe.systems:
                 trials = [Trial(system, data, seed) for seed in self.seeds(system)]
                 each = [gold.scores(trial.run, chosen[trial]) for trial in trials]
-                scores[name].append(over_runs(system, each))
+                scores[name] += [one.renamed(system) for one in each]
                 if len(each) > 1:
-                    rates = ", ".join(f"{one.values[:, 0].mean():.3f}" for one in each)
+                    rates = ", ".join(f"{one.mean('EM'):.3f}" for one in each)
                     notes.append(f"EM of {system} on {data} by seed: {rates}.")
             bounds[name] = gold.bound(sets for trial, sets in chosen.items() if trial.data == data)
         layout = self.layout(self._provenance(), notes=notes)
-        return [Finding(set_table(scores, bounds, self.testing, layout), each="per-question")]
+        return [
+            Finding(set_table(scores, bounds, self.recipe.comparison, layout), each="per-question")
+        ]
 
     def _selections(self) -> list[SelectionStep]:
         return [step for step in self.steps.values() if isinstance(step, SelectionStep)]

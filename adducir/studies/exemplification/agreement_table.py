@@ -1,23 +1,20 @@
 """The table of a human study: systems as rows, means and agreement as columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adducir.statistics.agreement.counts import Level
 from adducir.statistics.agreement.intervals import Interval
 from adducir.statistics.agreement.ratings import Ratings, What
 from adducir.statistics.agreement.summary import Agreement, Drawing, agreement_of
-from adducir.statistics.comparison.comparison import compare
-from adducir.statistics.comparison.statements import statements
+from adducir.statistics.comparison import compare
+from adducir.statistics.settings import Testing
 from adducir.studies.exemplification.rated_systems import SystemMean, rating_scores, system_means
-from adducir.tables.cells import references, table_cell
+from adducir.tables.build import Figure, Layout, build_table, figure_table
 from adducir.tables.style import Style
-from adducir.tables.table import Column, ResultTable, Row, TableCell
-
-if TYPE_CHECKING:
-    from adducir.statistics.comparison.results import Comparison
+from adducir.tables.table import Column, ResultTable
 
 ALL = "all systems"
 TITLES: dict[What, str] = {"rating": "Rating", "rank": "Rank"}
@@ -45,8 +42,7 @@ class Study:
         level: What alpha takes values to mean.
         unigrams: Whether ratings are texts, whose words' overlap is reported.
         drawing: How intervals are made; its level is that of all intervals.
-        testing: Arguments of :func:`adducir.statistics.comparison.comparison.compare`, ``baseline``
-            among them; empty: no tests.
+        testing: What to test, and how; None: nothing.
         style: How numbers are printed.
         provenance: How the table was made.
     """
@@ -54,7 +50,7 @@ class Study:
     level: Level = "ordinal"
     unigrams: bool = False
     drawing: Drawing = field(default_factory=Drawing)
-    testing: Mapping[str, Any] = field(default_factory=dict)
+    testing: Testing | None = None
     style: Style = field(default_factory=Style)
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -74,24 +70,36 @@ def agreement_table(ratings: Ratings, study: Study | None = None) -> ResultTable
     """
     study = study or Study()
     whats: list[What] = [what for what in TITLES if ratings.has(what)]
-    groups = [_Group(ratings, what, study) for what in whats]
-    rows = [*ratings.systems, *([ALL] if len(ratings.systems) > 1 else [])]
-    several = len(groups) > 1
-    return ResultTable(
-        columns=tuple(column for group in groups for column in group.columns(several)),
-        rows=tuple(
-            Row(name, tuple(cell for group in groups for cell in group.cells(name)))
-            for name in rows
-        ),
-        baselines=groups[0].references,
-        pairs=study.testing.get("family") == "pairs",
-        footer=tuple(
-            dict.fromkeys(sentence for group in groups for sentence in group.sentences(several))
-        ),
-        facts={TITLES[group.what]: group.facts() for group in groups},
+    several = len(whats) > 1
+    groups = {TITLES[what] if several else "": _Group(ratings, what, study) for what in whats}
+    notes = dict.fromkeys(n for group in groups.values() for n in group.sentences(several))
+    layout = Layout(
+        notes=tuple(notes),
+        facts={TITLES[group.what]: group.facts() for group in groups.values()},
         provenance=study.provenance,
         style=study.style,
+        unit="item",
     )
+    names = [*ratings.systems, *([ALL] if len(ratings.systems) > 1 else [])]
+    if study.testing is None:
+        columns = [c for name, group in groups.items() for c in group.columns(name)]
+        rows = {
+            one: [figure for group in groups.values() for figure in group.all_figures(one)]
+            for one in names
+        }
+        return figure_table(columns, rows, layout)
+    scores = [one.in_set(name) for name, group in groups.items() for one in group.scores]
+    described = {c.measure: c for name, group in groups.items() for c in group.columns(name)[1:]}
+    figures = [
+        Figure(name, one, column.measure, value)
+        for one in names
+        for name, group in groups.items()
+        for column, value in zip(group.columns(name)[1:], group.figures(one), strict=True)
+    ]
+    table = build_table(compare(scores, study.testing), layout, figures=figures, columns=described)
+    rows_of_systems = [row for row in table.rows if row.system != ALL]
+    whole = [row for row in table.rows if row.system == ALL]
+    return replace(table, rows=(*rows_of_systems, *whole))
 
 
 class _Group:
@@ -115,27 +123,11 @@ class _Group:
             for system in [*ratings.systems, None]
         }
         self.scores = rating_scores(ratings, what) if study.testing else []
-        self.comparison: Comparison | None = None
-        if self.scores:
-            self.comparison = compare(self.scores, **study.testing)
 
-    @property
-    def references(self) -> tuple[str, ...]:
-        """What systems are tested against."""
-        return references(self.comparison) if self.comparison else ()
-
-    def columns(self, several: bool) -> list[Column]:
-        """The mean, which is tested, and what describes it."""
-        title = TITLES[self.what]
-        group = title if several else ""
-        topics = self.scores[0].qids if self.scores else ()
-        mean = Column(
-            f"Mean {self.what}",
-            group,
-            higher_is_better=self.what == "rating",
-            descriptive=self.comparison is None,
-            topics=topics,
-        )
+    def columns(self, group: str) -> list[Column]:
+        """The mean, which may be tested, and what describes it."""
+        falls = self.what == "rank"
+        mean = Column(f"Mean {self.what}", group, higher_is_better=not falls, descriptive=True)
         return [
             mean,
             *(Column(name, group, descriptive=True, summed=whole) for name, whole in _COLUMNS),
@@ -150,17 +142,14 @@ class _Group:
                 found |= {name: key, f"{name} low": key, f"{name} high": key}
         return found
 
-    def cells(self, row: str) -> list[TableCell]:
-        """A row's cells: those of a system, or of all."""
-        return [self._mean(row), *map(_cell, self._figures(row))]
+    def all_figures(self, row: str) -> list[float | None]:
+        """A row's figures: those of a system, or of all."""
+        mean = self.means.get(row)
+        return [_known(mean.mean) if mean else None, *self.figures(row)]
 
-    def _mean(self, row: str) -> TableCell:
-        if row not in self.means:
-            return TableCell()
-        if self.comparison is None:
-            return _cell(self.means[row].mean)
-        scores = next(one for one in self.scores if one.system == row)
-        return table_cell(self.comparison, row, scores.measures[0], scores)
+    def figures(self, row: str) -> list[float | None]:
+        """The same without the mean."""
+        return [_known(value) for value in self._figures(row)]
 
     def _figures(self, row: str) -> list[float | None]:
         mean, found = self.means.get(row), self.agreements[row]
@@ -200,8 +189,6 @@ class _Group:
                 "Unigram overlap: 2 |A and B| / (|A| + |B|) of the words of two raters' texts, "
                 "averaged over the raters of an answer."
             )
-        if self.comparison is not None:
-            sentences += statements(self.comparison)[1:]
         return sentences
 
     def _left_out(self, several: bool) -> list[str]:
@@ -229,8 +216,8 @@ class _Group:
         }
 
 
-def _cell(value: float | None) -> TableCell:
-    return TableCell(None if value is None or not isfinite(value) else float(value))
+def _known(value: float | None) -> float | None:
+    return None if value is None or not isfinite(value) else float(value)
 
 
 def _ends(interval: Interval | None) -> Sequence[float | None]:

@@ -13,8 +13,7 @@ from adducir.cli.outputs import SOURCE
 from adducir.cli.parameters import argument, option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
-from adducir.statistics.corrections import CORRECTIONS
-from adducir.statistics.tests import TESTS
+from adducir.statistics.settings import CORRECTIONS, TESTS, Testing
 from adducir.studies.options import Drawing
 
 if TYPE_CHECKING:
@@ -174,8 +173,8 @@ def rouge(
     from adducir.corpora.spans import read_spans
     from adducir.evaluation.rouge import rouge_of_run, stems_of, words_of
     from adducir.runs.read import read_run
-    from adducir.statistics.comparison.comparison import compare
-    from adducir.tables.builder import build_table
+    from adducir.statistics.comparison import compare
+    from adducir.tables.build import build_table
 
     more = candidates or []
     gold = [span for path in spans for span in read_spans(path)]
@@ -193,8 +192,7 @@ def rouge(
         for path, name in system_names(runs).items()
     ]
     layout = printing.layout(testing, files=opts.digests([*runs, *spans, *more]))
-    compared = {"": compare(scores, **testing.arguments())}
-    printing.show(build_table(compared, {"": scores}, layout=layout))
+    printing.show(build_table(compare(scores, testing.testing), layout))
 
 
 def agreement(
@@ -267,11 +265,12 @@ def agreement(
         if not found.has("rank"):
             raise UsageError(f"--mean-ranks has no effect without ranks in {ratings}.")
         found = with_mean_ranks(found)
+    asked = options.given(baseline=baseline, test=test, correction=correction, alpha=alpha)
     study = Study(
         level="nominal" if unigrams else level,
         unigrams=unigrams,
         drawing=drawing.drawing(),
-        testing=options.given(baseline=baseline, test=test, correction=correction, alpha=alpha),
+        testing=Testing(**asked) if asked else None,
         style=printing.style(),
         provenance={
             "adducir": adducir.__version__,

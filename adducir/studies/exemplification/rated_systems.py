@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
+from adducir.statistics.agreement.intervals import check_share
 from adducir.statistics.agreement.ratings import Floats, Ratings, What
-from adducir.statistics.effects import check_share
 
-RATING = NamedMeasure("Rating")
-RANK = NamedMeasure("Rank", lower_is_better=True)
+RATING = NamedMeasure("Mean rating")
+RANK = NamedMeasure("Mean rank", lower_is_better=True)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def rating_scores(ratings: Ratings, what: What = "rating") -> list[Scores]:
     """Ratings, or ranks, as scores: one per system, its items as topics.
 
     So the project's paired tests hold systems against each other
-    (:func:`adducir.statistics.comparison.comparison.compare`; of ranks, the lower is the better).
+    (:func:`adducir.statistics.comparison.compare`; of ranks, the lower is the better).
 
     Raises:
         UsageError: A system was not judged on an item where another was.
@@ -97,7 +97,7 @@ def rating_scores(ratings: Ratings, what: What = "rating") -> list[Scores]:
         )
     measure = RATING if what == "rating" else RANK
     return [
-        Scores(system, tuple(items), (measure,), means[judged][:, [place]])
+        Scores.of(system, items, (measure,), means[judged][:, [place]])
         for place, system in enumerate(ratings.systems)
     ]
 

@@ -275,7 +275,7 @@ def generated(
         {name: {name: found} for name, found in systems.items()},
         right,
         used,
-        testing=lambda scores: testing.arguments() if len(scores[0].qids) > 1 else {},
+        testing=testing.testing,
         layout=replace(printing.layout(testing, files=digests), notes=notes),
     )
     printing.show(table)
@@ -339,9 +339,9 @@ def sharpness(
     """
     from adducir.cli.names import system_names
     from adducir.runs.read import read_run
-    from adducir.statistics.comparison.comparison import compare
+    from adducir.statistics.comparison import compare
     from adducir.studies.grounded_generation.measures import CUTOFFS, mass_scores
-    from adducir.tables.builder import build_table
+    from adducir.tables.build import build_table
 
     scores = []
     for path, name in system_names(runs).items():
@@ -360,8 +360,7 @@ def sharpness(
             )
         )
     layout = printing.layout(testing, runs=opts.digests(runs))
-    compared = {"": compare(scores, **testing.arguments())}
-    printing.show(build_table(compared, {"": scores}, layout=layout))
+    printing.show(build_table(compare(scores, testing.testing), layout))
 
 
 COMMANDS = (passages, kilt, nlgen, generated, sharpness)

@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from adducir.core.errors import InputError, UsageError
-from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.rouge import rouge_l
 from adducir.evaluation.scores import Scores
 from adducir.studies.grounded_generation.scripts import (
@@ -135,11 +135,10 @@ class TextMeasures(ABC):
         for row, one in enumerate(counted):
             if one.id in found:
                 values[row] = self.values(one, found[one.id])
-        values.setflags(write=False)
         missing = tuple(one.id for one in counted if one.id not in found)
         extra = tuple(name for name in found if name not in references)
-        measures = tuple(map(NamedMeasure, self.titles))
-        return Scores(system, tuple(one.id for one in counted), measures, values, missing, extra)
+        qids, measures = [one.id for one in counted], [*map(NamedMeasure, self.titles)]
+        return Scores.of(system, qids, measures, values, missing=missing, extra=extra)
 
     def collection(self, references: References, found: System) -> dict[str, float]:
         """Measures of all texts at once, which are not means and not tested."""
@@ -343,5 +342,4 @@ def mass_scores(
         weights = np.exp(logs - logs[0])
         reached = np.minimum(np.cumsum(weights) / weights.sum(), 1.0)
         values[row] = [reached[k - 1] if k <= len(reached) else 1.0 for k in cutoffs]
-    values.setflags(write=False)
-    return Scores(system, tuple(scores), tuple(NamedMeasure(f"Mass@{k}") for k in cutoffs), values)
+    return Scores.of(system, [*scores], [NamedMeasure(f"Mass@{k}") for k in cutoffs], values)

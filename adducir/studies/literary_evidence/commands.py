@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
     from adducir.studies.literary_evidence.quotations import Built
+    from adducir.tables.ranks import Systems
 
 
 class Quotations(Rules):
@@ -264,8 +265,8 @@ def ranks(
     from adducir.cli.names import stem
     from adducir.evaluation.gold_ranks import CUTOFFS
     from adducir.evaluation.rank_files import read_ranks
-    from adducir.evaluation.seeds import by_system
-    from adducir.tables.ranks import rank_table
+    from adducir.evaluation.scores import by_system
+    from adducir.tables.ranks import by_key, rank_table
 
     found: dict[str, GoldRanks] = {}
     for path in files:
@@ -276,13 +277,15 @@ def ranks(
                     hint="Give every system a name of its own.",
                 )
             found[name] = one
+    systems: Systems = found
+    if pool_seeds:
+        systems = {name: {r: found[r] for r in own} for name, own in by_system(found).items()}
     table = rank_table(
-        by_system(found) if pool_seeds else found,
-        by=by,
+        by_key(systems, by) if by else {"": systems},
         cutoffs=numbers_of(cutoffs) or CUTOFFS,
         ties=ties,
         random=random,
-        testing=testing.arguments(),
+        testing=testing.testing,
         layout=printing.layout(testing, ranks=opts.digests(files)),
     )
     printing.show(table)

@@ -1,20 +1,38 @@
-"""A result table in the formats that people and programs read, one file each.
+"""A result table in the formats that people and programs read.
 
-Every format prints the same model (:class:`adducir.tables.table.ResultTable`) through
-the same numbers, marks and legend (:mod:`adducir.tables.formats.layout`). Packages add
-formats of their own by the entry-point group ``adducir.tables``.
+Every format prints the same texts, marks and notes of one model
+(:class:`adducir.tables.table.ResultTable`), so that formats cannot disagree. Packages add formats
+by the entry points ``adducir.tables``.
 """
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.tables.formats.format import TableFormat
 
 if TYPE_CHECKING:
     from adducir.tables.table import ResultTable
 
-_HERE = "adducir.tables.formats"
 
+class TableFormat(Recipe):
+    """A way to print a result table; its fields are the options of :func:`render`.
+
+    Attributes:
+        ending: Of the files' names; one that no other format has.
+        topics: Where the values of each topic stand, on request: in the text itself, by a field
+            ``per_topic`` or always, or in further tables, one per measure, or nowhere.
+    """
+
+    ending: ClassVar[str]
+    topics: ClassVar[Literal["per_topic", "always", "tables", "nowhere"]] = "tables"
+
+    @abstractmethod
+    def render(self, table: "ResultTable") -> str:
+        """The whole table with its title and notes, ending in a line break."""
+
+
+_HERE = "adducir.tables.formats"
 TABLES = Family(
     "tables",
     TableFormat,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
@@ -22,23 +40,14 @@ TABLES = Family(
         "terminal": f"{_HERE}.terminal:Terminal",
         "markdown": f"{_HERE}.markdown:Markdown",
         "latex": f"{_HERE}.latex:Latex",
-        "csv": f"{_HERE}.csv:CSV",
-        "json": f"{_HERE}.json:JSON",
-        "html": "adducir.tables.report.html:HTML",
+        "csv": f"{_HERE}.data:CSV",
+        "json": f"{_HERE}.data:JSON",
+        "html": "adducir.tables.report.page:HTML",
     },
     what="table format",
 )
 
 
 def render(table: "ResultTable", format_name: str, **options: object) -> str:
-    """The table as text in one format.
-
-    Args:
-        table: What to print.
-        format_name: A kind of :data:`TABLES`.
-        options: That format's own.
-
-    Raises:
-        UsageError: There is no such format, or it has no such option.
-    """
+    """The table as text in one format, a kind of :data:`TABLES`, with that format's options."""
     return TABLES.make(format_name, options).render(table)

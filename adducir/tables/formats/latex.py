@@ -1,92 +1,91 @@
-r"""A result table as a LaTeX ``table`` that compiles as pasted, with booktabs alone.
+r"""A result table as a LaTeX ``table`` that compiles as pasted, with booktabs and graphicx.
 
-Marks are superscripts from base LaTeX (arrows, an approximation sign, letters). Numbers are
-aligned at the point by invisible digits, so no package for that is needed either. Names may hold
-any character; those that pdfLaTeX's fonts lack (Chinese, say) need LuaLaTeX or XeLaTeX and a
-font, as everywhere.
+LaTeX itself measures the table, and scales it down where it is wider than the column or page. Marks
+are superscripts from base LaTeX (arrows, an approximation sign, letters). Numbers are aligned at
+the point by invisible digits. Names may hold any character; those that pdfLaTeX's fonts lack
+(Chinese, say) need LuaLaTeX or XeLaTeX and a font, as everywhere.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from adducir.tables.formats import layout
-from adducir.tables.formats.format import TableFormat
-from adducir.tables.formats.latex_cut import COLUMN, PAGE, cut, fits_text
+from adducir.tables.formats import TableFormat
 from adducir.tables.formats.names import one_line, wrap_title
-from adducir.tables.formats.tex_escape import escaped, label
-from adducir.tables.table import Column, ResultTable, Row
+from adducir.tables.style import ABSENT
+from adducir.tables.table import Column, Mark, ResultTable, Row
 
 MANY = 6
-"""A table of more columns is set smaller, spans both columns of a two-column page, and may stand
-out into both margins alike."""
-NARROW = 8
-"""Characters at which titles of columns are broken where there is little room."""
-BROAD = 12
-"""The same where there is more."""
-_SMALL = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
-_SYMBOLS: dict[layout.LegendKind, str] = {
-    "best": r"\textbf{Bold}",
+"""A table of more columns is set smaller and spans both columns of a two-column page."""
+_SYMBOLS = {
+    "best": r"\textbf{Bold}:",
     "set": r"\circ",
     "better": r"\uparrow",
     "worse": r"\downarrow",
     "equivalent": r"\approx",
 }
+_GREEK = (
+    "αalpha βbeta γgamma δdelta εepsilon ζzeta ηeta θtheta κkappa λlambda μmu νnu ξxi πpi "
+    "ρrho σsigma τtau φphi χchi ψpsi ωomega ΓGamma ΔDelta ΘTheta ΛLambda ΞXi ΠPi ΣSigma "
+    "ΦPhi ΨPsi ΩOmega"
+)
+_MATHS = (
+    "→rightarrow ←leftarrow ↑uparrow ↓downarrow ≈approx ≤leq ≥geq ≠neq ×times ±pm ·cdot "
+    "∞infty ∈in ∪cup ∩cap ∘circ ′prime"
+)
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    '"': r"{\ttfamily\char34}",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "…": r"\dots{}",
+    "−": "$-$",
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    **{word[0]: f"$\\{word[1:]}$" for word in f"{_GREEK} {_MATHS}".split()},
+}
 
 
 class Latex(TableFormat):
-    """A LaTeX ``table`` that needs booktabs alone."""
+    """A LaTeX ``table`` that needs booktabs and graphicx alone."""
 
     ending: ClassVar = ".tex"
     topics: ClassVar = "nowhere"
 
     def render(self, table: ResultTable) -> str:
-        return render(table)
-
-
-def render(table: ResultTable) -> str:
-    """The whole ``table`` environment, or several, ending in a line break."""
-    wide = _wide(table)
-    limit = {"column": COLUMN, "page": PAGE}.get(table.style.fit)
-    parts = [table] if limit is None else cut(table, NARROW, limit)
-    each = [_environment(part, wide) for part in parts[:-1]]
-    each.append(_environment(parts[-1], wide, _notes(table) if table.style.footer else []))
-    return r"% needs \usepackage{booktabs}" + "\n" + "\n\n".join(each) + "\n"
-
-
-def _wide(table: ResultTable) -> bool:
-    """Whether it spans the page."""
-    fit = table.style.fit
-    return fit == "page" or (fit == "auto" and len(table.columns) > MANY)
-
-
-def _environment(table: ResultTable, wide: bool, notes: Sequence[str] = ()) -> str:
-    large = table.style.fit == "auto" and not wide and fits_text(table, BROAD)
-    small = [] if large else _SMALL
-    environment = "table*" if wide else "table"
-    lines = [
-        f"\\begin{{{environment}}}[tb]",
-        r"\centering",
-        f"\\caption{{{escaped(table.title or 'Results.')}}}",
-        f"\\label{{{label(table.label)}}}",
-        *small,
-        *([r"\makebox[\linewidth]{%"] * wide),
-        f"\\begin{{tabular}}{{@{{}}{'l' * (1 + len(table.columns))}@{{}}}}",
-        r"\toprule",
-        *_header(table, NARROW if small else BROAD),
-        r"\midrule",
-        *_body(table),
-        r"\bottomrule",
-        r"\end{tabular}" + "}" * wide,
-        *notes,
-        f"\\end{{{environment}}}",
-    ]
-    return "\n".join(lines)
+        fit = table.style.fit
+        many = len(table.columns) > MANY
+        environment = "table*" if fit == "page" or (fit == "auto" and many) else "table"
+        small = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
+        lines = [
+            r"% needs \usepackage{booktabs,graphicx}",
+            f"\\begin{{{environment}}}[tb]",
+            r"\centering",
+            f"\\caption{{{escaped(table.title or 'Results.')}}}",
+            f"\\label{{{_label(table.label)}}}",
+            *(small if many or fit != "auto" else ()),
+            f"\\sbox0{{\\begin{{tabular}}{{@{{}}{'l' * (1 + len(table.columns))}@{{}}}}",
+            r"\toprule",
+            *_header(table, 8 if many or fit != "auto" else 12),
+            r"\midrule",
+            *_body(table),
+            r"\bottomrule",
+            r"\end{tabular}}%",
+            r"\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\usebox0}\else\usebox0\fi",
+            *(_notes(table) if table.style.footer and table.notes else ()),
+            f"\\end{{{environment}}}",
+        ]
+        return "\n".join(lines) + "\n"
 
 
 def _header(table: ResultTable, width: int) -> Iterator[str]:
     """The groups over their rules, then the measures, broken beyond ``width`` characters."""
-    groups = layout.column_groups(table)
+    groups = table.groups()
     if groups:
         spans = [f"\\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}" for name, count in groups]
         yield " & ".join(["", *spans]) + r" \\"
@@ -110,36 +109,39 @@ def _title(column: Column, width: int) -> str:
 
 def _body(table: ResultTable) -> Iterator[str]:
     digits = [
-        max((len(layout.figure(table, column, row.cells[place])) for row in table.rows), default=0)
-        for place, column in enumerate(table.columns)
+        max((len(row.cells[place].text) for row in table.rows), default=0)
+        for place in range(len(table.columns))
     ]
     span = f"\\multicolumn{{{1 + len(table.columns)}}}{{@{{}}l@{{}}}}"
-    for count, (section, rows) in enumerate(layout.sections(table)):
+    for count, (section, rows) in enumerate(table.sections()):
         if section:
             yield from [r"\addlinespace"] * (count > 0)
             yield f"{span}{{\\textit{{{escaped(section)}}}}} \\\\"
         for row in rows:
-            yield from _row(table, row, digits)
+            yield from _row(row, digits)
 
 
-def _row(table: ResultTable, row: Row, digits: Sequence[int]) -> Iterator[str]:
+def _row(row: Row, digits: Sequence[int]) -> Iterator[str]:
     """The line of means, then a line for each line of details."""
-    mark = layout.letter_of_row(table, row)
-    means = [escaped(row.title) + (f"$^{{\\mathrm{{{mark}}}}}$" if mark else "")]
-    below: list[tuple[str, ...]] = []
-    for place, (column, cell) in enumerate(zip(table.columns, row.cells, strict=True)):
-        text = layout.figure(table, column, cell)
-        shown = _signed(escaped(text))
-        bold = f"\\textbf{{{shown}}}" if layout.is_best(column, cell) else shown
-        padding = _invisible(digits[place] - len(text)) if text != layout.ABSENT else ""
-        signs = "".join(_superscript(*mark) for mark in layout.marks(table, column, cell))
+    letter = f"$^{{\\mathrm{{{row.letter}}}}}$" if row.letter else ""
+    means = [escaped(row.title) + letter]
+    for cell, width in zip(row.cells, digits, strict=True):
+        shown = _signed(escaped(cell.text))
+        missing = width - len(cell.text) if cell.text != ABSENT else 0
+        padding = f"\\phantom{{{'0' * missing}}}" if missing else ""
+        signs = "".join(
+            _SYMBOLS[kind] + (f"\\mathrm{{{letters}}}" if letters else "")
+            for kind, letters in cell.marks
+        )
+        bold = f"\\textbf{{{shown}}}" if cell.best else shown
         means.append(padding + bold + (f"$^{{{signs}}}$" if signs else ""))
-        below.append(layout.detail_lines(table, column, cell))
     yield " & ".join(means) + r" \\"
-    for level in range(max(map(len, below), default=0)):
+    for level in range(max((len(cell.lines) for cell in row.cells), default=0)):
         texts = [
-            f"{{\\scriptsize {_signed(escaped(lines[level]))}}}" if level < len(lines) else ""
-            for lines in below
+            f"{{\\scriptsize {_signed(escaped(cell.lines[level]))}}}"
+            if level < len(cell.lines)
+            else ""
+            for cell in row.cells
         ]
         yield " & ".join(["", *texts]) + r" \\"
 
@@ -149,26 +151,35 @@ def _signed(text: str) -> str:
     return re.sub(r"-(?=[\d.])", "$-$", text)
 
 
-def _invisible(count: int) -> str:
-    return f"\\phantom{{{'0' * count}}}" if count else ""
-
-
-def _superscript(kind: layout.LegendKind, letters: str) -> str:
-    return _SYMBOLS[kind] + (f"\\mathrm{{{letters}}}" if letters else "")
-
-
 def _notes(table: ResultTable) -> list[str]:
-    """Legend and footer in small print under the table, as wide as the text."""
-    sentences = []
-    for kinds, meaning in layout.legend(table):
-        shown = [_SYMBOLS[kind] if kind == "best" else f"$^{{{_SYMBOLS[kind]}}}$" for kind in kinds]
-        sentences.append(f"{' '.join(shown)}: {escaped(meaning)}" if shown else escaped(meaning))
-    sentences += map(escaped, table.footer)
-    if not sentences:
-        return []
+    """The notes in small print under the table, as wide as the text."""
+
+    def shown(one: str | Mark) -> str:
+        if not isinstance(one, Mark):
+            return escaped(one)
+        symbol = _SYMBOLS[one.kind]
+        return symbol if one.kind == "best" else f"$^{{{symbol}}}$"
+
+    sentences = ["".join(map(shown, note)) for note in table.notes]
     return [
         r"\par\medskip",
         r"\begin{minipage}{\linewidth}\footnotesize",
         *sentences,
         r"\end{minipage}",
     ]
+
+
+def escaped(text: str) -> str:
+    """A text in which no character means anything to LaTeX, on one line.
+
+    Doubled hyphens, commas and quotes stay two characters instead of joining in one; a bracket or
+    star at the beginning cannot be taken for an argument of a line break before it.
+    """
+    plain = "".join(_ESCAPES.get(char, char) for char in one_line(text))
+    parted = re.sub(r"(?<=([-',]))(?=\1)", "{}", plain)
+    return "{}" + parted if parted.startswith(("[", "*")) else parted
+
+
+def _label(text: str) -> str:
+    """A text as the name of a label: without what LaTeX would expand, and without blanks."""
+    return "".join(char for char in text if char not in "\\{}%#~^$&_ " and char.isprintable())

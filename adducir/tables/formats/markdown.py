@@ -9,18 +9,11 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 
-from adducir.tables.formats import layout
-from adducir.tables.formats.format import TableFormat
+from adducir.tables.formats import TableFormat
 from adducir.tables.formats.names import one_line
-from adducir.tables.table import ResultTable, Row
+from adducir.tables.table import Mark, ResultTable, Row
 
-_SYMBOLS: dict[layout.LegendKind, str] = {
-    "best": "**Bold**",
-    "set": "°",
-    "better": "↑",
-    "worse": "↓",
-    "equivalent": "≈",
-}
+_SYMBOLS = {"best": "**Bold**:", "set": "°", "better": "↑", "worse": "↓", "equivalent": "≈"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&])")
 
 
@@ -35,62 +28,37 @@ class Markdown(TableFormat):
     ending: ClassVar = ".md"
 
     def render(self, table: ResultTable) -> str:
-        return render(table)
-
-
-def render(table: ResultTable) -> str:
-    """The table with its title above and its legend and footer below, ending in a line break."""
-    head = [table.head, *(_heading(column.group, column.title) for column in table.columns)]
-    body: list[list[str]] = []
-    for section, rows in layout.sections(table):
-        if section:
-            body.append([f"*{escaped(section)}*", *[""] * len(table.columns)])
-        body += [_row(table, row) for row in rows]
-    parts = [f"**{escaped(table.title)}**"] if table.title else []
-    parts.append("\n".join(_pipes(head, body)))
-    parts += _notes(table)
-    return "\n\n".join(parts) + "\n"
-
-
-def _heading(group: str, title: str) -> str:
-    return f"{escaped(group)}<br>{escaped(title)}" if group else escaped(title)
-
-
-def _row(table: ResultTable, row: Row) -> list[str]:
-    mark = layout.letter_of_row(table, row)
-    texts = [escaped(row.title) + (f" ({mark})" if mark else "")]
-    for column, cell in zip(table.columns, row.cells, strict=True):
-        text = layout.figure(table, column, cell)
-        if layout.is_best(column, cell):
-            text = f"**{text}**"
-        text += "".join(
-            _SYMBOLS[mark.kind] + mark.letters for mark in layout.marks(table, column, cell)
+        head = [table.head]
+        for column in table.columns:
+            group = f"{escaped(column.group)}<br>" if column.group else ""
+            head.append(group + escaped(column.title))
+        body: list[list[str]] = []
+        for section, rows in table.sections():
+            if section:
+                body.append([f"*{escaped(section)}*", *[""] * len(table.columns)])
+            body += [_row(row) for row in rows]
+        # All columns go to the left: numbers of equal decimals then stand under each other, with
+        # the marks after them.
+        widths = [max(3, *map(cell_len, texts)) for texts in zip(head, *body, strict=True)]
+        rule = [":" + "-" * (width - 1) for width in widths]
+        lines = [
+            "| "
+            + " | ".join(t + " " * (w - cell_len(t)) for t, w in zip(texts, widths, strict=True))
+            + " |"
+            for texts in (head, rule, *body)
+        ]
+        notes = " ".join(
+            "".join(_SYMBOLS[x.kind] if isinstance(x, Mark) else escaped(x) for x in note)
+            for note in table.notes
         )
-        details = [escaped(line) for line in layout.detail_lines(table, column, cell)]
-        texts.append("<br>".join([text, *details]))
+        title = f"**{escaped(table.title)}**" if table.title else ""
+        return "\n\n".join(part for part in (title, "\n".join(lines), notes) if part) + "\n"
+
+
+def _row(row: Row) -> list[str]:
+    texts = [escaped(row.title) + (f" ({row.letter})" if row.letter else "")]
+    for cell in row.cells:
+        text = f"**{cell.text}**" if cell.best else cell.text
+        text += "".join(_SYMBOLS[mark.kind] + mark.letters for mark in cell.marks)
+        texts.append("<br>".join([text, *map(escaped, cell.lines)]))
     return texts
-
-
-def _pipes(head: list[str], body: list[list[str]]) -> list[str]:
-    """Lines with the pipes aligned.
-
-    All columns go to the left: numbers of equal decimals then stand under each other, with the
-    marks after them.
-    """
-    widths = [max(3, *map(cell_len, texts)) for texts in zip(head, *body, strict=True)]
-    rule = [":" + "-" * (width - 1) for width in widths]
-    return ["| " + " | ".join(map(_padded, texts, widths)) + " |" for texts in (head, rule, *body)]
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - cell_len(text))
-
-
-def _notes(table: ResultTable) -> list[str]:
-    """Legend and footer, a paragraph each."""
-    entries = []
-    for kinds, meaning in layout.legend(table):
-        signs = " ".join(_SYMBOLS[kind] for kind in kinds)
-        entries.append(f"{signs}: {escaped(meaning)}" if signs else escaped(meaning))
-    paragraphs = (" ".join(entries), " ".join(map(escaped, table.footer)))
-    return [text for text in paragraphs if text]

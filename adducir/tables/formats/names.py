@@ -4,37 +4,28 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-ELLIPSIS = "…"
-
 
 def one_line(name: str) -> str:
     """A name with line breaks and other control characters turned to blanks."""
     return "".join(char if char.isprintable() else " " for char in name)
 
 
-def shortened(names: Sequence[str], width: int, ellipsis: str = ELLIPSIS) -> dict[str, str]:
+def shortened(names: Sequence[str], width: int, ellipsis: str = "…") -> dict[str, str]:
     """Each name, cut in the middle to at most ``width`` terminal cells.
 
     Names that would look alike keep more of their end, or more of their beginning, or get a
     number; so the shortened names differ wherever the names do.
-
-    Args:
-        names: The full names.
-        width: Greatest width, at least 4 and the ellipsis.
-        ellipsis: What stands for the omitted part.
-
-    Returns:
-        Full name to shortened name; a name that fits stays as it is.
     """
     room = width - cell_len(ellipsis)
-    result: dict[str, str] = {}
-    taken = {name for name in names if cell_len(name) <= width}
+    heads = sorted(range(1, room), key=lambda head: abs(head - (room + 1) // 2))
+    result = {name: name for name in names if cell_len(name) <= width}
+    taken = set(result)
     for name in dict.fromkeys(names):
-        if cell_len(name) <= width:
-            result[name] = name
+        if name in result:
             continue
-        for head in _heads(room):
-            short = _cut(name, head, room - head, ellipsis)
+        for head in heads:
+            tail = set_cell_size(name[::-1], room - head).rstrip()[::-1].lstrip()
+            short = set_cell_size(name, head).rstrip() + ellipsis + tail
             if short not in taken:
                 break
         number = 2
@@ -47,18 +38,6 @@ def shortened(names: Sequence[str], width: int, ellipsis: str = ELLIPSIS) -> dic
     return result
 
 
-def _heads(room: int) -> list[int]:
-    """How many cells to keep of the beginning: the middle first, then further and further off."""
-    middle = (room + 1) // 2
-    return sorted(range(1, room), key=lambda head: abs(head - middle))
-
-
-def _cut(name: str, head: int, tail: int, ellipsis: str) -> str:
-    """``head`` cells of the beginning, the ellipsis, ``tail`` cells of the end."""
-    backwards = set_cell_size(name[::-1], tail).rstrip()
-    return set_cell_size(name, head).rstrip() + ellipsis + backwards[::-1].lstrip()
-
-
 def wrap_title(title: str, width: int) -> list[str]:
     """A measure's name in lines of at most ``width``, broken where the name has a joint.
 
@@ -66,9 +45,8 @@ def wrap_title(title: str, width: int) -> list[str]:
     before ``@``; a piece that is longer still is cut. No character is lost, blanks at a break
     excepted.
     """
-    pieces = joints(title)
     lines = [""]
-    for piece in pieces:
+    for piece in joints(title):
         if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
             lines[-1] = lines[-1].rstrip()
             lines.append("")

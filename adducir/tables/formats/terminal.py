@@ -6,8 +6,8 @@ then the columns go into several blocks, one below the other.
 """
 
 import io
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import ClassVar
 
@@ -16,59 +16,22 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from adducir.tables.formats.fitting import GAP, Fit, Printed, fit, full_name, total
-from adducir.tables.formats.format import TableFormat
-from adducir.tables.formats.layout import (
-    ABSENT,
-    LegendKind,
-    detail_lines,
-    figure,
-    is_best,
-    legend,
-    marks,
-    sections,
+from adducir.tables.formats import TableFormat
+from adducir.tables.formats.names import one_line, shortened, wrap_title
+from adducir.tables.style import ABSENT
+from adducir.tables.table import Mark, ResultTable
+
+GAP = "  "
+NAME_WIDTH = 16
+"""System names are cut to no less than this."""
+HEADER_WIDTH = 6
+"""Measures' names are broken to no less than this, or the width of their cells."""
+_COLOURS = {"set": "", "better": "green", "worse": "red", "equivalent": "cyan"}
+_UNICODE = dict(
+    zip(("best", "set", "better", "worse", "equivalent", "━", "─", "…"), "•°↑↓≈━─…", strict=True)
 )
-from adducir.tables.formats.names import one_line
-from adducir.tables.table import ResultTable
-
-_STYLES = {"set": "", "better": "green", "worse": "red", "equivalent": "cyan"}
-
-
-@dataclass(frozen=True)
-class Signs:
-    """The characters that stand for marks and lines."""
-
-    best: str = "•"
-    may_be_best: str = "°"
-    better: str = "↑"
-    worse: str = "↓"
-    equivalent: str = "≈"
-    heavy: str = "━"
-    thin: str = "─"
-    ellipsis: str = "…"
-    absent: str = ABSENT
-    plus_minus: str = "±"
-
-    def of(self, kind: LegendKind) -> str:
-        """The sign of one kind of mark."""
-        signs: dict[LegendKind, str] = {
-            "best": self.best,
-            "set": self.may_be_best,
-            "better": self.better,
-            "worse": self.worse,
-            "equivalent": self.equivalent,
-        }
-        return signs[kind]
-
-    def spell(self, text: str) -> str:
-        """A text of the shared layout in these characters."""
-        for sign, mine in ((ABSENT, self.absent), ("≈", self.equivalent), ("±", self.plus_minus)):
-            text = text.replace(sign, mine)
-        return text
-
-
-UNICODE = Signs()
-ASCII = Signs("*", "o", "+", "-", "~", "=", "-", "...", "-", "+/-")
+_ASCII = dict(zip(_UNICODE, ("*", "o", "+", "-", "~", "=", "-", "..."), strict=True))
+_SPELT = {ABSENT: "-", "≈": "~", "±": "+/-"}
 
 
 class Terminal(TableFormat):
@@ -80,130 +43,186 @@ class Terminal(TableFormat):
     ascii_only: bool = Field(False, description="No character beyond ASCII.")
 
     def render(self, table: ResultTable) -> str:
-        return render(table, width=self.width, color=self.color, ascii_only=self.ascii_only)
+        # No information depends on colour; NO_COLOR in the environment leaves only bold.
+        console = Console(
+            file=io.StringIO(),
+            width=max(self.width, 20),
+            force_terminal=self.color,
+            highlight=False,
+            legacy_windows=False,
+        )
+        page = _Page(table, self.width, _ASCII if self.ascii_only else _UNICODE)
+        with console.capture() as capture:
+            if table.title:
+                console.print(Text(one_line(table.title), style="bold"))
+            for line in page.lines():
+                line.rstrip()
+                console.print(line, no_wrap=True, overflow="ignore", crop=False)
+            for note in page.notes():
+                console.print(Text(note, style="dim" if self.color else ""))
+        return "".join(line.rstrip(" ") + "\n" for line in capture.get().splitlines())
 
 
-def render(
-    table: ResultTable, *, width: int = 100, color: bool = False, ascii_only: bool = False
-) -> str:
-    """The table as lines of at most ``width`` cells, where that is possible.
+@dataclass(frozen=True)
+class _Printed:
+    """A column ready to print.
 
-    Args:
-        table: What to print.
-        width: Width of the terminal in cells.
-        color: Add ANSI colour and bold (NO_COLOR in the environment leaves only bold). No
-            information depends on it.
-        ascii_only: Use no character outside ASCII for marks and lines, for a terminal or a file
-            that has no Unicode; names stay as they are.
-
-    Returns:
-        Text that ends in a line break.
+    Attributes:
+        group: Name of its group.
+        header: The measure's name, in lines.
+        cells: For each row the cell's lines: the mean with its marks, then the details.
+        inner: Width of the widest cell.
+        width: Width of the column: of its cells or its header.
     """
-    signs = ASCII if ascii_only else UNICODE
-    console = Console(
-        file=io.StringIO(),
-        width=max(width, 20),
-        force_terminal=color,
-        highlight=False,
-        legacy_windows=False,
-    )
-    cells = [_cells(table, place, signs) for place in range(len(table.columns))]
-    fitted = fit(table, cells, width, signs.ellipsis)
-    with console.capture() as capture:
-        if table.title:
-            console.print(Text(one_line(table.title), style="bold"))
-        for line in _lines(table, fitted, signs):
-            line.rstrip()
-            console.print(line, no_wrap=True, overflow="ignore", crop=False)
-        for note in _notes(table, fitted, signs):
-            console.print(Text(note, style="dim" if color else ""))
-    return "".join(line.rstrip(" ") + "\n" for line in capture.get().splitlines())
+
+    group: str
+    header: list[str]
+    cells: list[list[Text]]
+    inner: int
+    width: int
 
 
-def _cells(table: ResultTable, place: int, signs: Signs) -> list[list[Text]]:
-    """The lines of one column's cells; numbers are aligned at the point, marks follow."""
-    column = table.columns[place]
-    cells = [row.cells[place] for row in table.rows]
-    numbers = [signs.spell(figure(table, column, cell)) for cell in cells]
-    digits = max(map(len, numbers), default=1)
-    bullets = any(is_best(column, cell) for cell in cells)
-    texts = []
-    for cell, digits_of in zip(cells, numbers, strict=True):
-        best = is_best(column, cell)
-        text = Text(signs.best if best else " " * len(signs.best)) if bullets else Text("")
-        text.append(digits_of.rjust(digits), style="bold" if best else "")
-        for mark in marks(table, column, cell):
-            text.append(signs.of(mark.kind) + mark.letters, style=_STYLES[mark.kind])
-        details = detail_lines(table, column, cell)
-        texts.append([text, *(Text(signs.spell(line), style="dim") for line in details)])
-    return texts
+def _total(columns: Sequence[_Printed]) -> int:
+    """Width of some columns with the gap before each."""
+    return sum(len(GAP) + column.width for column in columns)
 
 
-def _lines(table: ResultTable, fitted: Fit, signs: Signs) -> Iterator[Text]:
-    """All blocks: booktabs' three lines, the header, the rows under their sections."""
-    width = fitted.name_width + max(map(total, fitted.blocks))
-    for block in fitted.blocks:
-        yield Text(signs.heavy * width)
-        yield from _header(table.head, block, fitted.name_width, signs)
-        yield Text(signs.thin * width)
-        place = 0
-        for section, rows in sections(table):
-            if section:
-                yield from [Text("")] * (place > 0)
-                yield Text(one_line(section), style="italic")
-            for _ in rows:
-                yield from _row(fitted.names[place], fitted.name_width, block, place)
-                place += 1
-    yield Text(signs.heavy * width)
+class _Page:
+    def __init__(self, table: ResultTable, width: int, signs: Mapping[str, str]) -> None:
+        self.table, self.signs = table, signs
+        self.full = [
+            one_line(row.title) + (f" ({row.letter})" if row.letter else "") for row in table.rows
+        ]
+        self._cells = [self._column(place) for place in range(len(table.columns))]
+        self.blocks = self._fitted(width)
+        left = width - max(map(_total, self.blocks))
+        short = shortened(self.full, max(left, NAME_WIDTH), signs["…"])
+        self.names = [short[name] for name in self.full]
+        self.name_width = max([cell_len(table.head), *map(cell_len, self.names)])
+
+    def _spelt(self, text: str) -> str:
+        if self.signs is _ASCII:
+            for sign, mine in _SPELT.items():
+                text = text.replace(sign, mine)
+        return text
+
+    def _column(self, place: int) -> list[list[Text]]:
+        """The lines of one column's cells; numbers are aligned at the point, marks follow."""
+        cells = [row.cells[place] for row in self.table.rows]
+        digits = max((len(cell.text) for cell in cells), default=1)
+        bullets = any(cell.best for cell in cells)
+        texts = []
+        for cell in cells:
+            bullet = self.signs["best"] if cell.best else " "
+            text = Text(bullet if bullets else "")
+            text.append(self._spelt(cell.text).rjust(digits), style="bold" if cell.best else "")
+            for mark in cell.marks:
+                text.append(self.signs[mark.kind] + mark.letters, style=_COLOURS[mark.kind])
+            texts.append([text, *(Text(self._spelt(line), style="dim") for line in cell.lines)])
+        return texts
+
+    def _fitted(self, width: int) -> list[list[_Printed]]:
+        """The blocks: as few as can be; among those full names first, then the widest header."""
+        longest = max([cell_len(self.table.head), *map(cell_len, self.full)])
+        broad = max([HEADER_WIDTH, *(len(column.title) for column in self.table.columns)])
+        best: list[list[_Printed]] | None = None
+        for room in dict.fromkeys((width - longest, width - min(longest, NAME_WIDTH))):
+            for header in range(broad, HEADER_WIDTH - 1, -1):
+                blocks = _blocks(self._printed(header), room)
+                if max(map(_total, blocks)) <= room and (best is None or len(blocks) < len(best)):
+                    best = blocks
+        return best or _blocks(self._printed(HEADER_WIDTH), width - NAME_WIDTH)
+
+    def _printed(self, header: int) -> list[_Printed]:
+        """Every column, its header at most ``header`` wide or as wide as its cells."""
+        found: list[_Printed] = []
+        for column, lines in zip(self.table.columns, self._cells, strict=True):
+            inner = max((line.cell_len for cell in lines for line in cell), default=1)
+            titles = wrap_title(one_line(column.title), max(header, inner))
+            width = max(inner, *map(cell_len, titles))
+            found.append(_Printed(one_line(column.group), titles, lines, inner, width))
+        last = {column.group: place for place, column in enumerate(found)}
+        for name, place in last.items():  # widened where the group's name needs it
+            own = _total([column for column in found if column.group == name]) - len(GAP)
+            extra = max(0, cell_len(name) - own)
+            found[place] = replace(found[place], width=found[place].width + extra)
+        return found
+
+    def lines(self) -> Iterator[Text]:
+        """All blocks: booktabs' three lines, the header, the rows under their sections."""
+        width = self.name_width + max(map(_total, self.blocks))
+        for block in self.blocks:
+            yield Text(self.signs["━"] * width)
+            yield from self._header(block)
+            yield Text(self.signs["─"] * width)
+            place = 0
+            for section, rows in self.table.sections():
+                if section:
+                    yield from [Text("")] * (place > 0)
+                    yield Text(one_line(section), style="italic")
+                for _ in rows:
+                    yield from self._row(block, place)
+                    place += 1
+        yield Text(self.signs["━"] * width)
+
+    def _header(self, block: Sequence[_Printed]) -> Iterator[Text]:
+        """The groups over a thin line, then the measures, resting on the last line."""
+        if any(column.group for column in block):
+            top = under = " " * self.name_width
+            for name, run in groupby(block, key=lambda column: column.group):
+                width = _total(list(run)) - len(GAP)
+                top += GAP + _centred(name, width)
+                under += GAP + (self.signs["─"] if name else " ") * width
+            yield Text(top)
+            yield Text(under)
+        height = max((len(column.header) for column in block), default=1)
+        for level in range(height):
+            line = one_line(self.table.head) if level == height - 1 else ""
+            line = line.ljust(self.name_width)
+            for column in block:
+                skip = level - (height - len(column.header))
+                line += GAP + _centred(column.header[skip] if skip >= 0 else "", column.width)
+            yield Text(line, style="bold")
+
+    def _row(self, block: Sequence[_Printed], place: int) -> Iterator[Text]:
+        """A row's lines: the means, then the details under them."""
+        for level in range(max((len(column.cells[place]) for column in block), default=1)):
+            line = Text(self.names[place] if level == 0 else "")
+            line.pad_right(self.name_width - line.cell_len)
+            for column in block:
+                indent = (column.width - column.inner) // 2
+                line.append(GAP + " " * indent)
+                lines = column.cells[place]
+                text = lines[level].copy() if level < len(lines) else Text("")
+                text.pad_right(column.width - indent - text.cell_len)
+                line.append_text(text)
+            yield line
+
+    def notes(self) -> Iterator[str]:
+        """Shortened names, and the table's notes."""
+        for short, name in dict(zip(self.names, self.full, strict=True)).items():
+            if short != name:
+                yield f"{short} is {name}"
+        for note in self.table.notes:
+            yield "".join(
+                self.signs[x.kind] if isinstance(x, Mark) else self._spelt(one_line(x))
+                for x in note
+            )
 
 
-def _header(head: str, block: Sequence[Printed], name_width: int, signs: Signs) -> Iterator[Text]:
-    """The groups over a thin line, then the measures, resting on the last line."""
-    if any(column.group for column in block):
-        top = under = " " * name_width
-        for name, run in groupby(block, key=lambda column: column.group):
-            width = total(list(run)) - len(GAP)
-            top += GAP + _centred(name, width)
-            under += GAP + (signs.thin if name else " ") * width
-        yield Text(top)
-        yield Text(under)
-    height = max((len(column.header) for column in block), default=1)
-    for level in range(height):
-        line = (one_line(head) if level == height - 1 else "").ljust(name_width)
-        for column in block:
-            skip = level - (height - len(column.header))
-            line += GAP + _centred(column.header[skip] if skip >= 0 else "", column.width)
-        yield Text(line, style="bold")
+def _blocks(columns: Sequence[_Printed], room: int) -> list[list[_Printed]]:
+    """The columns in as few blocks as fit; a group stays whole where it fits by itself."""
+    blocks: list[list[_Printed]] = [[]]
+    for name, run in groupby(columns, key=lambda column: column.group):
+        members = list(run)
+        whole = name and _total(members) <= room
+        for piece in [members] if whole else [[column] for column in members]:
+            if blocks[-1] and _total([*blocks[-1], *piece]) > room:
+                blocks.append([])
+            blocks[-1] += piece
+    return blocks
 
 
 def _centred(text: str, width: int) -> str:
     room = max(0, width - cell_len(text))
     return " " * (room // 2) + text + " " * (room - room // 2)
-
-
-def _row(name: str, name_width: int, block: Sequence[Printed], place: int) -> Iterator[Text]:
-    """A row's lines: the means, then the details under them."""
-    for level in range(max((len(column.cells[place]) for column in block), default=1)):
-        line = Text(name if level == 0 else "")
-        line.pad_right(name_width - line.cell_len)
-        for column in block:
-            indent = (column.width - column.inner) // 2
-            line.append(GAP + " " * indent)
-            lines = column.cells[place]
-            text = lines[level].copy() if level < len(lines) else Text("")
-            text.pad_right(column.width - indent - text.cell_len)
-            line.append_text(text)
-        yield line
-
-
-def _notes(table: ResultTable, fitted: Fit, signs: Signs) -> Iterator[str]:
-    """Legend, shortened names and footer."""
-    for kinds, meaning in legend(table):
-        marked = " ".join(map(signs.of, kinds))
-        meaning = one_line(meaning)
-        yield f"{marked}  {meaning}" if marked else signs.spell(meaning)
-    full = [full_name(table, place) for place in range(len(table.rows))]
-    for short, name in dict(zip(fitted.names, full, strict=True)).items():
-        if short != name:
-            yield f"{short} is {name}"
-    yield from (signs.spell(one_line(sentence)) for sentence in table.footer)

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from adducir.core.errors import InputError, UsageError
+from adducir.statistics import settings
 from adducir.statistics.agreement.counts import count
 from adducir.statistics.agreement.summary import agreement_of
 from adducir.studies.exemplification.agreement_table import ALL, Study, agreement_table
@@ -63,7 +64,7 @@ def test_the_columns_may_stand_in_any_order_with_others_between(tmp_path, file):
         ("", None, "the file is empty"),
         ("item,rater,rating\n", 1, "no 'system'"),
         ("item,rater,sytem,rating\n", 1, "did you mean `sytem`"),
-        ("item,rater,system,rating,item\n", 1, "'item' comes twice"),
+        ("item,rater,system,rating,item\n", 1, "'item' is duplicated"),
         ("item,rater,system\ni,r,s\n", 1, "neither a column rating nor"),
         ("item,rater,system,rating\ni,r,s\n", 2, "3 cells where the header names 4"),
         ("item,rater,system,rating\n\ni,,s,1\n", 3, "the cell of 'rater' is empty"),
@@ -142,9 +143,12 @@ def test_ties_of_ranks_can_share_the_mean_of_their_places(file):
 def test_ratings_become_scores_of_paired_tests(file, tmp_path):
     ratings = read_ratings(file)
     scores = rating_scores(ratings)
-    assert [one.system for one in scores] == ["a", "b", "c"]
+    assert [one.systems for one in scores] == [("a",), ("b",), ("c",)]
     assert scores[0].qids == ("i1", "i2")
-    assert np.column_stack([one.values for one in scores]).tolist() == item_means(ratings).tolist()
+    assert (
+        np.column_stack([one.frame["value"] for one in scores]).tolist()
+        == item_means(ratings).tolist()
+    )
     path = tmp_path / "other.csv"
     path.write_text("item,rater,system,rating\ni1,r,s,4\ni1,r,t,4\ni2,r,s,1\n")
     with pytest.raises(UsageError, match="t has no rating on item i2"):
@@ -162,14 +166,14 @@ def test_kappa_leaves_out_units_with_other_numbers_of_ratings(file):
 
 def test_the_table_holds_the_figures_and_the_tests(file):
     ratings = read_ratings(file)
-    table = agreement_table(ratings, Study(testing={"baseline": "c"}))
+    table = agreement_table(ratings, Study(testing=settings.Testing(baseline="c")))
     columns = [f"{column.group}/{column.measure}" for column in table.columns]
     cells = {row.system: dict(zip(columns, row.cells, strict=True)) for row in table.rows}
     assert [row.system for row in table.rows] == ["a", "b", "c", ALL]
     assert cells["a"]["Rating/Mean rating"].mean == pytest.approx(4.25)
     assert cells["a"]["Rating/Mean rating"].best
     assert cells["a"]["Rank/Mean rank"].best
-    (versus,) = cells["b"]["Rank/Mean rank"].versus
+    (versus,) = cells["b"]["Rank/Mean rank"].tests
     assert versus.difference == pytest.approx(1.25 - 2.75)
     assert versus.p == pytest.approx(stats.ttest_rel([1.5, 1], [2.5, 3]).pvalue)
     alpha = agreement_of(ratings, "rank", "ordinal").alpha
@@ -187,4 +191,4 @@ def test_systems_may_have_other_items_where_nothing_is_tested(tmp_path):
     assert [row.cells[0].mean for row in table.rows] == [4, 1.5, None]
     assert table.columns[0].descriptive
     with pytest.raises(UsageError, match="same items"):
-        agreement_table(read_ratings(path), Study(testing={"baseline": "s"}))
+        agreement_table(read_ratings(path), Study(testing=settings.Testing(baseline="s")))

@@ -245,7 +245,7 @@ def test_samples_without_a_value_are_left_out_and_counted():
 
 
 def test_wrong_numbers_of_a_bootstrap_are_refused():
-    with pytest.raises(UsageError, match="samples must be at least 1"):
+    with pytest.raises(UsageError, match="samples"):
         bootstrap_interval(lambda drawn: drawn[:, 0], np.arange(2), samples=0)
-    with pytest.raises(UsageError, match="confidence level"):
+    with pytest.raises(UsageError, match="level"):
         bootstrap_interval(lambda drawn: drawn[:, 0], np.arange(2), level=1.0)

@@ -73,10 +73,15 @@ def test_f1_by_enumeration(first, second) -> None:
     assert f1(first, second) == pytest.approx(2 * same / (len(left) + len(right)) if same else 0)
 
 
+def values_of(scores) -> np.ndarray:
+    """(T, M) the values of one system."""
+    return scores.matrix().values[:, 0].T
+
+
 def novel_f1(first, second, context, common=()) -> float:
     right = {"1": Reference("1", (second,), context)}
     scores = Answers(common).scores("x", right, {"1": Generated("1", (Output(first),))})
-    return scores.values[0, 1]
+    return float(scores.values("Novel-F1")[0])
 
 
 def test_novel_f1_by_hand() -> None:
@@ -126,9 +131,10 @@ def test_answers_take_the_nearest_and_count_pairs_without_novel_words() -> None:
     measure = Answers((), 2)
     scores = measure.scores("ours", right, found)
     names = ["F1", "Novel-F1", "ROUGE-L"]
-    assert [str(one) for one in scores.measures] == [*names, *(f"max {one}@2" for one in names)]
-    assert (scores.qids, scores.missing, scores.extra) == (("1", "2", "4"), ("4",), ("9",))
-    assert scores.values.tolist() == [[1] * 6, [1, 0, 1, 1, 0, 1], [0] * 6]
+    assert [*scores.measures] == [*names, *(f"max {one}@2" for one in names)]
+    (known,) = scores.evaluations
+    assert (scores.qids, known.missing, known.extra) == (("1", "2", "4"), ("4",), ("9",))
+    assert values_of(scores).tolist() == [[1] * 6, [1, 0, 1, 1, 0, 1], [0] * 6]
     note = "Novel-F1: 1 of 5 pairs of outputs and answers have no novel word on either side"
     assert measure.notes()[0].startswith(note)
 
@@ -141,12 +147,12 @@ def test_groundedness_and_knowledge() -> None:
     # rank 1: {pasta, rice} of 3 and 3; novel {rice} of {rice} and {and, rice}
     # rank 2: {long, pasta} of 3 and 2; novel {long} of {long, hollow} and {long}
     scores = Grounding((), texts, depth=2).scores("ours", asked, written)
-    assert scores.values[0] == pytest.approx([2 / 3, 2 / 3, 0.8, 2 / 3])
+    assert values_of(scores)[0] == pytest.approx([2 / 3, 2 / 3, 0.8, 2 / 3])
     with pytest.raises(InputError):
         Grounding((), {}).scores("ours", asked, written)
     scores = Knowledge(texts, 2).scores("ours", {**asked, "2": Reference("2", ("x",))}, written)
     assert scores.qids == ("1",)
-    assert scores.values.tolist() == [[pytest.approx(2 / 3)] * 2]
+    assert values_of(scores).tolist() == [[pytest.approx(2 / 3)] * 2]
     with pytest.raises(UsageError):
         Knowledge({}).scores("ours", asked, written)
 
@@ -170,7 +176,7 @@ def test_kilts_own_figures(tmp_path) -> None:
         for n in range(2)
     )
     scores = Kilt().scores("guess", read_references(gold), read_generated(guess))
-    assert dict(zip(map(str, scores.measures), scores.values.mean(axis=0), strict=True)) == {
+    assert dict(zip(scores.measures, values_of(scores).mean(axis=0), strict=True)) == {
         "R-precision": 1 / 3,
         "Recall@5": 1 / 3,
         "F1": pytest.approx(0.8333333333333334, abs=1e-15),
@@ -234,7 +240,7 @@ def marco(folder, name):
 
 def figures(references, found) -> list[float]:
     measure = MsMarco()
-    rouge = measure.scores("x", references, found).values.mean()
+    rouge = values_of(measure.scores("x", references, found)).mean()
     return [round(one, 5) for one in (*measure.collection(references, found).values(), rouge)]
 
 
@@ -330,12 +336,12 @@ def test_sharpness_by_the_definition(scores, depth, temperature) -> None:
     found = mass_scores("x", {"q": scores}, cutoffs=cutoffs, depth=depth, temperature=temperature)
     weights = sorted((np.exp(one / temperature) for one in scores), reverse=True)[:depth]
     expected = [sum(weights[:cutoff]) / sum(weights) for cutoff in cutoffs]
-    assert found.values[0] == pytest.approx(expected, abs=1e-12)
+    assert values_of(found)[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_sharpness_of_the_extremes(tmp_path, monkeypatch, capsys) -> None:
     sharp = mass_scores("x", {"q": [0.0, -1e4, -np.inf]}, cutoffs=[1])
-    assert sharp.values.tolist() == [[1]]
+    assert values_of(sharp).tolist() == [[1]]
     for wrong in ({}, {"q": []}, {"q": [np.nan]}):
         with pytest.raises(UsageError):
             mass_scores("x", wrong)
@@ -438,7 +444,7 @@ def test_context_words_do_not_ground(turns) -> None:
         name = str(number)
         references[name] = Reference(name, (), turn["message"])
         found[name] = Generated(name, (Output(turn["gold"], passage=other["knowledge"]),))
-    plain, novel = Grounding(common, {}).scores("x", references, found).values.mean(axis=0)
+    plain, novel = values_of(Grounding(common, {}).scores("x", references, found)).mean(axis=0)
     assert novel < plain / 2
 
 

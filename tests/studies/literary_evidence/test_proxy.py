@@ -9,7 +9,6 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from adducir.core.errors import InputError, UsageError
-from adducir.statistics.proportions import wilson_interval
 from adducir.studies.literary_evidence.proxy.choices import Choices, choices_of_scores, read_choices
 from adducir.studies.literary_evidence.proxy.files import key_of, read_key, write_key, write_task
 from adducir.studies.literary_evidence.proxy.scoring import (
@@ -279,29 +278,6 @@ def test_groups_must_be_there_to_be_shown():
     task = make_task(questions(2), ranked(2, "a", "b"), TEXTS)
     with pytest.raises(UsageError, match="no groups"):
         proxy_table(key_of(task), judges_of(task, "++"), (), Look(by_group=True))
-
-
-@pytest.mark.parametrize("trials", [1, 3, 10, 200])
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_wilsons_interval_is_that_of_statsmodels(trials, level):
-    for successes in {0, 1, trials // 2, trials}:
-        expected = proportion_confint(successes, trials, 1 - level, method="wilson")
-        found = wilson_interval(successes, trials, level=level)
-        assert found == pytest.approx(expected, abs=1e-12)
-        assert 0 <= found[0] <= successes / trials <= found[1] <= 1
-
-
-def test_wilsons_interval_of_the_papers_humans():
-    # RELiC, table 3: 187 of 200 items (93.5%) right by majority.
-    low, high = wilson_interval(187, 200)
-    assert (round(low, 3), round(high, 3)) == (0.892, 0.962)
-
-
-def test_wilsons_interval_needs_numbers_that_can_be():
-    assert np.isnan(wilson_interval(0, 0)).all()
-    for successes, trials in ((2, 1), (-1, 3)):
-        with pytest.raises(UsageError, match="cannot be of"):
-            wilson_interval(successes, trials)
 
 
 def test_formulas_of_a_task_are_harmless_and_read_as_they_were(tmp_path):

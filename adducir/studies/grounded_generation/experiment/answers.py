@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.evaluation.seeds import run_name
+from adducir.evaluation.scores import run_name
 from adducir.studies.grounded_generation.experiment.loading import (
     targets_of,
     targets_with,

@@ -1,17 +1,16 @@
 """The tables of the task ``grounded-generation``: rankings, texts, and sharpness."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
-from adducir.evaluation.named import NamedMeasure
+from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
-from adducir.evaluation.seeds import over_runs
 from adducir.experiments.study import Finding
-from adducir.statistics.comparison.comparison import compare
+from adducir.statistics.comparison import compare
 from adducir.studies.grounded_generation.experiment.answers import TEXTS
 from adducir.studies.grounded_generation.hindsight.building import Problem
 from adducir.studies.grounded_generation.measures import (
@@ -25,11 +24,10 @@ from adducir.studies.grounded_generation.measures import (
     common_words,
     mass_scores,
 )
-from adducir.studies.grounded_generation.text_table import text_table
+from adducir.studies.grounded_generation.text_table import measured
 from adducir.studies.grounded_generation.texts import Generated, Reference, read_generated
-from adducir.tables.builder import Layout, build_table
-from adducir.tables.stacking import stacked
-from adducir.tables.table import ResultTable, Row, TableCell
+from adducir.tables.build import Figure, Layout, build_table, merged
+from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
     from adducir.studies.grounded_generation.experiment.answers import AnswerStep, LikelihoodStep
@@ -38,67 +36,89 @@ if TYPE_CHECKING:
     from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 
 
-def testing(study: "GroundedStudy", scores: Sequence[Scores]) -> dict[str, Any]:
-    """The arguments of a comparison; none where a baseline or a second query is not there."""
-    requested, names = study.recipe.comparison, {one.system for one in scores}
-    if requested is None or not requested.named <= names:
-        return {}
-    return requested.model_dump(exclude_none=True) if len(scores[0].qids) > 1 else {}
+@dataclass
+class Sections:
+    """What the tables of all sections are made of: one for each number of sampled passages."""
+
+    study: "GroundedStudy"
+    scores: list[Scores] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    places: dict[str, tuple[str, str]] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    def each(self) -> Iterator[tuple[str, int | None]]:
+        """The sections: their names and numbers of passages."""
+        for k in self.study.recipe.k or (None,):
+            section = "" if k is None else f"k = {k}"
+            self.notes[section] = []
+            yield section, k
+
+    def set_of(self, section: str, group: str) -> str:
+        """The name of the set of a section and a group of columns."""
+        name = ", ".join(one for one in (section, group) if one)
+        self.places[name] = section, group
+        return name
+
+    def add(self, section: str, group: str, system: str, each: Iterable[Scores]) -> None:
+        """Add a system's runs, of contexts or of groups of them."""
+        name = self.set_of(section, group)
+        self.scores += [of_units(self.study, one).renamed(system).in_set(name) for one in each]
+
+    def table(
+        self, layout: Callable[..., Layout], of: str, notes: Sequence[str] = (), tested: bool = True
+    ) -> ResultTable:
+        """The table; a section that lacks a baseline is not tested."""
+        asked = self.study.recipe.comparison if tested else None
+        names = {one.systems[0] for one in self.scores}
+        are_many = any(len(one.qids) > 1 for one in self.scores)
+        if asked is not None and not (asked.named <= names and are_many):
+            asked = None
+        titled = layout(of=of, notes=[*notes, *merged(self.notes)])
+        titled = replace(titled, places=self.places)
+        return build_table(compare(self.scores, asked), titled, figures=self.figures)
 
 
 def of_units(study: "GroundedStudy", scores: Scores) -> Scores:
     """The means of groups where they are the units; a context without a group is one by itself."""
-    qids, values = scores.qids, scores.values
-    if study.recipe.unit == "group":
-        known = {one.id: one.group or one.id for one in study.data.problem().contexts}
-        groups = [known[qid] for qid in scores.qids]
-        numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-        places = np.array([numbers[group] for group in groups])
-        sums = np.zeros((len(numbers), values.shape[1]))
-        np.add.at(sums, places, values)
-        qids, values = tuple(numbers), sums / np.bincount(places)[:, None]
-    values.setflags(write=False)
-    return Scores(scores.system, qids, scores.measures, values)
-
-
-def over_seeds(study: "GroundedStudy", system: str, each: Sequence[Scores]) -> Scores:
-    """The scores of a system over its runs, of contexts or of groups of them."""
-    return over_runs(system, [of_units(study, one) for one in each])
+    if study.recipe.unit != "group":
+        return scores
+    known = {one.id: one.group or one.id for one in study.data.problem().contexts}
+    frame = scores.frame.with_columns(pl.col("qid").replace(known))
+    keys = [name for name in frame.columns if name != "value"]
+    means = frame.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
+    return replace(scores, frame=means)
 
 
 _LISTS = ("retriever", "guide")
 _POSTERIORS = ("generator", "posterior")
 
 
-def sharpness_table(
-    study: "GroundedStudy", layout: Callable[..., Layout], k: int | None
-) -> ResultTable:
-    """The table of one section: test contexts, each over its closed set; nothing is tested."""
-    scores: dict[str, list[Scores]] = {}
-    for name, system in study.recipe.systems.items():
-        steps = study.answers(name, k) if system.ranks_by == "model" else []
-        each = [
-            dict(_distributions(answer, scored))
-            for answer, scored in zip(steps, study.likelihoods(name, k), strict=True)
-        ]
-        for who in each[0] if each else ():
-            masses = [
-                _masses(study, step.run, one[who]) for step, one in zip(steps, each, strict=True)
+def sharpness_table(study: "GroundedStudy", layout: Callable[..., Layout]) -> ResultTable:
+    """Test contexts, each over its closed set; nothing is tested."""
+    sections = Sections(study)
+    for section, k in sections.each():
+        for name, system in study.recipe.systems.items():
+            steps = study.answers(name, k) if system.ranks_by == "model" else []
+            each = [
+                dict(_distributions(answer, scored))
+                for answer, scored in zip(steps, study.likelihoods(name, k), strict=True)
             ]
-            scores.setdefault(who, []).append(over_seeds(study, name, masses))
+            for who in each[0] if each else ():
+                rows = zip(steps, each, strict=True)
+                masses = [_masses(study, step.run, one[who]) for step, one in rows]
+                sections.add(section, who, name, masses)
     notes = [
         "Mass@k: the probability of the k most probable passages of a context's closed set; a "
         "sharp distribution is no better for it. BM25's scores are no logarithms of probabilities, "
         "and not shown."
     ]
-    if "generator" in scores:
+    if any(group == "generator" for _, group in sections.places.values()):
         notes.append(
             "generator: P(z|x,y) by the generator with a uniform prior, over the retriever's "
             "closed set; posterior: with the retriever as prior, what the guide is to approach. "
             "Contexts without a target are left out."
         )
-    compared = {who: compare(some) for who, some in scores.items()}
-    return build_table(compared, scores, layout=layout(of="Sharpness", notes=notes))
+    return sections.table(layout, "Sharpness", notes, tested=False)
 
 
 Distributions = tuple[Any, Any]
@@ -128,20 +148,22 @@ def _masses(study: "GroundedStudy", system: str, found: Distributions) -> Scores
     return mass_scores(system, by_id, cutoffs=cutoffs, depth=depth)
 
 
-def texts_table(
-    study: "GroundedStudy", layout: Callable[..., Layout], k: int | None
-) -> ResultTable:
-    """The table of one section; a context's figure is the mean over seeds."""
-    references, common = _references(study), _common(study)
-    every = {name: study.answers(name, k) for name in study.recipe.systems}
-    return text_table(
-        {name: {one.run: _written(study, one) for one in steps} for name, steps in every.items()},
-        references,
-        _measures(study, common, references),
-        testing=partial(testing, study),
-        layout=layout(of="Texts", notes=[f"{len(common)} common words."]),
-        over_runs=partial(over_seeds, study),
-    )
+def texts_table(study: "GroundedStudy", layout: Callable[..., Layout]) -> ResultTable:
+    """What systems wrote; a context's figure is the mean over seeds."""
+    sections, references, common = Sections(study), _references(study), _common(study)
+    for section, k in sections.each():
+        written = {
+            name: {one.run: _written(study, one) for one in study.answers(name, k)}
+            for name in study.recipe.systems
+        }
+        found = measured(written, references, _measures(study, common, references))
+        for one in found.scores:
+            sections.add(section, one.sets[0], one.systems[0], [one])
+        sections.figures += [
+            one._replace(topic_set=sections.set_of(section, one.topic_set)) for one in found.figures
+        ]
+        sections.notes[section] = [*found.notes, f"{len(common)} common words."]
+    return sections.table(layout, "Texts")
 
 
 def _references(study: "GroundedStudy") -> dict[str, Reference]:
@@ -224,48 +246,29 @@ _WHO = {"retriever": "Retriever (sees the input)", "guide": "Guide (sees input a
 
 def tables(study: "GroundedStudy", layout: Callable[..., Layout]) -> list[Finding]:
     """The tables of retriever and guide, and that of texts where some are written."""
-    found = []
-    problem = study.data.problem()
-    for who in _WHO if len(_counted(problem)) else ():
-        table = sectioned(study, partial(_ranked_table, study, who, layout))
-        if who == "retriever" and problem.relevant:
-            table = replace(table, rows=(_bound(study, problem, table), *table.rows))
-        found.append(Finding(table, who, who, each="per-context"))
+    found = [
+        Finding(_ranked_table(study, who, layout), who, who, each="per-context")
+        for who in (_WHO if len(_counted(study.data.problem())) else ())
+    ]
     if study.recipe.decode is not None:
-        written = sectioned(study, partial(texts_table, study, layout))
-        found.append(Finding(written, "texts", "texts", each="per-context"))
+        found.append(Finding(texts_table(study, layout), "texts", "texts", each="per-context"))
     if any(system.ranks_by == "model" for system in study.recipe.systems.values()):
-        sharp = sectioned(study, partial(sharpness_table, study, layout))
-        found.append(Finding(sharp, "sharpness", "sharpness"))
+        found.append(Finding(sharpness_table(study, layout), "sharpness", "sharpness"))
     return found
 
 
-def _ranked_table(
-    study: "GroundedStudy", who: str, layout: Callable[..., Layout], k: int | None
-) -> ResultTable:
-    """The table of one section."""
-    problem = study.data.problem()
-    each = (_over_runs(study, system, k, who, problem) for system in study.recipe.systems)
-    scores = [one for one in each if one is not None]
-    titled = layout(of=_WHO[who], notes=_notes(study, who))
-    compared = compare(scores, **testing(study, scores))
-    return build_table(compared, scores, layout=titled)
-
-
-def sectioned(study: "GroundedStudy", of: Callable[[int | None], ResultTable]) -> ResultTable:
-    """One table, with a section for each number of sampled passages."""
-    tables = {"" if k is None else f"k = {k}": of(k) for k in study.recipe.k or (None,)}
-    return stacked(tables, study.recipe.table.system_names)
-
-
-def _over_runs(
-    study: "GroundedStudy", system: str, k: int | None, who: str, problem: "Problem"
-) -> Scores | None:
-    """The scores of a system over its runs, of contexts or of groups of them."""
-    each = [
-        Scores(step.run, *_scores(study, step, who, problem)) for step in study.answers(system, k)
-    ]
-    return over_seeds(study, system, each) if each else None
+def _ranked_table(study: "GroundedStudy", who: str, layout: Callable[..., Layout]) -> ResultTable:
+    """Where the gold passages stand in the lists of the retriever or the guide."""
+    problem, sections = study.data.problem(), Sections(study)
+    for section, k in sections.each():
+        for system in study.recipe.systems:
+            steps = study.answers(system, k)
+            each = [Scores.of(one.run, *_scores(study, one, who, problem)) for one in steps]
+            sections.add(section, "", system, each)
+        sections.notes[section] = _notes(study, who)
+    if who == "retriever" and problem.relevant:
+        sections.figures += _bound(study, problem, sections)
+    return sections.table(layout, _WHO[who])
 
 
 def _scores(
@@ -296,22 +299,21 @@ def _counted(problem: "Problem") -> Any:
     return np.array([n for n in problem.parts["test"] if problem.contexts[n].gold], dtype=int)
 
 
-def _bound(study: "GroundedStudy", problem: "Problem", table: ResultTable) -> Row:
+def _bound(study: "GroundedStudy", problem: "Problem", sections: Sections) -> Iterator[Figure]:
     """What no retriever can pass that sees the input alone: see :func:`_notes`."""
     groups = [problem.contexts[number].group or "" for number in _counted(problem)]
     if study.recipe.unit == "group":
         groups = list(dict.fromkeys(groups))
     sizes = np.array([problem.relevant[group] for group in groups])
-    cells = []
-    for column in table.columns:
-        name, _, cutoff = column.measure.partition("@")
+    for measure in dict.fromkeys(name for one in sections.scores for name in one.measures):
+        name, _, cutoff = measure.partition("@")
         if name == "Success":
             value = float(np.minimum(1, int(cutoff) / sizes).mean())
-            cells.append(TableCell(value, len(groups)))
         else:
             harmonic = np.cumsum(1 / np.arange(1, sizes.max() + 1))
-            cells.append(TableCell(float((harmonic[sizes - 1] / sizes).mean()), len(groups)))
-    return Row(BOUND, tuple(cells))
+            value = float((harmonic[sizes - 1] / sizes).mean())
+        for name in sections.places:
+            yield Figure(name, BOUND, measure, value, len(groups))
 
 
 def _notes(study: "GroundedStudy", who: str) -> list[str]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
 from adducir.statistics.agreement.ratings import Flags, make_ratings
 from adducir.statistics.agreement.summary import Agreement, Drawing, agreement_of
-from adducir.statistics.proportions import wilson_interval
 from adducir.studies.literary_evidence.proxy.choices import Choices
 from adducir.studies.literary_evidence.proxy.files import Key
 
@@ -50,7 +50,17 @@ def accuracy(
     among = _among(key, group)
     answered = int((choices.chosen[among] > 0).sum())
     right = int(_right(choices, key)[among].sum())
-    return Accuracy(choices.name, answered, right, *wilson_interval(right, answered, level=level))
+    return Accuracy(choices.name, answered, right, *_wilson(right, answered, level))
+
+
+def _wilson(successes: int, trials: int, level: float) -> tuple[float, float]:
+    """Wilson's (1927) score interval of a share; NaN without a trial."""
+    from scipy.stats import binomtest
+
+    if trials == 0:
+        return nan, nan
+    low, high = binomtest(successes, trials).proportion_ci(level, method="wilson")
+    return float(low), float(high)
 
 
 def majority(judges: Sequence[Choices]) -> Choices:
@@ -79,7 +89,7 @@ def majority_accuracy(
     answered = np.asarray((np.stack([one.chosen for one in judges]) > 0).any(axis=0))
     right = int(_right(majority(judges), key)[among].sum())
     number = int(answered[among].sum())
-    return Accuracy(MAJORITY, number, right, *wilson_interval(right, number, level=level))
+    return Accuracy(MAJORITY, number, right, *_wilson(right, number, level))
 
 
 def judges_agreement(

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 from adducir.core.errors import UsageError
+from adducir.core.texts import repeated
 from adducir.statistics.agreement.summary import Drawing
 from adducir.studies.literary_evidence.proxy.choices import Choices
 from adducir.studies.literary_evidence.proxy.files import Key
@@ -17,8 +18,9 @@ from adducir.studies.literary_evidence.proxy.scoring import (
     judges_agreement,
     majority_accuracy,
 )
+from adducir.tables.build import Layout, figure_table
 from adducir.tables.style import Style
-from adducir.tables.table import Column, ResultTable, Row, TableCell
+from adducir.tables.table import Column, ResultTable
 
 EVERYTHING = "all items"
 
@@ -66,23 +68,25 @@ def proxy_table(
             raise UsageError("the key has no groups of items to show.")
     found = {group: _accuracies(key, judges, models, group, look) for group in groups}
     shown = [CHANCE, *(one.name for one in found[None])]
-    return ResultTable(
-        columns=tuple(
-            Column(name, (group or EVERYTHING) if look.by_group else "", "", True, True, whole)
-            for group in groups
-            for name, whole in (
-                ("Answered", True),
-                ("Right", True),
-                ("Accuracy", False),
-                ("low", False),
-                ("high", False),
-            )
-        ),
-        rows=tuple(
-            Row(name, tuple(cell for group in groups for cell in _cells(name, found[group], key)))
-            for name in shown
-        ),
-        footer=(*_footer(key, judges, look), *look.notes),
+    if twice := repeated(shown):
+        raise UsageError(f"{twice[0]} is twice among those who chose.")
+    columns = [
+        Column(name, (group or EVERYTHING) if look.by_group else "", descriptive=True, summed=whole)
+        for group in groups
+        for name, whole in (
+            ("Answered", True),
+            ("Right", True),
+            ("Accuracy", False),
+            ("low", False),
+            ("high", False),
+        )
+    ]
+    rows = {
+        name: [figure for group in groups for figure in _figures(name, found[group], key)]
+        for name in shown
+    }
+    layout = Layout(
+        notes=(*_footer(key, judges, look), *look.notes),
         facts={
             "accuracy": {
                 group or EVERYTHING: [asdict(one) for one in many] for group, many in found.items()
@@ -94,6 +98,7 @@ def proxy_table(
         style=look.style,
         head="Who",
     )
+    return figure_table(columns, rows, layout)
 
 
 def _accuracies(
@@ -110,12 +115,12 @@ def _accuracies(
     return many + [accuracy(one, key, group=group, level=level) for one in models]
 
 
-def _cells(name: str, found: Sequence[Accuracy], key: Key) -> list[TableCell]:
+def _figures(name: str, found: Sequence[Accuracy], key: Key) -> list[float | None]:
     if name == CHANCE:
-        return [TableCell(), TableCell(), TableCell(1 / key.options), TableCell(), TableCell()]
+        return [None, None, 1 / key.options, None, None]
     one = next(accuracy for accuracy in found if accuracy.name == name)
     figures = (float(one.answered), float(one.right), one.share, one.low, one.high)
-    return [TableCell(value if isfinite(value) else None) for value in figures]
+    return [value if isfinite(value) else None for value in figures]
 
 
 def _footer(key: Key, judges: Sequence[Choices], look: Look) -> list[str]:

@@ -1,0 +1,118 @@
+"""What the recipes of commands share that test differences and print a table."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, model_validator
+
+from adducir.cli import common
+from adducir.cli.command import option
+from adducir.cli.options import format_of
+from adducir.core.recipe import Needs, Recipe
+from adducir.statistics.settings import Testing
+from adducir.tables.style import Detail, Fit, Style
+from adducir.version import __version__
+
+if TYPE_CHECKING:
+    from adducir.tables.build import Layout
+    from adducir.tables.material import Material
+    from adducir.tables.table import ResultTable
+
+MEASURING = "Measures"
+LOOK, TESTING = "The table", "Testing differences"
+NOT_IN_CSV = Needs("in CSV, which holds everything unrounded", lambda it: it.form != "csv")
+IN_HTML = Needs("in a format other than HTML", lambda it: it.form == "html")
+IN_LATEX = Needs("in a format other than LaTeX", lambda it: it.form == "latex")
+
+
+class Printing(Recipe):
+    """How a table looks, and where it goes."""
+
+    format: common.TableFormat = None
+    output: common.Table = None
+    decimals: Annotated[int, NOT_IN_CSV] = option(
+        "Digits after the point.", default=3, ge=0, le=15, rare=True
+    )
+    fit: Annotated[Fit, IN_LATEX] = option(
+        "How LaTeX places it: in one column or over the whole page, scaled down where it is wider; "
+        "auto goes by its number of columns.",
+        default="auto",
+        rare=True,
+    )
+    footer: Annotated[bool, IN_LATEX] = option(
+        "Notes below the table in LaTeX.", default=True, rare=True
+    )
+
+    @property
+    def form(self) -> str:
+        """The format that is asked for: by name, or by the ending of its file."""
+        return format_of(self.output, self.format)
+
+    def layout(
+        self, *, material: "Material | None" = None, notes: Iterable[str] = (), **provenance: Any
+    ) -> "Layout":
+        """How it is arranged, what its report shows besides, and what it was made from."""
+        from adducir.tables.build import Layout
+        from adducir.tables.material import Material
+
+        details = getattr(self, "show", ())
+        return Layout(
+            style=Style(self.decimals, details=details, fit=self.fit, footer=self.footer),
+            provenance={"adducir": __version__, **provenance},
+            material=material or Material(),
+            notes=[*notes],
+        )
+
+    def print(self, table: "ResultTable", *, per_topic: bool = False) -> None:
+        """Print it, or write it to its file."""
+        from adducir.cli.tables import show_table
+
+        show_table(table, self.format, self.output, per_topic=per_topic)
+
+
+class Tabled(Testing, Printing):
+    """What is tested, and how the table of it looks."""
+
+    baseline: tuple[str, ...] = option(
+        "The system that all others are tested against, by name or by its file; can be repeated.",
+        "-b",
+        metavar="SYSTEM",
+        default=(),
+        reads=True,
+        panel=TESTING,
+    )
+    show: Annotated[
+        tuple[Detail, ...],
+        BeforeValidator(common.items),
+        NOT_IN_CSV,
+    ] = option(
+        "What to show below each mean, with commas or repeated: about the difference to the "
+        "baseline its size, ci (confidence interval), effect (size), wins (topics won, tied and "
+        "lost), p and p_corrected; about the equivalence test equivalence_p.",
+        default=(),
+        metavar="DETAIL",
+        panel=LOOK,
+    )
+
+    @model_validator(mode="after")
+    def _shows_what_is_tested(self) -> "Tabled":
+        if "equivalence_p" in self.show and self.equivalence is None:
+            raise ValueError("`show` equivalence_p has no effect without `equivalence`")
+        if set(self.show) - {"equivalence_p"} and not self.differences:
+            raise ValueError("`show` has no effect without `baseline` or `comparisons` all-pairs")
+        return self
+
+    def testing(self, **changes: Any) -> Testing:
+        """What is to be tested."""
+        given = {
+            key: getattr(self, key) for key in Testing.model_fields if key in self.model_fields_set
+        }
+        return Testing.model_validate(given | changes)
+
+
+def digests(paths: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of each file that was read, by its path."""
+    from adducir.core.files import digest_as_read
+
+    return {str(path): digest_as_read(path) for path in paths}

@@ -1,0 +1,314 @@
+"""The measures that Adducir computes itself, for all topics at once, known by name.
+
+Definitions are trec_eval's; the C file of each is named. A measure that ir_measures has goes by its
+name and has its parameters; another one is defined by its kind alone. Packages add measures by the
+entry points ``adducir.measures``.
+"""
+
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from adducir.core.errors import UsageError
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
+from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, in_top, share
+
+
+class MeasureKind(Recipe):
+    """A measure, computed for all topics at once; its fields are the measure's parameters.
+
+    Attributes:
+        at: The parameter that stands behind the ``@``.
+        is_descriptive: Whether it rates no system, so that it is not tested.
+        lower_is_better: Whether the lower value is the better.
+        leaves_unjudged_out: Whether unjudged documents are left out, whatever the parameters.
+    """
+
+    at: ClassVar[str] = "cutoff"
+    is_descriptive: ClassVar[bool] = False
+    lower_is_better: ClassVar[bool] = False
+    leaves_unjudged_out: ClassVar[bool] = False
+
+    @abstractmethod
+    def values(self, lists: Lists) -> Floats:
+        """(T,) a value for each topic; 0 for one that the run lacks."""
+
+
+class Graded(MeasureKind):
+    """A measure of the documents that have a certain grade or more."""
+
+    rel: int = Field(1, ge=1, description="The least grade of a relevant document.")
+
+
+class Condensable(Graded):
+    """A measure that can be determined to leave unjudged documents out."""
+
+    judged_only: bool = Field(False, description="Unjudged documents are left out.")
+
+
+class Cut(Condensable):
+    """A measure that may look at the top documents only."""
+
+    cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
+
+
+class AtCutoff(Condensable):
+    """A measure of the top documents."""
+
+    cutoff: int = Field(..., ge=1, description="So many documents are looked at.")
+
+
+class AveragePrecision(Cut):
+    """AP (m_map.c); AP@k (m_map_cut.c) divides by all relevant documents too."""
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        top = in_top(relevant, self.cutoff)
+        precision = relevant.nth[top] / (relevant.rank[top] + 1)
+        return share(lists.sums(relevant.topic[top], precision), relevant.total)
+
+
+class Bpref(Graded):
+    """Bpref (m_bpref.c): how few judged non-relevant stand above each relevant."""
+
+    # Buckley and Voorhees, SIGIR 2004. The non-relevant above are counted up to R, and divided by
+    # min(R, N): R the relevant and N the judged non-relevant documents of the topic.
+    leaves_unjudged_out: ClassVar = True
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, condensed=True)
+        total = relevant.total
+        non_relevant = lists.judgements.counts.between(0, self.rel)
+        above = np.minimum(relevant.rank - (relevant.nth - 1), total[relevant.topic])
+        bound = np.minimum(non_relevant, total)[relevant.topic]
+        return share(lists.sums(relevant.topic, 1.0 - share(above, bound)), total)
+
+
+class InterpolatedPrecision(Condensable):
+    """IPrec@r (m_iprec_at_recall.c of trec_eval 9): the best precision from recall r on."""
+
+    # How many documents reach recall r, is int(r * R + 0.9); trec_eval 10 rounds instead.
+    at: ClassVar = "recall"
+    recall: float = Field(..., ge=0, le=1, description="The recall to be reached.")
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        needed = (self.recall * relevant.total + 0.9).astype(np.int64)
+        deep = relevant.nth >= needed[relevant.topic]
+        values = np.zeros(lists.topics)
+        precision = relevant.nth / (relevant.rank + 1)
+        np.maximum.at(values, relevant.topic[deep], precision[deep])
+        return values
+
+
+class Judged(MeasureKind):
+    """Judged@k (ir_measures'): the judged among the top k, whatever their grade."""
+
+    # Divided by k, or by the number retrieved where that is less; 0 where nothing was retrieved.
+    is_descriptive: ClassVar = True
+    cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
+
+    def values(self, lists: Lists) -> Floats:
+        ranked = lists.ranked()
+        cutoff = WHOLE_LIST if self.cutoff is None else self.cutoff
+        found = lists.sums(ranked.topic[ranked.rank < cutoff])
+        return share(found, np.minimum(ranked.retrieved, cutoff))
+
+
+class NDCG(MeasureKind):
+    """The DCG divided by that of the ideal ranking (m_ndcg.c, m_ndcg_cut.c)."""
+
+    # The gain is the grade, or 2^grade - 1, the discount log2(rank + 1). The ideal ranking holds
+    # all judged documents, and is cut at k; a condensed list is compared with the same ideal.
+    cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
+    dcg: Literal["log2", "exp-log2"] = Field("log2", description="The gain of a grade.")
+    gains: dict[int, int] | None = Field(None, description="Grades that stand for others.")
+    judged_only: bool = Field(False, description="Unjudged documents are left out.")
+
+    def values(self, lists: Lists) -> Floats:
+        judgements, ranked = lists.judgements, lists.ranked(self.judged_only)
+        counts, grade = judgements.counts, ranked.grade
+        if self.gains is not None:
+            regraded, ranked = judgements.regrade(self.gains), lists.ranked()
+            counts = judgements.count(regraded)
+            if self.judged_only:
+                ranked = ranked.condensed(regraded[ranked.judgement])
+            grade = regraded[ranked.judgement]
+        gain = _exponential if self.dcg == "exp-log2" else _linear
+        counted = grade > 0 if self.cutoff is None else (grade > 0) & (ranked.rank < self.cutoff)
+        dcg = gain(grade[counted]) / np.log2(ranked.rank[counted] + 2.0)
+        return share(lists.sums(ranked.topic[counted], dcg), counts.ideal_dcg(gain, self.cutoff))
+
+
+def _linear(grade: Integers) -> Floats:
+    return grade.astype(np.float64)
+
+
+def _exponential(grade: Integers) -> Floats:
+    if grade.max(initial=0) > 1000:  # 2^1024 is beyond a double
+        raise UsageError(
+            f"The gain 2^{grade.max()} - 1 of nDCG(dcg='exp-log2') cannot be computed.",
+            hint="Use linear gains, or gains={...} to give smaller grades.",
+        )
+    return np.exp2(grade.astype(np.float64)) - 1.0
+
+
+class NumQ(MeasureKind):
+    """NumQ (m_num_q.c with -c): 1 for every topic of the qrels."""
+
+    is_descriptive: ClassVar = True
+
+    def values(self, lists: Lists) -> Floats:
+        return np.ones(lists.topics)
+
+
+class NumRel(Graded):
+    """NumRel (m_num_rel.c): the relevant documents of the qrels."""
+
+    is_descriptive: ClassVar = True
+
+    def values(self, lists: Lists) -> Floats:
+        return lists.relevant(self.rel).total.astype(np.float64)
+
+
+class NumRet(MeasureKind):
+    """NumRet (m_num_ret.c), and NumRet(rel=1), which is NumRelRet (m_num_rel_ret.c)."""
+
+    is_descriptive: ClassVar = True
+    rel: int | None = Field(None, ge=1, description="Only documents of this grade or more.")
+
+    def values(self, lists: Lists) -> Floats:
+        if self.rel is None:
+            return lists.ranked().retrieved.astype(np.float64)
+        return lists.sums(lists.relevant(self.rel).topic)
+
+
+class Precision(AtCutoff):
+    """P@k (m_P.c): divided by k, however few were retrieved."""
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        return lists.sums(relevant.topic[in_top(relevant, self.cutoff)]) / self.cutoff
+
+
+class RankBiasedPrecision(MeasureKind):
+    """RBP(p, rel): (1 - p) times the sum of p^rank over the relevant documents."""
+
+    # Moffat and Zobel, TOIS 2008. Of graded documents it has no agreed gains, so rel is required.
+    rel: int = Field(..., ge=1, description="The least grade of a relevant document.")
+    p: float = Field(0.8, ge=0, le=1, description="How probably the reader goes on.")
+    cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel)
+        top = in_top(relevant, self.cutoff)
+        weights = np.power(self.p, relevant.rank[top])
+        return (1.0 - self.p) * lists.sums(relevant.topic[top], weights)
+
+
+class Recall(AtCutoff):
+    """R@k (m_recall.c): the share of the relevant documents among the top k."""
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        return share(lists.sums(relevant.topic[in_top(relevant, self.cutoff)]), relevant.total)
+
+
+class ReciprocalRank(Cut):
+    """RR (m_recip_rank.c); RR@k (ir_measures') is 0 where the first relevant stands below k."""
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        first = in_top(relevant, self.cutoff) & (relevant.nth == 1)
+        return lists.sums(relevant.topic[first], 1.0 / (relevant.rank[first] + 1))
+
+
+class RPrecision(Condensable):
+    """Rprec (m_Rprec.c): precision at the number of relevant documents."""
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        top = relevant.rank < relevant.total[relevant.topic]
+        return share(lists.sums(relevant.topic[top]), relevant.total)
+
+
+class SetAveragePrecision(Condensable):
+    """SetAP (m_set_map.c): SetP times SetR."""
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        found, retrieved = lists.sums(relevant.topic), lists.ranked(self.judged_only).retrieved
+        return share(found, retrieved) * share(found, relevant.total)
+
+
+class SetF(Condensable):
+    """SetF (m_set_F.c): (1 + beta) P R / (R + beta P); beta is not squared."""
+
+    beta: float = Field(1.0, description="How much precision counts.")
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        found, beta = lists.sums(relevant.topic), self.beta
+        precision = share(found, lists.ranked(self.judged_only).retrieved)
+        recall = share(found, relevant.total)
+        return share((beta + 1.0) * precision * recall, recall + beta * precision)
+
+
+class SetPrecision(Condensable):
+    """SetP (m_set_P.c); relative (m_set_rel_P.c) to the best that was possible."""
+
+    relative: bool = Field(False, description="Relative to the best that was possible.")
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        retrieved = lists.ranked(self.judged_only).retrieved
+        if self.relative:
+            retrieved = np.minimum(retrieved, relevant.total)
+        return share(lists.sums(relevant.topic), retrieved)
+
+
+class SetRecall(Graded):
+    """SetR (m_set_recall.c): the share of the relevant documents that was retrieved."""
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel)
+        return share(lists.sums(relevant.topic), relevant.total)
+
+
+class Success(AtCutoff):
+    """Success@k (m_success.c): 1 where the top k hold a relevant document."""
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, self.judged_only)
+        return lists.sums(relevant.topic[in_top(relevant, self.cutoff) & (relevant.nth == 1)])
+
+
+_OWN = {
+    "AP": AveragePrecision,
+    "Bpref": Bpref,
+    "IPrec": InterpolatedPrecision,
+    "Judged": Judged,
+    "nDCG": NDCG,
+    "NumQ": NumQ,
+    "NumRel": NumRel,
+    "NumRet": NumRet,
+    "P": Precision,
+    "R": Recall,
+    "RBP": RankBiasedPrecision,
+    "RR": ReciprocalRank,
+    "Rprec": RPrecision,
+    "SetAP": SetAveragePrecision,
+    "SetF": SetF,
+    "SetP": SetPrecision,
+    "SetR": SetRecall,
+    "Success": Success,
+}
+MEASURES = Family(
+    "measures",
+    MeasureKind,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {name: f"{__name__}:{kind.__name__}" for name, kind in _OWN.items()},
+    what="measure",
+)

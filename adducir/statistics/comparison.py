@@ -1,0 +1,184 @@
+"""Compare systems with baselines, with each other, and with the best: :func:`compare`.
+
+Each topic set is tested by itself. The tests of a measure are corrected together (``family:
+measure``), or those of all measures (``table``). Two baselines are tested against each other once.
+The equivalence tests are a family of their own: an equivalence mark is a claim too, and the chance
+of a false one grows with the number of marks. Within one TOST nothing is to be corrected. Only
+corrected p-values decide verdicts.
+
+Descriptive measures rate no system (share judged, counts of what was retrieved): their means are
+shown, they are neither tested nor part of a family.
+
+Which tests to run must be planned before looking at the figures, and on topics that no parameter
+was tuned on.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from adducir.core.errors import UsageError
+from adducir.core.texts import MOST_ROWS, html_table
+from adducir.evaluation.scores import ScoreMatrix, Scores
+from adducir.statistics.set_tests import TESTED, SetTests
+from adducir.statistics.settings import FOR_RUNS, Testing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_OPPOSITE = {"better": "worse", "worse": "better"}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All systems on all measures and topic sets.
+
+    Attributes:
+        scores: What was compared.
+        testing: What was asked for.
+        means: A row for each set, system and measure: mean, topics, best (whether no system has a
+            better mean; of a descriptive measure never), p_best (p of the system in the model
+            confidence set: the least alpha at which it is no longer there; null without).
+        tests: A row for each tested pair: set, measure, claim ("difference", "equivalence" or
+            "non-inferiority"), system, reference, difference (of their means), low and high (its
+            interval, uncorrected), statistic, p, p_corrected, verdict ("better" or "worse", which
+            speak of quality, or "equivalent", or null), effect (mean difference in standard
+            deviations of the differences; Cohen's d_z), wins, ties and losses (topics on which the
+            system is better, equal, worse), method (how it was tested; "refused" where there was
+            too little to test, and p is null for a difference and 1 for an equivalence), constant
+            (whether the difference is the same on every topic).
+        designs: By set and measure, how many topics find a difference of ``topics_for``, if that
+            was asked for; or why it is not known.
+    """
+
+    scores: Scores
+    testing: Testing
+    means: pl.DataFrame
+    tests: pl.DataFrame
+    designs: Mapping[tuple[str, str], int | str] = field(default_factory=dict)
+    _matrices: Mapping[str, ScoreMatrix] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """The systems in the order given."""
+        return self.scores.systems
+
+    def matrix(self, topic_set: str) -> ScoreMatrix:
+        """The scores on a topic set as arrays."""
+        return self._matrices[topic_set]
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures in the order given."""
+        return tuple(self.scores.measures)
+
+    def best(self, measure: str, topic_set: str = "") -> str:
+        """The system with the best mean on a measure, the first given among equals."""
+        found: str = self.means.filter("best", set=topic_set, measure=measure)["system"][0]
+        return found
+
+    @cached_property
+    def topics(self) -> dict[str, int]:
+        """The number of topics by set."""
+        return dict(self.means.select("set", "topics").unique(maintain_order=True).iter_rows())
+
+    @cached_property
+    def runs(self) -> dict[str, int]:
+        """For each system of several runs, how many; its scores are means over them."""
+        runs = self.scores.frame.group_by("system", maintain_order=True).agg(pl.n_unique("run"))
+        return {system: count for system, count in runs.iter_rows() if count > 1}
+
+    @cached_property
+    def undecided(self) -> set[tuple[str, str]]:
+        """Sets and measures on which every system may be the best, which says nothing."""
+        least = self.means.group_by("set", "measure").agg(pl.col("p_best").min())
+        alpha = self.testing.alpha
+        return {(name, measure) for name, measure, p in least.iter_rows() if p and p > alpha}
+
+    def both_ways(self) -> pl.DataFrame:
+        """The tests of difference, each seen from both sides."""
+        found = self.tests.filter(claim="difference")
+        turned = found.with_columns(
+            system="reference",
+            reference="system",
+            difference=-pl.col("difference"),
+            low=-pl.col("high"),
+            high=-pl.col("low"),
+            statistic=None,
+            effect=-pl.col("effect"),
+            wins="losses",
+            losses="wins",
+            verdict=pl.col("verdict").replace(_OPPOSITE),
+        )
+        return pl.concat([found, turned.select(TESTED.names()).cast(TESTED)])
+
+    def to_polars(self) -> pl.DataFrame:
+        """The tests, or the means where nothing was tested."""
+        return self.tests if self.tests.height else self.means
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The frame of :meth:`to_polars` in pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+
+    def _repr_html_(self) -> str:
+        """The first tests, for a notebook."""
+        found = self.to_polars()
+        names = ("measure", "system", "reference", "mean", "difference", "p_corrected", "verdict")
+        keys = [name for name in names if name in found.columns]
+        rows = found.select(keys).head(MOST_ROWS).rows()
+        return html_table(f"{len(self.systems)} systems, {found.height} rows", keys, rows)
+
+
+def compare(
+    scores: Scores | Iterable[Scores], testing: Testing | None = None, **settings: Any
+) -> Comparison:
+    """Test systems for difference and for equivalence on all measures.
+
+    Args:
+        scores: The systems, on the same topics and measures within each topic set. A set that lacks
+            a baseline is not tested against it; a set of one topic is not tested.
+        testing: What to test, and how.
+        settings: The same by name, such as ``baseline="bm25"``: the fields of :class:`Testing`.
+
+    Raises:
+        UsageError: An unknown choice or name, a number out of range, scores that do not fit
+            together, or fewer than two topics where there is something to test.
+    """
+    every = Scores.concat(scores)
+    asked = testing or Testing(**settings)
+    for name, what in {**dict.fromkeys(asked.baselines, "baseline"), **_against(asked)}.items():
+        if name not in every.systems:
+            near = get_close_matches(name, every.systems, n=3, cutoff=0.4) or every.systems[:5]
+            raise UsageError(
+                f"the {what} {name!r} is not among the systems.",
+                hint=f"Did you mean {' or '.join(near)}?",
+            )
+    matrices = {name: every.matrix(name) for name in every.sets}
+    if any(one.runs for one in matrices.values()):
+        for what in asked.refused_for_runs().values():
+            raise UsageError(f"{what}.", hint=FOR_RUNS)
+    few = [name for name, one in matrices.items() if len(one.qids) < 2]
+    if len(few) == len(matrices) and asked.anything and len(every.systems) > 1:
+        raise UsageError(
+            f"a paired test needs at least two topics, but there is {len(every.qids)}.",
+            hint="Compare means without a baseline, or evaluate on more topics.",
+        )
+    each = [SetTests(name, one, asked, name in few) for name, one in matrices.items()]
+    return Comparison(
+        every,
+        asked,
+        pl.concat([one.means() for one in each]),
+        pl.concat([frame for one in each for frame in (one.differences(), one.equivalences())]),
+        {key: found for one in each for key, found in one.designs()},
+        matrices,
+    )
+
+
+def _against(asked: Testing) -> dict[str, str]:
+    return {} if asked.against == "best" else {asked.against: "system to be equivalent with"}

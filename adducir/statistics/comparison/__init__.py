@@ -1,1 +1,0 @@
-"""Comparing systems: which tests are made, how they are corrected, what was found."""

@@ -1,0 +1,307 @@
+"""The means and tests of one topic set, as rows of a comparison."""
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from adducir.core.errors import UsageError
+from adducir.evaluation.measures import is_descriptive, lower_is_better
+from adducir.evaluation.scores import ScoreMatrix
+from adducir.statistics.best_set import confidence_sets
+from adducir.statistics.corrections import error_variance
+from adducir.statistics.differences import Floats, Rows, constant_rows, tolerance
+from adducir.statistics.equivalence import Tost, tost, tost_of_runs
+from adducir.statistics.power import topics_needed
+from adducir.statistics.settings import CORRECTIONS, PairFamily, Testing
+from adducir.statistics.two_level import FEW_RUNS, two_level
+
+MEANS = pl.Schema(
+    {
+        "set": pl.String,
+        "system": pl.String,
+        "measure": pl.String,
+        "mean": pl.Float64,
+        "topics": pl.Int64,
+        "best": pl.Boolean,
+        "p_best": pl.Float64,
+    }
+)
+TESTED = pl.Schema(
+    {
+        "set": pl.String,
+        "measure": pl.String,
+        "claim": pl.String,
+        "system": pl.String,
+        "reference": pl.String,
+        "difference": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "statistic": pl.Float64,
+        "p": pl.Float64,
+        "p_corrected": pl.Float64,
+        "verdict": pl.String,
+        "effect": pl.Float64,
+        "wins": pl.Int64,
+        "ties": pl.Int64,
+        "losses": pl.Int64,
+        "method": pl.String,
+        "constant": pl.Boolean,
+    }
+)
+
+
+class SetTests:
+    """One topic set of a comparison."""
+
+    def __init__(self, name: str, matrix: ScoreMatrix, asked: Testing, too_small: bool) -> None:
+        self.name, self.matrix, self.asked = name, matrix, asked
+        self.falls = [lower_is_better(one) for one in matrix.measures]
+        self.rates = [not is_descriptive(one) for one in matrix.measures]
+        self.tested = [] if too_small else [m for m, rates in enumerate(self.rates) if rates]
+        self.systems, self.topics = np.array(matrix.systems), len(matrix.qids)
+        self.measures = np.array([str(one) for one in matrix.measures])
+        self.average = matrix.values.mean(axis=2)
+        # A row of scores for each measure and system, those of a measure together.
+        self.rows = matrix.values.reshape(-1, self.topics)
+
+    def means(self) -> pl.DataFrame:
+        """The rows of :attr:`Comparison.means`."""
+        measures, systems = self.average.shape
+        p_best = np.full((measures, systems), np.nan)
+        if self.asked.best == "set" and systems > 1 and self.tested:
+            p_best[self.tested] = confidence_sets(
+                self.matrix.values[self.tested],
+                [self.falls[m] for m in self.tested],
+                samples=self.asked.samples,
+                seed=self.asked.seed,
+            )
+        best = self.average == self._tops()[:, None]
+        best &= np.array(self.rates)[:, None]
+        frame = pl.DataFrame(
+            {
+                "set": self.name,
+                "system": np.repeat(self.systems, measures),
+                "measure": np.tile(self.measures, systems),
+                "mean": self.average.T.ravel(),
+                "topics": self.topics,
+                "best": best.T.ravel(),
+                "p_best": p_best.T.ravel(),
+            }
+        )
+        return frame.with_columns(pl.col("p_best").fill_nan(None)).select(MEANS.names()).cast(MEANS)
+
+    def _tops(self) -> Floats:
+        """(M,) the best mean of each measure."""
+        low, high = self.average.min(axis=1), self.average.max(axis=1)
+        return np.asarray(np.where(self.falls, low, high))
+
+    def _pairs(self) -> tuple[Rows, Rows]:
+        """The rows of scores of every test of difference, measure by measure."""
+        count = len(self.systems)
+        if self.asked.all_pairs:
+            second, first = np.triu_indices(count, 1)
+        else:
+            known = [list(self.systems).index(b) for b in self.asked.baselines if b in self.systems]
+            pairs = [
+                (system, base)
+                for rank, base in enumerate(known)
+                for system in range(count)
+                if system != base and system not in known[:rank]
+            ]
+            first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        starts = count * np.array(self.tested, dtype=np.intp)[:, None]
+        return (starts + first).ravel(), (starts + second).ravel()
+
+    def differences(self) -> pl.DataFrame:
+        """The tests of difference."""
+        first, second = self._pairs()
+        if not first.size:
+            return pl.DataFrame(schema=TESTED)
+        asked, topics = self.asked, self.topics
+        statistic, p = asked.make_test().pairs(self.rows, first, second)
+        a, b = self.rows[first], self.rows[second]
+        difference, noise = a - b, tolerance(a, b)
+        constant = constant_rows(difference, noise)
+        mean = difference.mean(axis=1)
+        sd = np.where(constant, 0.0, difference.std(axis=1, ddof=1))
+        low, high = self._intervals(difference, mean, sd, constant)
+        method = np.full(first.size, asked.test, dtype=object)
+        if self.matrix.runs:
+            found = [
+                two_level(self._runs(i), self._runs(j)) for i, j in zip(first, second, strict=True)
+            ]
+            statistic = np.array([one.t for one in found])
+            p = np.array([one.p for one in found])
+            low, high = np.array([one.interval(asked.level) for one in found]).T
+            constant = np.isinf(statistic)
+            method[:] = ["refused" if one.refused else "two-level" for one in found]
+        kept = method != "refused"
+        corrected = np.full(first.size, np.nan)
+        corrected[kept] = self._corrected(p[kept], first[kept], second[kept])
+        higher, lower = ((sign * difference > noise[:, None]).sum(axis=1) for sign in (1.0, -1.0))
+        falls = np.array(self.falls)[first // len(self.systems)]
+        is_better = (mean > 0) != falls
+        verdict = np.where(is_better, "better", "worse").astype(object)
+        verdict[~(corrected <= asked.alpha) | (mean == 0)] = None
+        identical = np.abs(difference).max(axis=1) <= noise
+        spread = np.where((sd > 0) & ~constant, sd, np.nan)
+        return self._framed(
+            first,
+            second,
+            claim="difference",
+            difference=mean,
+            low=low,
+            high=high,
+            statistic=statistic,
+            p=np.where(kept, p, np.nan),
+            p_corrected=corrected,
+            verdict=verdict,
+            effect=np.where(identical, 0.0, mean / spread),
+            wins=np.where(falls, lower, higher),
+            ties=topics - higher - lower,
+            losses=np.where(falls, higher, lower),
+            method=method,
+            constant=constant & ~identical,
+        )
+
+    def _framed(self, first: Rows, second: Rows, **columns: Any) -> pl.DataFrame:
+        """Rows of :attr:`Comparison.tests`; NaN and what is not given are null."""
+        count = len(self.systems)
+        named = {
+            "set": self.name,
+            "measure": self.measures[first // count],
+            "system": self.systems[first % count],
+            "reference": self.systems[second % count],
+        }
+        frame = pl.DataFrame(
+            {
+                key: pl.Series(list(value), dtype=TESTED[key])
+                if getattr(value, "dtype", None) == np.object_
+                else value
+                for key, value in {**named, **columns}.items()
+            }
+        )
+        missing = [
+            pl.lit(None, kind).alias(key) for key, kind in TESTED.items() if key not in frame
+        ]
+        frame = frame.with_columns(missing).select(TESTED.names()).cast(TESTED)
+        return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+    def _runs(self, row: int) -> Floats:
+        """(R, T) the scores of the runs of a row's system on its measure."""
+        measure, system = divmod(int(row), len(self.systems))
+        runs = self.matrix.runs.get(self.matrix.systems[system])
+        return self.rows[row][None] if runs is None else runs[:, measure]
+
+    def _intervals(
+        self, difference: Floats, mean: Floats, sd: Floats, constant: Any
+    ) -> tuple[Floats, Floats]:
+        """The confidence intervals of mean differences, of the kind that was asked for."""
+        from scipy.special import stdtrit
+
+        asked = self.asked
+        reach = float(stdtrit(self.topics - 1, 0.5 + asked.level / 2)) * sd / sqrt(self.topics)
+        low, high = mean - reach, mean + reach
+        if asked.interval == "bootstrap":
+            from scipy.stats import bootstrap
+
+            for row in np.flatnonzero(~constant):
+                low[row], high[row] = bootstrap(
+                    (difference[row],),
+                    np.mean,
+                    confidence_level=asked.level,
+                    n_resamples=asked.samples,
+                    batch=1_000,
+                    method="BCa",
+                    rng=np.random.default_rng(asked.seed),
+                ).confidence_interval
+        return low, high
+
+    def _corrected(self, p: Floats, first: Rows, second: Rows) -> Floats:
+        """The p-values adjusted over their families."""
+        correction = self.asked.make_correction()
+        adjusted = np.empty_like(p)
+        for of in self._families(first):
+            adjusted[of] = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
+        return adjusted
+
+    def _families(self, first: Rows) -> Iterator[Rows]:
+        """The places of the tests that are corrected together."""
+        measure = first // len(self.systems)
+        if self.asked.family == "table":
+            measure = np.zeros_like(measure)
+        for one in np.unique(measure):
+            yield np.flatnonzero(measure == one)
+
+    def equivalences(self) -> pl.DataFrame:
+        """The tests of equivalence, or of non-inferiority."""
+        asked, count = self.asked, len(self.systems)
+        is_there = asked.against == "best" or asked.against in self.systems
+        if asked.equivalence is None or count < 2 or not is_there:
+            return pl.DataFrame(schema=TESTED)
+        sizes = [len(self.matrix.runs.get(name, ())) for name in self.matrix.systems]
+        too_few = [1 < size < FEW_RUNS for size in sizes]
+        firsts, seconds, found = list[Rows](), list[Rows](), list[Tost]()
+        for measure in self.tested:
+            means = self.average[measure]
+            target = int(np.argmax(means == self._tops()[measure]))
+            if asked.against != "best":
+                target = list(self.systems).index(asked.against)
+            others = [
+                row for row in range(count) if row != target and not too_few[row] | too_few[target]
+            ]
+            if not others:
+                continue
+            first = measure * count + np.array(others, dtype=np.intp)
+            second = np.full_like(first, measure * count + target)
+            side = "upper" if self.falls[measure] else "lower"
+            options: dict[str, Any] = {
+                "test": asked.equivalence_test,
+                "side": side if asked.non_inferiority else "both",
+            }
+            firsts.append(first)
+            seconds.append(second)
+            if self.matrix.runs:
+                found += [
+                    tost_of_runs(self._runs(i), self._runs(j), asked.equivalence, **options)
+                    for i, j in zip(first, second, strict=True)
+                ]
+            else:
+                pair = self.rows[first], self.rows[second]
+                found.append(tost(*pair, asked.equivalence, **options))
+        if not firsts:
+            return pl.DataFrame(schema=TESTED)
+        first, second = np.concatenate(firsts), np.concatenate(seconds)
+        p, differing, constant, refused = map(np.concatenate, zip(*found, strict=True))
+        correction, corrected = CORRECTIONS.make(asked.equivalence_correction), np.empty_like(p)
+        for of in self._families(first):
+            corrected[of] = correction.adjusted(p[of])
+        shown = corrected <= asked.alpha
+        return self._framed(
+            first,
+            second,
+            claim="non-inferiority" if asked.non_inferiority else "equivalence",
+            difference=self.average.ravel()[first] - self.average.ravel()[second],
+            p=p,
+            p_corrected=corrected,
+            verdict=np.array(["equivalent" if one else None for one in shown], dtype=object),
+            ties=self.topics - differing,
+            method=np.where(refused, "refused", asked.equivalence_test),
+            constant=constant,
+        )
+
+    def designs(self) -> Iterator[tuple[tuple[str, str], int | str]]:
+        """How many topics find a difference of ``topics_for``, by these scores' variance."""
+        wanted = self.asked.topics_for
+        for measure in self.tested if wanted is not None else ():
+            key = self.name, str(self.measures[measure])
+            variance = 0.0
+            if len(self.systems) > 1:
+                variance = error_variance(self.matrix.values[measure])
+            try:
+                yield key, topics_needed(wanted or 0.0, sqrt(2 * variance), self.asked.alpha)
+            except UsageError as error:
+                yield key, error.what.rstrip(".")

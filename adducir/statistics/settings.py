@@ -1,0 +1,322 @@
+"""What can be asked of a comparison: tests and corrections by name, and all settings of one.
+
+Importable without numpy or scipy, for command lines and experiment files are read by it. Packages
+add tests and corrections of their own by the entry points ``adducir.tests`` and
+``adducir.corrections``.
+"""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+
+from pydantic import Field, model_validator
+from pydantic.config import JsonDict
+
+from adducir.core.recipe import Kind, Needs, Recipe, needs
+from adducir.core.registry import Family
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatArray: TypeAlias = NDArray[np.float64]
+
+
+class SignificanceTest(Recipe):
+    """A paired, two-sided test of two systems' scores on the same topics.
+
+    The fields of a subclass are its hyperparameters. Those called ``permutations``, ``samples``
+    and ``seed`` get what the user says for all tests.
+
+    Attributes:
+        title: Its name in a sentence, such as "paired t-test".
+    """
+
+    title: ClassVar[str]
+
+    @abstractmethod
+    def rows(self, first: "FloatArray", second: "FloatArray") -> "tuple[FloatArray, FloatArray]":
+        """(K,) statistics and (K,) p-values, in (0, 1], of K pairs of systems.
+
+        Args:
+            first: (K, T) finite scores on T topics, at least two.
+            second: (K, T) those of the systems that each is compared with.
+        """
+
+    def pairs(
+        self, values: "FloatArray", first: "NDArray[np.intp]", second: "NDArray[np.intp]"
+    ) -> "tuple[FloatArray, FloatArray]":
+        """The same of K pairs of S systems, by their rows of (S, T) scores."""
+        return self.rows(values[first], values[second])
+
+
+class PairFamily(NamedTuple):
+    """The K paired tests of one family, and the scores that they are of.
+
+    Attributes:
+        p: (K,) uncorrected p-values.
+        values: (R, T) scores on T topics, a row for each system and measure.
+        first: (K,) the row of the first system of each pair.
+        second: (K,) that of the second.
+    """
+
+    p: "FloatArray"
+    values: "FloatArray"
+    first: "NDArray[np.intp]"
+    second: "NDArray[np.intp]"
+
+
+class Correction(Recipe):
+    """A way to adjust the p-values of tests that are made together.
+
+    The fields of a subclass are its hyperparameters, as a test's are.
+
+    Attributes:
+        title: Its name in a sentence, such as "Holm"; empty for none.
+        tests: The tests of difference that it corrects; empty for every test.
+        scopes: The families of tests that it corrects; empty for every one.
+    """
+
+    title: ClassVar[str]
+    tests: ClassVar[tuple[str, ...]] = ()
+    scopes: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def adjusted(self, p: "FloatArray") -> "FloatArray":
+        """(m,) adjusted p-values, from 0 to 1, of the (m,) p-values of a family, in their order.
+
+        They are held against the unadjusted alpha.
+        """
+
+    def of_pairs(self, family: PairFamily) -> "FloatArray":
+        """(K,) adjusted p-values of paired tests; by default from their p-values alone."""
+        return self.adjusted(family.p)
+
+
+_HERE = "adducir.statistics"
+TESTS = Family(
+    "tests",
+    SignificanceTest,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "t": f"{_HERE}.tests:StudentT",
+        "wilcoxon": f"{_HERE}.tests:Wilcoxon",
+        "sign": f"{_HERE}.tests:Sign",
+        "randomisation": f"{_HERE}.tests:Randomisation",
+    },
+    what="significance test",
+)
+CORRECTIONS = Family(
+    "corrections",
+    Correction,  # type: ignore[type-abstract]  # likewise
+    {
+        "holm": f"{_HERE}.corrections:Holm",
+        "bonferroni": f"{_HERE}.corrections:Bonferroni",
+        "maxt": f"{_HERE}.corrections:MaxT",
+        "tukey": f"{_HERE}.corrections:Tukey",
+        "tukey-randomised": f"{_HERE}.corrections:RandomisedTukey",
+        "bh": f"{_HERE}.corrections:BenjaminiHochberg",
+        "none": f"{_HERE}.corrections:NoCorrection",
+    },
+    what="correction",
+)
+
+PERMUTATIONS, SAMPLES, SEED = 100_000, 10_000, 0
+"""Defaults of whatever is drawn."""
+FOR_RUNS = "Use t-tests with holm, bonferroni, bh or none."
+"""What there is for systems with several runs."""
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+Side: TypeAlias = Literal["both", "lower", "upper"]
+EquivalenceTest: TypeAlias = Literal["hall", "t"]
+
+
+_TESTED: dict[str, Any] = {"comparisons": "all-pairs"}
+_RARE: JsonDict = {"rare": True}
+"""Of a field that a command takes by ``--set``."""
+
+
+class Testing(Kind):
+    """What is tested, and how: the arguments of ``compare``, the keys of ``comparison:``."""
+
+    panel: ClassVar[str] = "Testing differences"
+    conditions: ClassVar = {
+        **dict.fromkeys(("test", "confidence", "interval"), needs("baseline", **_TESTED)),
+        **dict.fromkeys(("correction", "family"), needs("baseline", "equivalence", **_TESTED)),
+        "alpha": needs("baseline", "equivalence", **_TESTED, best="set"),
+        **dict.fromkeys(("against", "equivalence_test", "non_inferiority"), needs("equivalence")),
+        "permutations": Needs(
+            "without a test or correction that draws them", lambda it: it.permutes
+        ),
+        "samples": needs(best="set", interval="bootstrap"),
+        "seed": Needs("without anything that is drawn", lambda it: it.draws),
+    }
+
+    baseline: str | tuple[str, ...] | None = Field(
+        None, description="The system that all others are tested against, or several."
+    )
+    comparisons: Literal["baseline", "all-pairs"] = Field(
+        "baseline", description="Which systems are compared: with a baseline, or each with each."
+    )
+    test: Annotated[str, TESTS.named] = Field("t", description="The paired test.")
+    correction: Annotated[str, CORRECTIONS.named] = Field(
+        "holm", description="Correction of the p-values within a family."
+    )
+    alpha: Share = Field(0.05, description="Significance level (alpha).")
+    equivalence: Positive | None = Field(
+        None,
+        description="Test as well whether the difference lies within plus or minus this bound "
+        "(TOST), in units of the measure.",
+    )
+    family: Literal["measure", "table"] = Field(
+        "measure",
+        description="What is corrected together: the tests of a measure, or all.",
+        json_schema_extra=_RARE,
+    )
+    against: str = Field(
+        "best",
+        description="Equivalent with what: the best system of each measure, or a system.",
+        json_schema_extra=_RARE,
+    )
+    equivalence_test: EquivalenceTest = Field(
+        "hall",
+        description="t-tests, or (hall) t-tests adjusted for skewness as well.",
+        json_schema_extra=_RARE,
+    )
+    non_inferiority: bool = Field(
+        False,
+        description="Test only that a system is not worse by the bound or more.",
+        json_schema_extra=_RARE,
+    )
+    best: Literal["mean", "set"] = Field(
+        "mean",
+        description="set: mark all systems that may be the best (model confidence set) as well.",
+        json_schema_extra=_RARE,
+    )
+    confidence: Share | None = Field(
+        None,
+        description="Level of the intervals of differences; by default 1 - alpha.",
+        json_schema_extra=_RARE,
+    )
+    interval: Literal["t", "bootstrap"] = Field(
+        "t",
+        description="Intervals of differences: t, or bootstrap (BCa, by scipy).",
+        json_schema_extra=_RARE,
+    )
+    topics_for: Positive | None = Field(
+        None,
+        description="State how many topics it takes to find a difference of this size.",
+        json_schema_extra=_RARE,
+    )
+    permutations: int = Field(
+        PERMUTATIONS, ge=1, description="Sign vectors to draw.", json_schema_extra=_RARE
+    )
+    samples: int = Field(
+        SAMPLES, ge=1, description="Samples of topics to draw.", json_schema_extra=_RARE
+    )
+    seed: int = Field(
+        SEED, ge=0, lt=1 << 63, description="Seed of whatever is drawn.", json_schema_extra=_RARE
+    )
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        kind = CORRECTIONS.kind(self.correction)
+        if kind.scopes and self.family not in kind.scopes:
+            raise ValueError(f"{self.correction} cannot correct over the family {self.family}")
+        if kind.tests and self.test not in kind.tests:
+            raise ValueError(
+                f"the correction {self.correction} needs the test {' or '.join(kind.tests)}, "
+                f"not {self.test}"
+            )
+        return self
+
+    @property
+    def permutes(self) -> bool:
+        """Whether the test or the correction draws sign vectors."""
+        kinds = TESTS.kind(self.test), CORRECTIONS.kind(self.correction)
+        return any("permutations" in kind.model_fields for kind in kinds)
+
+    @property
+    def draws(self) -> bool:
+        """Whether anything is drawn."""
+        return self.permutes or self.best == "set" or self.interval == "bootstrap"
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The baselines, each once, the first being the one that marks refer to."""
+        named = self.baseline or ()
+        return (named,) if isinstance(named, str) else tuple(dict.fromkeys(named))
+
+    @property
+    def named(self) -> set[str]:
+        """The systems that it names."""
+        return {*self.baselines, self.against} - {"best"}
+
+    @property
+    def all_pairs(self) -> bool:
+        """Whether all pairs of systems are compared."""
+        return self.comparisons == "all-pairs"
+
+    @property
+    def differences(self) -> bool:
+        """Whether differences are tested."""
+        return self.all_pairs or bool(self.baselines)
+
+    @property
+    def anything(self) -> bool:
+        """Whether it asks for anything at all."""
+        on_request = (self.equivalence, self.topics_for)
+        return self.differences or self.best == "set" or any(one is not None for one in on_request)
+
+    @property
+    def level(self) -> float:
+        """Level of the intervals of differences, which are not corrected."""
+        return 1 - self.alpha if self.confidence is None else self.confidence
+
+    @property
+    def equivalence_correction(self) -> str:
+        """The correction of the equivalence tests: the same, or Holm's if that needs the scores."""
+        return "holm" if CORRECTIONS.kind(self.correction).tests else self.correction
+
+    def make_test(self) -> SignificanceTest:
+        """The test, with those of its draws that were asked for."""
+        return TESTS.make(self.test, self._draws(TESTS.kind(self.test)))
+
+    def make_correction(self) -> Correction:
+        """The correction of the tests of difference, likewise."""
+        return CORRECTIONS.make(self.correction, self._draws(CORRECTIONS.kind(self.correction)))
+
+    def _draws(self, kind: type[Recipe]) -> dict[str, int]:
+        names = ("permutations", "samples", "seed")
+        return {one: getattr(self, one) for one in names if one in kind.model_fields}
+
+    def refused_for_runs(self) -> dict[str, str]:
+        """What of it there is not for systems with several runs, and why, by key."""
+        asked = {
+            "test": (self.test != "t", f"{self.test} test", "it resamples or ranks topics alone"),
+            "correction": (
+                bool(CORRECTIONS.kind(self.correction).tests),
+                f"{self.correction} correction",
+                "it takes topics alone as a sample",
+            ),
+            "topics_for": (
+                self.topics_for is not None,
+                "topic set size design",
+                "it counts topics alone",
+            ),
+            "best": (
+                self.best == "set",
+                "set of systems that may be the best",
+                "it resamples topics alone",
+            ),
+            "interval": (
+                self.interval != "t",
+                f"{self.interval} interval",
+                "it resamples topics alone",
+            ),
+        }
+        return {
+            key: f"there is no {what} for systems with several runs: {why}, and would take a few "
+            "runs for all that a system could have"
+            for key, (is_asked, what, why) in asked.items()
+            if is_asked
+        }

@@ -1,0 +1,192 @@
+"""A result table for programs: CSV and JSON, everything unrounded.
+
+CSV is tidy, as any reader takes it: one header line, one line a cell and reference, no comments.
+Numbers are exact (shortest form that reads back as the same double); a field without a value is
+empty. A name or qid that a spreadsheet would take for a formula stands behind an apostrophe
+(:mod:`adducir.core.csv_files`). The notes have no place in CSV; the JSON holds everything.
+
+The form of the JSON is versioned by ``schema_version``: fields may be added under the same version;
+a change of what a field means, or its removal, raises it. Numbers that JSON lacks (an infinite t
+statistic) become null.
+"""
+
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar
+
+import polars as pl
+from pydantic import Field
+
+from adducir.core.csv_files import CsvWriter
+from adducir.core.errors import UsageError
+from adducir.evaluation.measures import lower_is_better
+from adducir.tables.formats import TableFormat
+from adducir.tables.table import Cell, ResultTable
+
+SCHEMA_VERSION = 3
+HEADER = (
+    *("system", "section", "group", "measure", "mean", "n", "best", "baseline", "difference"),
+    *("p", "p_corrected", "mark", "ci_low", "ci_high", "effect", "wins", "ties", "losses"),
+    *("equivalent", "equivalent_to", "equivalence_p", "equivalence_p_corrected", "p_best"),
+    *("in_set", "exploratory", "higher_is_better"),
+)
+TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value", "higher_is_better")
+
+
+class CSV(TableFormat):
+    """Comma-separated values, one line a cell, for programs."""
+
+    ending: ClassVar = ".csv"
+    topics: ClassVar = "per_topic"
+    per_topic: bool = Field(False, description="One line a system, topic and measure instead.")
+
+    def render(self, table: ResultTable) -> str:
+        lines = _topic_lines(table) if self.per_topic else _lines(table)
+        out = io.StringIO()
+        writer = CsvWriter(out)
+        writer.row(TOPIC_HEADER if self.per_topic else HEADER)
+        writer.rows(lines)
+        return out.getvalue()
+
+
+def _lines(table: ResultTable) -> Iterator[tuple[object, ...]]:
+    best = table.comparison is not None and table.comparison.testing.against == "best"
+    for row, column, cell in table.cells():
+        if cell.mean is None:
+            continue
+        own = (row.system, row.section, column.group, column.measure, cell.mean, cell.n)
+        further = _equivalence(cell, best)
+        for test in cell.tests or (None,):
+            tested: tuple[object, ...] = ("",) * 11
+            if test is not None:
+                tested = (
+                    *(test.reference, test.difference, test.p, test.p_corrected, test.verdict),
+                    *(test.low, test.high, test.effect, test.wins, test.ties, test.losses),
+                )
+            yield *own, _truth(cell.best), *tested, *further, _truth(column.higher_is_better)
+
+
+def _equivalence(cell: Cell, exploratory: bool) -> tuple[object, ...]:
+    """What is known of a cell beside its tests of difference."""
+    found, in_set = cell.equivalence, "" if cell.p_best is None else _truth(cell.in_set)
+    if found is None:
+        return *("",) * 4, cell.p_best, in_set, ""
+    shown = _truth(found.verdict is not None), found.reference, found.p, found.p_corrected
+    return *shown, cell.p_best, in_set, _truth(True) if exploratory else ""
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def topic_values(table: ResultTable) -> pl.DataFrame:
+    """The values per topic, of a system of several runs those of each, in the table's order."""
+    if table.comparison is None:
+        raise UsageError("the table holds no values per topic.")
+    scores = table.comparison.scores
+    systems = [(row.section if table.stacked else "", row.system) for row in table.rows]
+    places = pl.DataFrame(
+        [(name, *place) for name, place in table.places.items()],
+        schema=["set", "section", "group"],
+        orient="row",
+    )
+    order = pl.DataFrame(
+        [
+            (*key, number, row.section)
+            for number, (key, row) in enumerate(zip(systems, table.rows, strict=True))
+        ],
+        schema=["section", "system", "row", "shown"],
+        orient="row",
+    )
+    columns = pl.DataFrame(
+        [(one.group, one.measure, number) for number, one in enumerate(table.columns)],
+        schema=["group", "measure", "column"],
+        orient="row",
+    )
+    frame = scores.frame.join(places, on="set").join(order, on=["section", "system"])
+    frame = frame.join(columns, on=["group", "measure"])
+    higher = {name: not lower_is_better(one) for name, one in scores.measures.items()}
+    return frame.sort("row", "column", maintain_order=True).select(
+        system="run",
+        section="shown",
+        group="group",
+        qid="qid",
+        measure="measure",
+        value="value",
+        higher_is_better=pl.col("measure").replace_strict(higher, return_dtype=pl.Boolean),
+    )
+
+
+def _topic_lines(table: ResultTable) -> Iterator[tuple[object, ...]]:
+    for *values, higher in topic_values(table).iter_rows():
+        yield *values, _truth(higher)
+
+
+class JSON(TableFormat):
+    """Everything that the table holds, unrounded, for programs."""
+
+    ending: ClassVar = ".json"
+    topics: ClassVar = "per_topic"
+    per_topic: bool = Field(False, description="Also the values per topic.")
+
+    def render(self, table: ResultTable) -> str:
+        comparison = table.comparison
+        data: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "title": table.title,
+            "label": table.label,
+            "columns": [asdict(column) for column in table.columns],
+            "rows": [
+                {
+                    "system": row.system,
+                    "label": row.label,
+                    "section": row.section,
+                    "cells": [_figure(cell) for cell in row.cells],
+                }
+                for row in table.rows
+            ],
+        }
+        if comparison is not None:
+            data["testing"] = comparison.testing.model_dump()
+            data["sets"] = [
+                {"name": name, "section": section, "group": group, "topics": topics}
+                for name, topics in comparison.topics.items()
+                for section, group in [table.places[name]]
+            ]
+            data["tests"] = [_given(one) for one in comparison.tests.to_dicts()]
+            data["evaluations"] = [_given(asdict(one)) for one in comparison.scores.evaluations]
+        if self.per_topic:
+            data["values"] = topic_values(table).to_dict(as_series=False)
+        data |= {
+            "footer": table.footer,
+            "facts": table.facts,
+            "provenance": table.provenance,
+            "style": asdict(table.style),
+        }
+        return json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _given(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record without what it does not have."""
+    return {key: value for key, value in record.items() if value not in (None, "")}
+
+
+def _figure(cell: Cell) -> dict[str, Any]:
+    found = {"mean": cell.mean, "n": cell.n, "best": cell.best}
+    return found if cell.p_best is None else {**found, "in_set": cell.in_set, "p_best": cell.p_best}
+
+
+def _plain(value: Any) -> Any:
+    """Nested data of mappings, sequences, texts and finite numbers; anything else as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(str, value))
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int)) else str(value)

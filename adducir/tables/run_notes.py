@@ -1,0 +1,153 @@
+"""Lines below a table that need more than its scores: runs, or judgements by a model."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
+
+import numpy as np
+from ir_measures import Measure
+
+from adducir.core.errors import UsageError
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.measures import is_descriptive
+from adducir.evaluation.scores import Scores
+from adducir.evaluation.unjudged import Bounds, bounded, bounds_of
+from adducir.runs.run import Run
+from adducir.statistics.comparison import Comparison
+from adducir.statistics.prediction_powered import powered_mean
+
+TOPICS_ALONE = "its interval is over topics alone"
+FEW = 30
+"""With fewer human judgements the normal intervals of prediction-powered means are said to err."""
+
+
+class RunNotes:
+    """What is said on request of unjudged documents, and of judgements by a model.
+
+    Args:
+        qrels: The judgements.
+        measures: What is measured.
+        unjudged: Whether bounds over unjudged documents are wanted.
+        model: What evaluates by a model's judgements; None for none.
+        judge: Name and version of the model.
+    """
+
+    def __init__(
+        self,
+        qrels: Qrels,
+        measures: Sequence[Measure],
+        *,
+        unjudged: bool = False,
+        model: Evaluator | None = None,
+        judge: str = "",
+    ) -> None:
+        self.qrels, self.measures, self.model, self.judge = qrels, measures, model, judge
+        self._unjudged = unjudged
+        self._bounds: dict[str, dict[str, Bounds]] = {}
+        self._guessed: list[Scores] = []
+
+    def add(self, run: Run, system: str) -> Mapping[str, Bounds]:
+        """Take a run; its bounds by measure, if they are wanted."""
+        if self.model is not None:
+            self._guessed.append(self.model.score(run, system=system))
+        if self._unjudged:
+            self._bounds[system] = bounds_of(run, self.qrels, self.measures)
+        return self._bounds.get(system, {})
+
+    def notes(
+        self, comparison: Comparison, topic_set: str = "", names: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """The lines, for the systems whose runs were added, by their printed names."""
+        named, found = names or {}, list[str]()
+        if self._unjudged:
+            bounds = {named.get(name, name): one for name, one in self._bounds.items()}
+            found += _bound_notes(self.measures, bounds)
+        if self.model is not None:
+            model = Scores.concat(self._guessed)
+            found += _powered_notes(comparison, topic_set, model, self.judge, named)
+        return found
+
+
+def _bound_notes(
+    measures: Sequence[Measure], found: Mapping[str, Mapping[str, Bounds]]
+) -> Iterator[str]:
+    """For each measure that has bounds, those of every system, and which orders are sure."""
+    known = [str(one) for one in measures if bounded(one) is not None]
+    if not known:
+        raise UsageError(
+            "none of the measures has bounds from unjudged documents.",
+            hint="Take nDCG@10, AP@100 or RBP(p=0.8,rel=1).",
+        )
+    for measure in known:
+        own = {system: by_measure[measure] for system, by_measure in found.items()}
+        means = ((system, *one.means) for system, one in own.items())
+        ranges = "; ".join(f"{system} {low:.3f} to {high:.3f}" for system, low, _, high in means)
+        sentence = f"Bounds of {measure} over all grades of unjudged documents: {ranges}."
+        if len(own) > 1:
+            pairs = permutations(own, 2)
+            above = (f"{a} above {b}" for a, b in pairs if own[a].surely_better(own[b]))
+            sure = ", ".join(above) or "no two systems"
+            sentence += f" Ordered whatever these grades are: {sure}."
+        yield sentence
+
+
+def check_judged(humans: Sequence[str], models: Sequence[str], judge: str) -> None:
+    """Refuse topics that no prediction-powered mean can be made of: of humans, and of the model."""
+    known = set(models)
+    lacking = [qid for qid in humans if qid not in known]
+    if lacking:
+        raise UsageError(
+            f"{judge} has not judged the topic {lacking[0]!r}, which humans judged.",
+            hint="Let the model judge all topics, those that humans judged included.",
+        )
+    if len(known) - len(set(humans)) < 2:
+        raise UsageError(f"{judge} must have judged two topics at least that humans did not judge.")
+
+
+def _powered_notes(
+    comparison: Comparison,
+    topic_set: str,
+    by_model: Scores,
+    judge: str,
+    names: Mapping[str, str],
+) -> Iterator[str]:
+    """Prediction-powered means, and differences to baselines, of human and model judgements."""
+    if comparison.runs:
+        raise UsageError(
+            f"there is no prediction-powered mean of systems with several runs: {TOPICS_ALONE}."
+        )
+    humans, models = comparison.matrix(topic_set), by_model.matrix()
+    check_judged(humans.qids, models.qids, judge)
+    known = {qid: place for place, qid in enumerate(models.qids)}
+    places = np.array([known[qid] for qid in humans.qids])
+    alone = np.setdiff1d(np.arange(len(known)), places)
+    level = 1 - comparison.testing.alpha
+
+    def powered(measure: int, system: int, base: int | None = None) -> str:
+        own, hat = humans.values[measure, system], models.values[measure, system]
+        if base is not None:
+            own, hat = own - humans.values[measure, base], hat - models.values[measure, base]
+        found = powered_mean(own, hat[places], hat[alone], level=level)
+        sign, name = "" if base is None else "+", humans.systems[system]
+        ends = f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+        return f"{names.get(name, name)} {found.mean:{sign}.3f} {ends} ({found.weight:.2f})"
+
+    few = ""
+    if len(places) < FEW:
+        few = f" Intervals are normal, and too short with fewer than {FEW} topics."
+    yield (
+        f"Prediction-powered (Angelopoulos et al. 2023): {len(places)} topics with human "
+        f"judgements, {len(alone)} more judged by {judge} alone; {level:.0%} intervals, lambda in "
+        f"brackets. The figures of the table are by the human judgements alone.{few}"
+    )
+    systems = range(len(humans.systems))
+    rated = [m for m, one in enumerate(humans.measures) if not is_descriptive(one)]
+    for measure in rated:
+        means = "; ".join(powered(measure, system) for system in systems)
+        yield f"Prediction-powered {humans.measures[measure]}: {means}."
+    for measure in rated:
+        for name in comparison.testing.baselines:
+            base = humans.systems.index(name)
+            gaps = "; ".join(powered(measure, one, base) for one in systems if one != base)
+            what = f"difference to {names.get(name, name)} on {humans.measures[measure]}"
+            yield f"Prediction-powered {what}: {gaps}."

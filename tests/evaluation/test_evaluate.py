@@ -1,0 +1,237 @@
+"""Which topics and judgements count, in which order of documents, and what is said of them."""
+
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import polars as pl
+import pytest
+import pytrec_eval
+from evaluation_cases import by_ir_measures, qrels_of, run_of, table_of
+
+from adducir.core.errors import InputError, UsageError
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.evaluator import Evaluator, evaluate
+from adducir.runs.read import read_run
+from adducir.runs.run import Run
+from adducir.runs.write import write_run
+
+QRELS = {"b": {"d1": 1, "d2": 0}, "a": {"d1": 0}, "c": {"d1": 2, "d3": 1}}
+EVERYTHING = (
+    "AP P@1 R@5 RR RR@5 nDCG nDCG@5 nDCG(judged_only=True)@5 Bpref Judged@5 Judged Rprec "
+    "Success@1 SetP SetR SetF SetAP IPrec@0.0 IPrec@1.0 infAP Compat ERR@5 RBP(rel=1)"
+)
+
+
+def test_topics_that_the_run_lacks_count_zero_and_are_named() -> None:
+    run = run_of({"z": {"d1": 1.0}, "b": {"d1": 2.0, "d2": 1.0}, "y": {"d1": 1.0}})
+    scores = evaluate(run, qrels_of(QRELS), EVERYTHING)
+    (known,) = scores.evaluations
+    assert scores.qids == ("b", "a", "c")
+    assert (known.missing, known.extra) == (("a", "c"), ("z", "y"))
+    assert scores.missing == {"system": ("a", "c")}
+    assert not table_of(scores)[1:].any()
+    assert scores.mean("AP") == pytest.approx(1 / 3)
+    assert scores.values("Success@1").tolist() == [1.0, 0.0, 0.0]
+
+
+def test_topics_without_relevant_documents_count_zero() -> None:
+    run = run_of({qid: {"d1": 2.0, "d9": 1.0} for qid in QRELS})
+    scores = evaluate(run, qrels_of(QRELS), EVERYTHING)
+    assert scores.missing == {}
+    judged = np.array([name.startswith("Judged") for name in scores.measures])
+    assert not table_of(scores)[1][~judged].any()
+    assert scores.values("Judged@5")[1] == 0.5
+
+
+def test_a_run_without_rows_is_zero_everywhere() -> None:
+    scores = evaluate(run_of({}), qrels_of(QRELS), EVERYTHING)
+    assert scores.missing == {"system": scores.qids}
+    assert table_of(scores).shape == (3, len(scores.measures))
+    assert not table_of(scores).any()
+
+
+def test_what_cannot_be_evaluated_is_refused() -> None:
+    frame = run_of({"b": {"d1": 3.0}}).frame
+    apart = pl.concat([frame, run_of({"a": {"d1": 3.0}}).frame, frame])
+    judged = qrels_of(QRELS)
+    for run, qrels, what in (
+        (run_of({"x": {"d1": 1.0}, "y": {"d1": 1.0}}), judged, "x is the first of 2"),
+        (run_of({}), qrels_of({}), "no judgements"),
+        (Run(apart, "tag"), judged, "apart"),
+        (Run(pl.concat([frame, frame]), "tag"), judged, "d1 twice"),
+        (Run(frame, "tag"), Qrels(pl.concat([judged.frame] * 2), "qrels"), "d1 twice"),
+    ):
+        with pytest.raises((InputError, UsageError), match=what):
+            evaluate(run, qrels, "AP")
+
+
+def test_judged_divides_by_what_was_retrieved() -> None:
+    run = run_of({"b": {"d1": 2.0, "x1": 1.0}, "c": {f"x{n}": -float(n) for n in range(9)}})
+    scores = evaluate(run, qrels_of(QRELS), "Judged@1 Judged@5 Judged")
+    assert table_of(scores).tolist() == [[1, 0.5, 0.5], [0, 0, 0], [0, 0, 0]]
+
+
+def test_documents_with_long_names_are_told_apart() -> None:
+    """Some tools cut docnos at 20 characters; these differ in the 30th."""
+    long = "S96f2396e-Aaf079b43-0000000000"
+    run = run_of({"b": {long + "1": 2.0, long + "2": 1.0}})
+    scores = evaluate(run, qrels_of({"b": {long + "2": 1}}), "RR infAP")
+    assert scores.mean("RR") == 0.5
+    assert scores.mean("infAP") < 1.0
+
+
+def test_documents_are_matched_within_their_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of({"b": {"d3": 2.0, "d1": 1.0}, "c": {"d2": 2.0, "d3": 1.0}})
+    scores = evaluate(run, qrels_of(QRELS), EVERYTHING + " Judged@2")
+    assert scores.values("RR").tolist() == scores.values("Judged@2").tolist() == [0.5, 0.0, 0.5]
+
+    def one_key(docnos: pl.Series, topics: np.ndarray) -> np.ndarray:
+        return np.zeros(len(topics), dtype=np.uint64)
+
+    # The join by hash is checked: here all pairs share one key.
+    monkeypatch.setattr("adducir.evaluation.lists.pair_keys", one_key)
+    again = evaluate(run, qrels_of(QRELS), EVERYTHING + " Judged@2")
+    assert again.frame.equals(scores.frame)
+
+
+def test_one_evaluator_serves_many_runs() -> None:
+    evaluator = Evaluator(qrels_of(QRELS), EVERYTHING)
+    one = run_of({"b": {"d2": 2.0, "d1": 1.0}, "c": {"d3": 1.0}}, "one")
+    two = run_of({"a": {"d1": 2.0, "d4": 1.0}}, "two")
+    for run in (one, two, one, two):
+        scores, alone = evaluator.score(run), evaluate(run, qrels_of(QRELS), EVERYTHING)
+        assert scores.frame.equals(alone.frame)
+        assert (scores.systems, scores.missing) == ((run.tag,), alone.missing)
+        assert (evaluator.values(run) == table_of(scores)).all()
+
+
+def test_scores_are_a_long_frame() -> None:
+    run = run_of({"b": {"d2": 2.0, "d1": 1.0}})
+    scores = evaluate(run, qrels_of(QRELS), "RR Judged@5 NumRel", system="BM25")
+    frame = scores.to_polars()
+    assert frame.columns == ["set", "system", "run", "qid", "measure", "value"]
+    assert frame.row(0) == ("", "BM25", "BM25", "b", "RR", 0.5)
+    assert len(frame) == 9
+    assert scores.to_pandas().to_dict("list") == frame.to_dict(as_series=False)
+    assert "Judged@5" in scores._repr_html_()
+    means = {measure: value for _, _, measure, value, _ in scores.means().iter_rows()}
+    assert means == {"RR": scores.mean("RR"), "Judged@5": scores.mean("Judged@5"), "NumRel": 3.0}
+    with pytest.raises(UsageError, match=r"AP was not computed.*Computed are RR"):
+        scores.mean("AP")
+
+
+# Negative grades, which mark spam in Touché's qrels.
+
+SPAM_FIRST = {"1": {"spam": 4.0, "good": 3.0, "unjudged": 2.0, "bad": 1.0}}
+SPAM = {"1": {"spam": -2, "good": 2, "bad": 0}}
+
+
+@pytest.mark.parametrize(
+    ("negative", "condensed", "precision", "bpref"),
+    [("zero", 1 / 1.584962500721156, 0.0, 0.0), ("trec_eval", 1.0, 1.0, 1.0)],
+)
+def test_spam_is_judged_and_not_relevant_or_ignored_as_by_trec_eval(
+    negative: str, condensed: float, precision: float, bpref: float
+) -> None:
+    measures = "nDCG(judged_only=True)@5 nDCG@5 P(judged_only=True)@1 Bpref Judged@4"
+    scores = evaluate(run_of(SPAM_FIRST), qrels_of(SPAM), measures, negative=negative)  # type: ignore[arg-type]
+    expected = [condensed, 1 / 1.584962500721156, precision, bpref, 0.75]
+    assert table_of(scores)[0] == pytest.approx(expected)
+    assert (scores.evaluations[0].negative, scores.evaluations[0].negatives) == (negative, 1)
+
+
+def test_other_measures_do_not_depend_on_negative_grades() -> None:
+    measures = "AP nDCG@5 P@2 R@1 RR Rprec Judged@5"
+    zero, trec_eval = (
+        evaluate(run_of(SPAM_FIRST), qrels_of(SPAM), measures, negative=negative).frame
+        for negative in ("zero", "trec_eval")
+    )
+    assert zero.equals(trec_eval)
+    alone = run_of({"1": {"spam": 1.0}}), qrels_of({"1": {"spam": -2}})
+    measures = "nDCG(judged_only=True)@5 nDCG AP Bpref SetP(judged_only=True) infAP NumRel"
+    for negative in ("zero", "trec_eval"):
+        assert not evaluate(*alone, measures, negative=negative).frame["value"].to_numpy().any()
+    with pytest.raises(UsageError, match="not as 'drop'"):
+        evaluate(*alone, "AP", negative="drop")  # type: ignore[arg-type]
+
+
+def test_gains_replace_grades_after_spam_became_zero_unless_they_name_it() -> None:
+    run, qrels = run_of({"1": {"spam": 1.0}}), qrels_of({"1": {"spam": -2, "good": 1}})
+    for gains, expected in (("{0:3}", 3 / 3), ("{0:3,-2:0}", 0.0), ("{-2:1}", 1.0), ("{2:5}", 0.0)):
+        measure = f"nDCG(gains={gains})@1"
+        assert evaluate(run, qrels, measure).mean(measure) == expected, gains
+
+
+def test_infap_keeps_its_own_meaning_of_minus_one() -> None:
+    """-1 is "pooled, but not judged" there, whatever is asked for the other measures."""
+    run = run_of({"1": {"pooled": 3.0, "good": 2.0, "bad": 1.0}})
+    qrels = qrels_of({"1": {"pooled": -1, "good": 1, "bad": 0}})
+    zero, trec_eval = (
+        evaluate(run, qrels, "infAP", negative=negative).mean("infAP")
+        for negative in ("zero", "trec_eval")
+    )
+    assert zero == trec_eval
+    as_zero = evaluate(run, qrels_of({"1": {"pooled": 0, "good": 1, "bad": 0}}), "infAP")
+    assert zero != as_zero.mean("infAP")
+
+
+# One order for all measures of a call, whatever the ties.
+
+TIED = {"1": {"a": 1.0, "b": 1.0, "c": 1.0}}
+A_IS_RELEVANT = {"1": {"a": 1}}
+EARLY = "P@1 RR RR@10 RR(judged_only=True)@10 Judged@1 Success@1 AP nDCG nDCG@1"
+
+
+def test_all_measures_see_trec_evals_order_of_a_foreign_run() -> None:
+    """c, b, a: by ir_measures alone, RR is 1/3 here, and RR@10 and Judged@1 are 1."""
+    scores = evaluate(run_of(TIED), qrels_of(A_IS_RELEVANT), EARLY + " Compat RBP(rel=1,p=0.5)")
+    assert scores.mean("P@1") == scores.mean("Judged@1") == scores.mean("Success@1") == 0.0
+    assert scores.mean("RR") == scores.mean("RR@10") == scores.mean("AP") == pytest.approx(1 / 3)
+    assert scores.mean("RR(judged_only=True)@10") == 1.0
+    assert scores.mean("nDCG") == pytest.approx(0.5)
+    assert scores.mean("RBP(rel=1,p=0.5)") == pytest.approx(0.125)
+    assert scores.mean("Compat") < 1.0
+
+
+def test_all_measures_see_the_other_order_of_our_own_runs() -> None:
+    """A run that ranks a, b, c, with equal scores: docnos ascending, as Anserini writes them."""
+    run = Run.ranked(run_of(TIED).frame, "ours", ties="ascending")
+    scores = evaluate(run, qrels_of(A_IS_RELEVANT), EARLY + " Compat infAP")
+    assert set(scores.frame["value"]) == {1.0}
+
+
+def test_providers_get_the_same_order() -> None:
+    """infAP, of trec_eval's code, would put c, b, a on top of each other itself."""
+    judged = {"1": {"a": 1, "b": 0, "c": 0}}
+    ascending = Run.ranked(run_of(TIED).frame, "ours", ties="ascending")
+    assert evaluate(ascending, qrels_of(judged), "infAP").mean("infAP") == pytest.approx(1.0)
+    descending = evaluate(run_of(TIED), qrels_of(judged), "infAP").mean("infAP")
+    expected = by_ir_measures("pytrec_eval", [ir_measures.infAP], judged, TIED)
+    assert descending == pytest.approx(expected["1", ir_measures.infAP])
+    assert descending < 0.5
+
+
+def test_scores_that_single_precision_cannot_tell_apart_are_ties(tmp_path: Path) -> None:
+    """As for pytrec_eval and trec_eval up to 9.0.7, to the last digit; and in one order only."""
+    draw = np.random.default_rng(5)
+    run, judged = {}, {}
+    for qid in map(str, range(20)):
+        docnos = [f"d{n:02}" for n in draw.permutation(60)]
+        scores = 12.0 + draw.integers(0, 12, 60) / 4 + draw.random(60) * 4e-7
+        run[qid] = dict(zip(docnos, scores.tolist(), strict=True))
+        judged[qid] = {docno: int(draw.integers(0, 3)) for docno in sorted(docnos)[::2]}
+    path = tmp_path / "run.trec"
+    rows = ((qid, docno, score) for qid, own in run.items() for docno, score in own.items())
+    path.write_text("".join(f"{qid} Q0 {docno} 0 {score!r} t\n" for qid, docno, score in rows))
+    measures = {"AP": "map", "P@5": "P_5", "nDCG@10": "ndcg_cut_10", "RR": "recip_rank"}
+    theirs = pytrec_eval.RelevanceEvaluator(judged, {*measures.values()}).evaluate(run)
+    wanted = [[theirs[qid][name] for name in measures.values()] for qid in judged]
+    evaluator, read = Evaluator(qrels_of(judged), list(measures)), read_run(path)
+    assert np.abs(evaluator.values(read) - wanted).max() < 1e-12
+    # In double precision the figures are others: the test can fail.
+    apart = Run.ranked(read_run(path, ties="anserini").frame, "t", ties="descending")
+    assert np.abs(evaluator.values(apart) - wanted).max() > 0.01
+    write_run(read, tmp_path / "again.trec")
+    again = read_run(tmp_path / "again.trec")
+    assert again.frame["docno"].to_list() == read.frame["docno"].to_list()

@@ -1,0 +1,243 @@
+"""Known-item search: ranks, their measures, files and table."""
+
+import gzip
+import json
+import re
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+from evaluation_cases import table_of
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from adducir.core.errors import InputError, UsageError
+from adducir.evaluation.gold_ranks import (
+    TIES,
+    GoldRanks,
+    at_random,
+    median_rank,
+    rank,
+    rank_scores,
+    recall,
+    reciprocal_rank,
+)
+from adducir.evaluation.rank_files import read_ranks, write_ranks
+from adducir.statistics import settings
+from adducir.tables.formats import TABLES, render
+from adducir.tables.ranks import RANDOM, by_key, rank_table
+
+
+def of_ranks(qids, ranks, candidates):
+    better = np.asarray(ranks, dtype=np.int64) - 1
+    number = np.broadcast_to(np.asarray(candidates, dtype=np.int64), better.shape)
+    return GoldRanks(tuple(qids), better, np.ones_like(better), number)
+
+
+def gold_ranks(better, tied, candidates, **keys):
+    qids = tuple(f"q{place}" for place in range(len(better)))
+    return GoldRanks(qids, np.array(better), np.array(tied), np.array(candidates), keys)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.data())
+def test_every_order_of_tied_candidates_counts_the_same(scores, data):
+    gold = data.draw(st.integers(0, len(scores) - 1))
+    better, tied = sum(one > scores[gold] for one in scores), scores.count(scores[gold])
+    ranks = GoldRanks(("q",), np.array([better]), np.array([tied]), np.array([len(scores)]))
+    places = []
+    for order in permutations(range(len(scores))):  # a stable sort of every arrival
+        ranking = sorted(order, key=lambda one: -scores[one])
+        places.append(ranking.index(gold) + 1)
+    exact = [Fraction(sum(place <= k for place in places), len(places)) for k in range(1, 8)]
+    for k, share in enumerate(exact, 1):
+        assert recall(ranks, k, "expected")[0] == pytest.approx(float(share), abs=1e-12)
+        assert recall(ranks, k)[0] == (max(places) <= k)
+    assert rank(ranks, "expected")[0] == pytest.approx(np.mean(places))
+    assert rank(ranks)[0] == max(places)
+    mean = float(sum(Fraction(1, place) for place in places) / len(places))
+    assert reciprocal_rank(ranks, "expected")[0] == pytest.approx(mean, rel=1e-12)
+    assert reciprocal_rank(ranks)[0] == pytest.approx(1 / max(places))
+
+
+def test_the_random_ranking_is_exact():
+    # The paper's test set has 4,888 candidates on average: mean rank 2,444.5, R@100 2.0%.
+    ranks = at_random(of_ranks(["a", "b"], [7, 1], [4888, 3]))
+    assert rank(ranks, "expected").tolist() == [2444.5, 2.0]
+    assert recall(ranks, 100, "expected").tolist() == [100 / 4888, 1.0]
+    assert recall(ranks, 1, "expected").tolist() == [1 / 4888, 1 / 3]
+    harmonic = sum(1 / place for place in range(1, 4889))
+    assert reciprocal_rank(ranks, "expected") == pytest.approx([harmonic / 4888, 11 / 18])
+    drawn = np.random.default_rng(0).integers(1, 4889, size=200_000)
+    assert harmonic / 4888 == pytest.approx((1 / drawn).mean(), rel=0.05)
+
+
+def test_single_ranks_keep_all_digits():
+    ranks = of_ranks([str(one) for one in range(3)], [1, 3, 66_000], 66_000)
+    for ties in TIES:
+        assert reciprocal_rank(ranks, ties).tolist() == [1.0, 1 / 3, 1 / 66_000]
+    assert median_rank(ranks) == 3
+
+
+@pytest.mark.parametrize(
+    ("better", "tied", "candidates"), [([-1], [1], [5]), ([0], [0], [5]), ([4], [2], [5])]
+)
+def test_numbers_that_cannot_be_are_refused(better, tied, candidates):
+    with pytest.raises(UsageError, match="query q0"):
+        gold_ranks(better, tied, candidates)
+
+
+def test_scores_hold_the_values_of_each_query():
+    scores = rank_scores("s", of_ranks(["a", "b"], [1, 4], 10), cutoffs=(1, 5))
+    assert [*scores.measures] == ["R@1", "R@5", "RR", "Rank"]
+    assert table_of(scores).tolist() == [[1, 1, 1, 1], [0, 1, 0.25, 4]]
+    assert scores.mean("R@1") == 0.5  # asked for by name
+    with pytest.raises(UsageError, match="cutoff"):
+        rank_scores("s", of_ranks(["a"], [1], 1), cutoffs=(0,))
+    with pytest.raises(UsageError, match="no query"):
+        rank_scores("s", of_ranks([], [], 1))
+
+
+TSV = "system\tqid\trank\tcandidates\ttied\tlength\nbm25\tä 1\t2\t9\t3\t1\nbm25\tb\t\t4\t\t10\n"
+
+
+def test_files_are_read_back_as_written(tmp_path):
+    path = tmp_path / "ranks.tsv"
+    path.write_text(TSV)
+    ranks = read_ranks(path, "unused")["bm25"]
+    assert ranks.qids == ("ä 1", "b")
+    assert (ranks.better.tolist(), ranks.tied.tolist()) == ([1, 3], [3, 1])
+    assert ranks.unranked.tolist() == [False, True]
+    assert ranks.keys == {"length": ("1", "10")}
+    again = tmp_path / "again.tsv.gz"
+    write_ranks(again, {"x": ranks, "y": ranks})
+    assert gzip.decompress(again.read_bytes()).count(b"\n") == 5
+    both = read_ranks(again, "unused")
+    assert list(both) == ["x", "y"]
+    for one in both.values():
+        assert (one.better.tolist(), one.tied.tolist()) == ([1, 3], [3, 1])
+        assert one.unranked.tolist() == [False, True]
+        assert one.keys == ranks.keys
+
+
+def test_json_lines_of_one_system(tmp_path):
+    path = tmp_path / "dpr.jsonl"
+    rows = [{"qid": 1, "rank": 2, "candidates": 9}, {"qid": 2, "rank": None, "candidates": 9}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    (ranks,) = read_ranks(path, "dpr").values()
+    assert ranks.qids == ("1", "2")
+    assert rank(ranks).tolist() == [2, 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", None, "the file is empty"),
+        ("qid\trank\tcandidates\n", None, "no rank in it"),
+        ("qid\trank\nq\t1\n", 1, "no 'candidates'"),
+        ("qid\trank\tcandidate\n", 1, "did you mean `candidate`"),
+        ("qid\trank\tcandidates\nq\t1\n", 2, "2 cells where the header names 3"),
+        ("qid\trank\tcandidates\nq\t0\t5\n", 2, "rank is '0'"),
+        ("qid\trank\tcandidates\n\nq\t1.5\t5\n", 3, "rank is '1.5'"),
+        ("qid\trank\tcandidates\nq\t6\t5\n", 2, "rank 6 with 1 tied cannot be among 5"),
+        ("qid\trank\tcandidates\nq\t1\t5\nq\t2\t5\n", 3, "twice, first in line 2"),
+        ("qid\trank\tcandidates\n\t2\t5\n", 2, "qid or the system is empty"),
+        ('{"qid": 1, "rank": 1}\n', 1, "no 'candidates'"),
+        ('{"qid": 1, "rank": 1, "candidates": 3}\n{"qid"\n', 2, "not JSON"),
+        ('{"qid": 1, "rank": 1, "candidates": 3}\n[1]\n', 2, "not a JSON object"),
+        (
+            '{"qid": 1, "rank": 1, "candidates": 3, "a": 1}\n'
+            '{"qid": 2, "rank": 1, "candidates": 3}\n',
+            2,
+            "not every object has 'a'",
+        ),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(tmp_path, text, line, message):
+    path = tmp_path / "ranks.tsv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        read_ranks(path, "s")
+    assert (caught.value.path, caught.value.line) == (path, line)
+
+
+def cells_of(table):
+    return {(row.system, column.group, column.measure): cell for row, column, cell in table.cells()}
+
+
+def rows_of(table, system, measure):
+    return table.comparison.tests.filter(system=system, measure=measure)
+
+
+def test_the_table_tests_against_the_baseline():
+    rng = np.random.default_rng(5)
+    qids = [str(one) for one in range(40)]
+    base, good = rng.integers(20, 90, 40), rng.integers(1, 40, 40)
+    systems = {
+        "bm25": of_ranks(qids, base, 100),
+        "dense": of_ranks(qids[::-1], good[::-1], 100),  # in another order
+    }
+    testing = settings.Testing(baseline="bm25")
+    table = rank_table({"": systems}, random=True, cutoffs=(10,), testing=testing)
+    cells = cells_of(table)
+    assert [row.system for row in table.rows] == [RANDOM, "bm25", "dense"]
+    assert [column.title for column in table.columns] == ["R@10", "MRR", "Mean rank", "Median rank"]
+    found = cells["dense", "", "Rank"]
+    assert (found.mean, found.best) == (pytest.approx(good.mean()), True)
+    (test,) = rows_of(table, "dense", "Rank").iter_rows(named=True)
+    assert (test["verdict"], test["reference"]) == ("better", "bm25")
+    assert test["p"] == pytest.approx(stats.ttest_rel(good, base).pvalue)
+    assert cells["dense", "", "Median rank"].mean == np.median(good)
+    # An expectation passes for no system: it is neither tested nor the best.
+    assert cells[RANDOM, "", "Rank"].mean == cells[RANDOM, "", "Median rank"].mean == 50.5
+    assert cells[RANDOM, "", "R@10"].mean == pytest.approx(0.1)
+    assert not cells[RANDOM, "", "Rank"].tests
+    assert not any(cells[RANDOM, "", one].best for one in ("R@10", "RR", "Rank"))
+    with pytest.raises(UsageError, match="'random' is not among"):
+        rank_table({"": systems}, random=True, testing=settings.Testing(baseline=RANDOM))
+    notes = " ".join(table.footer)
+    assert "100.0 candidates per query" in notes
+    assert "nudged" not in notes  # there are no qrels
+    for name in TABLES:
+        assert "Median" in render(table, name)
+
+
+def test_the_table_by_a_key():
+    lengths = ("10", "2", "2", "2")
+    systems = {
+        "a": gold_ranks([0, 1, 2, 3], [1] * 4, [10, 10, 20, 40], length=lengths),
+        "b": gold_ranks([5, 5, 5, 5], [1] * 4, [10, 10, 20, 40], length=lengths),
+    }
+    sets = by_key(systems, "length")
+    table = rank_table(sets, cutoffs=(1,), testing=settings.Testing(baseline="b"))
+    assert [column.group for column in table.columns] == ["length 2"] * 4 + ["length 10"] * 4
+    cells = cells_of(table)
+    assert cells["a", "length 2", "Rank"].mean == 3
+    assert cells["a", "length 2", "Rank"].tests
+    assert cells["a", "length 10", "Rank"].mean == 1
+    assert not cells["a", "length 10", "Rank"].tests  # one query cannot be tested
+    notes = " ".join(table.footer)
+    assert "length 2: 23.3 candidates per query on average (10 to 40)." in notes
+    with pytest.raises(UsageError, match="no key 'book'"):
+        by_key(systems, "book")
+
+
+def test_systems_must_rank_the_same():
+    one = gold_ranks([0, 1], [1, 1], [5, 5])
+    other = gold_ranks([0, 1], [1, 1], [5, 6])
+    for wrong, what in (
+        ({"a": one, "b": of_ranks(["q0"], [1], 5)}, "b does not have the queries"),
+        ({"a": one, "b": other}, "b ranks 6 candidates for query q1"),
+        ({}, "no system"),
+        ({"random": one}, "called 'random' already"),
+    ):
+        with pytest.raises(UsageError, match=what):
+            rank_table({"": wrong}, random=True)
+
+
+def test_gold_items_without_a_rank_are_reported():
+    numbers = (np.array(row) for row in ([0, 4], [1, 1], [5, 5]))
+    ranks = GoldRanks(("a", "b"), *numbers, {}, np.array([False, True]))
+    notes = " ".join(rank_table({"": {"colbert": ranks}}).footer)
+    assert "colbert did not rank 1 gold items; they count as last candidates." in notes

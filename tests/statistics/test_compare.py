@@ -1,0 +1,327 @@
+"""Comparisons: families, baselines, verdicts, intervals, equivalence with the best."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from drawn import compared, scores_of
+from scipy import stats
+
+from adducir.core.errors import UsageError
+from adducir.evaluation.measures import NamedMeasure
+from adducir.evaluation.scores import Scores
+from adducir.statistics.comparison import Comparison, compare
+from adducir.statistics.equivalence import tost
+from adducir.statistics.settings import CORRECTIONS, TESTS
+
+TOPICS = 60
+NAMES = ("bm25", "qld", "bm25+rm3", "qld+rm3")
+MEASURES = ("AP", "P@5")
+
+
+@pytest.fixture(scope="module")
+def values() -> np.ndarray:
+    """(S, T, M)."""
+    rng = np.random.default_rng(3)
+    topic = rng.beta(2, 3, (TOPICS, 1))
+    shifts = [(0, 0), (0.01, 0.0), (0.06, 0.03), (-0.08, 0.2)]
+    return np.array([np.clip(topic + s + rng.normal(0, 0.08, (TOPICS, 2)), 0, 1) for s in shifts])
+
+
+@pytest.fixture(scope="module")
+def systems(values: np.ndarray) -> list[Scores]:
+    return scores_of(values, names=NAMES)
+
+
+def column(values: np.ndarray, system: str, measure: str) -> np.ndarray:
+    return values[NAMES.index(system), :, MEASURES.index(measure)]
+
+
+def row_of(found: Comparison, system: str, measure: str, **where: str) -> dict[str, Any]:
+    """The one test of a system on a measure."""
+    where = {"claim": "difference"} | where
+    return found.tests.row(
+        by_predicate=pl.all_horizontal(
+            pl.col("system") == system,
+            pl.col("measure") == measure,
+            *(pl.col(key) == value for key, value in where.items()),
+        ),
+        named=True,
+    )
+
+
+def holm(p: object) -> np.ndarray:
+    return CORRECTIONS.make("holm").adjusted(np.array(p, dtype=float))
+
+
+def test_each_measure_is_a_family_by_default(systems: list[Scores], values: np.ndarray) -> None:
+    found = compare(systems, baseline="bm25")
+    assert (found.topics, found.systems, found.measures) == ({"": TOPICS}, NAMES, MEASURES)
+    for measure in MEASURES:
+        base = column(values, "bm25", measure)
+        theirs = [stats.ttest_rel(column(values, name, measure), base) for name in NAMES[1:]]
+        adjusted = holm([one.pvalue for one in theirs])
+        for name, one, p in zip(NAMES[1:], theirs, adjusted, strict=True):
+            test, d = row_of(found, name, measure), column(values, name, measure) - base
+            assert test["reference"] == "bm25"
+            assert test["statistic"] == pytest.approx(one.statistic, rel=1e-12)
+            assert test["p"] == pytest.approx(one.pvalue, rel=1e-12)
+            assert test["p_corrected"] == pytest.approx(p, rel=1e-12)
+            assert test["difference"] == pytest.approx(d.mean())
+            ends = tuple(one.confidence_interval(0.95))
+            assert (test["low"], test["high"]) == pytest.approx(ends, rel=1e-10)
+            assert test["effect"] == pytest.approx(d.mean() / d.std(ddof=1), rel=1e-12)
+            counts = (d > 1e-9).sum(), (abs(d) <= 1e-9).sum(), (d < -1e-9).sum()
+            assert (test["wins"], test["ties"], test["losses"]) == counts
+            expected = None if p > 0.05 else "better" if d.mean() > 0 else "worse"
+            assert test["verdict"] == expected
+    assert found.tests["system"].to_list() == [*NAMES[1:], *NAMES[1:]]
+    assert set(found.tests["verdict"]) == {"better", "worse", None}
+
+
+def test_means_say_which_is_best(systems: list[Scores], values: np.ndarray) -> None:
+    found = compare(systems)
+    assert found.tests.height == 0
+    assert found.means["mean"].to_list() == pytest.approx(values.mean(axis=1).ravel(), rel=1e-12)
+    assert found.means["topics"].to_list() == [TOPICS] * 8
+    tops = found.means.filter("best").select("system", "measure").rows()
+    assert tops == [("bm25+rm3", "AP"), ("qld+rm3", "P@5")]
+    assert [found.best(measure) for measure in MEASURES] == ["bm25+rm3", "qld+rm3"]
+    twin = compare([*systems, systems[2].renamed("twin")])
+    assert set(twin.means.filter("best", measure="AP")["system"]) == {"bm25+rm3", "twin"}
+    assert twin.best("AP") == "bm25+rm3"
+
+
+def test_the_table_can_be_one_family(systems: list[Scores]) -> None:
+    found = compare(systems, baseline="bm25", family="table", correction="bonferroni").tests
+    assert found.height == 6
+    assert found["p_corrected"].to_list() == [min(1.0, 6 * p) for p in found["p"]]
+
+
+def test_all_pairs_are_tested_once_and_seen_from_both_sides(
+    systems: list[Scores], values: np.ndarray
+) -> None:
+    found = compare(systems, comparisons="all-pairs", correction="bonferroni")
+    assert found.tests.height == 12
+    both = found.both_ways()
+    assert both.height == 24
+    for one in NAMES:
+        for other in NAMES:
+            if one == other:
+                continue
+            there = both.row(by_predicate=_pair(one, other, "P@5"), named=True)
+            back = both.row(by_predicate=_pair(other, one, "P@5"), named=True)
+            p = stats.ttest_rel(column(values, one, "P@5"), column(values, other, "P@5")).pvalue
+            assert there["p"] == pytest.approx(p, rel=1e-12)
+            assert there["p_corrected"] == back["p_corrected"] == pytest.approx(min(1, 6 * p))
+            assert there["difference"] == -back["difference"]
+            assert (there["low"], there["high"]) == (-back["high"], -back["low"])
+            assert (there["wins"], there["effect"]) == (back["losses"], -back["effect"])
+            assert {there["verdict"], back["verdict"]} in ({None}, {"better", "worse"})
+
+
+def _pair(system: str, reference: str, measure: str) -> pl.Expr:
+    is_pair = (pl.col("system") == system) & (pl.col("reference") == reference)
+    return is_pair & (pl.col("measure") == measure)
+
+
+def test_corrected_values_decide_and_p_may_equal_alpha(systems: list[Scores]) -> None:
+    asked = {"baseline": "bm25", "correction": "bonferroni"}
+    test = row_of(compare(systems, **asked), "bm25+rm3", "AP")
+    between = (test["p"] + test["p_corrected"]) / 2
+    for correction, alpha, verdict in (
+        ("bonferroni", between, None),
+        ("none", between, "better"),
+        ("bonferroni", test["p_corrected"], "better"),
+    ):
+        found = compare(systems, baseline="bm25", correction=correction, alpha=alpha)
+        assert row_of(found, "bm25+rm3", "AP")["verdict"] == verdict
+    asked = {"equivalence": 0.1, "against": "bm25", "correction": "none"}
+    p = compare(systems, **asked).tests.filter(system="qld", measure="AP")["p"][0]
+    for alpha, verdict in ((p, "equivalent"), (float(np.nextafter(p, 0)), None)):
+        found = compare(systems, **asked, alpha=alpha).tests.filter(system="qld", measure="AP")
+        assert found["verdict"].to_list() == [verdict]
+
+
+def test_two_baselines_are_tested_against_each_other_once(systems: list[Scores]) -> None:
+    found = compare(systems, baseline=["bm25", "qld"], correction="bonferroni").tests
+    pairs = found.filter(measure="AP").select("system", "reference").rows()
+    assert pairs == [
+        *((name, "bm25") for name in NAMES[1:]),
+        *((name, "qld") for name in NAMES[2:]),
+    ]
+
+
+def test_the_order_of_systems_does_not_matter(systems: list[Scores]) -> None:
+    keys = ["measure", "system", "reference"]
+    there, back = (
+        compare(some, baseline="bm25", correction="bh").tests.sort(keys)["p_corrected"].to_numpy()
+        for some in (systems, systems[::-1])
+    )
+    assert there == pytest.approx(back, rel=1e-12)
+
+
+def test_topics_and_measures_are_aligned_by_name(systems: list[Scores], values: np.ndarray) -> None:
+    qids = [str(q) for q in range(TOPICS)]
+    turned = Scores.of("bm25+rm3", qids[::-1], MEASURES[::-1], values[2][::-1, ::-1])
+    expected = compare(systems, baseline="bm25")
+    found = compare([*systems[:2], turned, systems[3]], baseline="bm25")
+    assert found.tests.equals(expected.tests)
+    assert found.means.equals(expected.means)
+
+
+def test_equivalence_is_tested_with_the_best_of_each_measure(
+    systems: list[Scores], values: np.ndarray
+) -> None:
+    found = compare(systems, equivalence=0.1).tests
+    for measure, best in (("AP", "bm25+rm3"), ("P@5", "qld+rm3")):
+        part = found.filter(measure=measure)
+        assert part["system"].to_list() == [name for name in NAMES if name != best]
+        assert set(part["reference"]) == {best}
+        rows = [column(values, name, measure)[None] for name in part["system"]]
+        p = [float(tost(row, column(values, best, measure)[None], 0.1).p[0]) for row in rows]
+        assert part["p"].to_list() == pytest.approx(p, rel=1e-12)
+        assert part["p_corrected"].to_list() == pytest.approx(list(holm(p)), rel=1e-12)
+        verdicts = ["equivalent" if one <= 0.05 else None for one in holm(p)]
+        assert part["verdict"].to_list() == verdicts
+    assert set(found["verdict"]) == {"equivalent", None}
+
+
+def test_identical_systems_never_bring_nan_into_a_family(systems: list[Scores]) -> None:
+    twins = [*systems, systems[0].renamed("twin")]
+    for test in TESTS.kinds():
+        draws = {"permutations": 500} if test == "randomisation" else {}
+        found = compare(twins, baseline="bm25", test=test, equivalence=0.1, **draws)
+        one = row_of(found, "twin", "AP")
+        assert (one["p"], one["p_corrected"], one["verdict"]) == (1.0, 1.0, None)
+        assert (one["ties"], one["effect"], one["constant"]) == (TOPICS, 0.0, False)
+        assert np.isfinite(found.tests["p_corrected"].to_numpy()).all()
+        alone = compare(systems, baseline="bm25", test=test, **draws)
+        assert row_of(found, "qld", "AP")["p"] == row_of(alone, "qld", "AP")["p"]
+    refused = compare(twins[:1] + twins[-1:], equivalence=0.1).tests
+    assert (refused["method"][0], refused["verdict"][0]) == ("refused", None)
+
+
+def test_a_constant_difference_is_flagged(values: np.ndarray) -> None:
+    found = compared(np.stack([values[0], values[0] + 0.05, values[1]]), baseline="s0").tests
+    assert found.filter("constant").select("system", "effect").rows() == [("s1", None)] * 2
+
+
+def test_less_can_be_better(values: np.ndarray) -> None:
+    falling = NamedMeasure("lag", lower_is_better=True)
+    qids = [str(q) for q in range(TOPICS)]
+    scores = [
+        Scores.of(name, qids, [falling], one[:, :1])
+        for name, one in zip(NAMES, values, strict=True)
+    ]
+    found = compare(scores, baseline="bm25", equivalence=0.1, against="bm25", non_inferiority=True)
+    verdicts = {name: row_of(found, name, "lag")["verdict"] for name in NAMES[1:]}
+    assert verdicts == {"qld": None, "bm25+rm3": "worse", "qld+rm3": "better"}
+    assert found.best("lag") == "qld+rm3"
+    wins = row_of(found, "qld+rm3", "lag")
+    assert wins["wins"] > wins["losses"]
+    side = row_of(found, "bm25+rm3", "lag", claim="non-inferiority")["p"]
+    expected = tost(values[2][None, :, 0], values[0][None, :, 0], 0.1, side="upper").p[0]
+    assert side == pytest.approx(expected, rel=1e-12)
+
+
+def test_descriptive_measures_are_shown_and_not_tested(values: np.ndarray) -> None:
+    found = compared(values, "AP Judged@5", baseline="s0", equivalence=0.1, family="table")
+    assert set(found.tests["measure"]) == {"AP"}
+    shown = found.means.filter(measure="Judged@5")
+    assert not shown["best"].any()
+    assert shown["mean"].to_list() == pytest.approx(list(values[:, :, 1].mean(axis=1)))
+
+
+def test_intervals_are_of_the_kind_and_level_asked_for(values: np.ndarray) -> None:
+    d = values[1, :, 0] - values[0, :, 0]
+    usual = row_of(compared(values, baseline="s0", alpha=0.01), "s1", "AP")
+    ends = tuple(stats.ttest_1samp(d, 0).confidence_interval(0.99))
+    assert (usual["low"], usual["high"]) == pytest.approx(ends, rel=1e-10)
+    drawn = {"confidence": 0.9, "interval": "bootstrap", "samples": 999, "seed": 4}
+    found = row_of(compared(values, baseline="s0", **drawn), "s1", "AP")
+    rng = np.random.default_rng(4)
+    theirs = stats.bootstrap((d,), np.mean, confidence_level=0.9, n_resamples=999, rng=rng)
+    ends = tuple(theirs.confidence_interval)
+    assert (found["low"], found["high"]) == pytest.approx(ends, rel=1e-12)
+
+
+def test_the_seed_determines_what_is_drawn(values: np.ndarray) -> None:
+    asked = {"baseline": "s0", "test": "randomisation", "permutations": 999}
+    one, again, other = (compared(values, **asked, seed=seed).tests for seed in (1, 1, 2))
+    assert one.equals(again)
+    assert not one.equals(other)
+
+
+def test_sets_of_topics_are_tested_by_themselves(values: np.ndarray) -> None:
+    first, second = scores_of(values[:3]), scores_of(values[1:, :40], names=("s1", "s2", "s3"))
+    both = [one.in_set("a") for one in first] + [one.in_set("b") for one in second]
+    found = compare(both, baseline="s1", family="table")
+    for name, alone in (("a", first), ("b", second)):
+        expected = compare(alone, baseline="s1", family="table")
+        assert found.tests.filter(set=name).drop("set").equals(expected.tests.drop("set"))
+        assert found.means.filter(set=name).drop("set").equals(expected.means.drop("set"))
+    assert found.topics == {"a": 60, "b": 40}
+
+
+def test_frames_for_notebooks(values: np.ndarray) -> None:
+    found = compared(values, baseline="s0")
+    assert found.to_polars().equals(found.tests)
+    assert found.to_pandas()["p"].tolist() == found.tests["p"].to_list()
+    assert "p_corrected" in found._repr_html_()
+    assert compared(values).to_polars().equals(compared(values).means)
+
+
+def test_one_topic_is_enough_for_means_only(values: np.ndarray) -> None:
+    single = values[:, :1]
+    assert compared(single).topics == {"": 1}
+    assert compared(single[:1], equivalence=0.1, baseline="s0").best("AP") == "s0"
+    with pytest.raises(UsageError, match="at least two topics"):
+        compared(single, baseline="s0")
+
+
+def test_systems_that_do_not_fit_together_are_refused(
+    systems: list[Scores], values: np.ndarray
+) -> None:
+    others = Scores.of("x", [str(q + 1) for q in range(TOPICS)], MEASURES, values[1])
+    for wrong, what in (
+        ([systems[0], others], "which another system has"),
+        ([systems[0], systems[1].where(measure="AP")], "qld has no P@5"),
+        ([systems[0], systems[0]], "more than one run is called bm25"),
+        ([], "no system"),
+    ):
+        with pytest.raises(UsageError, match=what):
+            compare(wrong)
+    broken = values.copy()
+    broken[1, 7, 1] = np.nan
+    with pytest.raises(UsageError, match="s1 has no number for P@5 on topic 7, but nan"):
+        compared(broken)
+    with pytest.raises(UsageError, match="shape"):
+        Scores.of("x", ["1"], MEASURES, values[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"baseline": "bm52"}, "Did you mean bm25"),
+        ({"baseline": ["bm25", "x"]}, "'x' is not among"),
+        ({"against": "bst", "equivalence": 0.1}, "equivalent"),
+        ({"test": "anova"}, "anova"),
+        ({"correction": "sidak"}, "sidak"),
+        ({"family": "all"}, "family"),
+        ({"interval": "normal"}, "interval"),
+        ({"alpha": 5.0}, "alpha"),
+        ({"confidence": 95.0}, "confidence"),
+        ({"equivalence": 0.0}, "equivalence"),
+        ({"permutations": 99}, "no effect"),
+        ({"seed": 1}, "no effect"),
+        ({"non_inferiority": True}, "no effect"),
+        ({"baseline": None, "test": "sign"}, "no effect"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    systems: list[Scores], arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        compare(systems, **{"baseline": "bm25", **arguments})
