@@ -68,7 +68,7 @@ def run(arguments: list[str]) -> int:
         The exit code.
     """
     completing = _COMPLETION_VARIABLE in os.environ
-    if arguments == ["--version"] and not completing:
+    if arguments[:1] == ["--version"] and not completing:
         print(f"{PROGRAM} {adducir.__version__}")
         return 0
     from adducir.cli.group import build_group

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from adducir.core.progress import Progress
 from adducir.core.texts import visible
@@ -253,3 +253,15 @@ class BarProgress(Progress):
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
+
+
+class PlainHelp:
+    """Help that shows no type beside a flag."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """As typer's own."""
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = one.metavar or ""
+        return found
