@@ -224,11 +224,6 @@ def study_folder(recipe: Path) -> Path:
     return folder.parent if folder.name in FOLDERS else folder
 
 
-def results_folder(recipe: Path) -> Path:
-    """Where the tables of an experiment file go: ``experiments/demo`` of the study."""
-    return study_folder(recipe) / "experiments" / recipe.stem
-
-
 def cache_folder() -> Path | None:
     """The user's folder for what can be made again; None where it cannot be written."""
     try:
