@@ -10,7 +10,6 @@ from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
 from adducir.corpora.readers import FORMATS
 from adducir.models.machine import Precision
-from adducir.tables.formats import TABLES
 
 if TYPE_CHECKING:
     from adducir.core.executors import Execution
@@ -52,18 +51,6 @@ RunOutput = Annotated[
         "The run to write, such as runs/X.trec.gz; '-' is standard output.",
         "-o",
         writes=Writes("run"),
-    ),
-]
-Table = Annotated[
-    Path | None,
-    AfterValidator(lambda path: None if path and is_standard_output(path) else path),
-    option("Write there instead of to the terminal.", "-o", writes=Writes("table")),
-]
-TableFormat = Annotated[
-    str | None,
-    TABLES.named,
-    option(
-        "What to print; by default what the ending of --output says.", "--format", shown="terminal"
     ),
 ]
 Topics = Annotated[
