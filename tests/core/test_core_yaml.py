@@ -118,7 +118,7 @@ def test_twofold_keys(write) -> None:
     ("text", "line", "words"),
     [
         ("", None, "the file is empty"),
-        ("a:\n\tb: 1\n", 2, "not with tabs"),
+        ("a:\n\tb: 1\n", 2, "Indent with spaces"),
         ("- a\n- b\n", 1, "the file holds a list"),
         ("a: 1\n[x, y]: 2\n", 2, "a list cannot be a key"),
         ("a: 1\nb: *nope\n", 2, "undefined alias"),
