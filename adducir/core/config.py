@@ -18,7 +18,6 @@ The value is read as YAML, as in the file.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -254,16 +253,6 @@ def parse(text: str, path: Path) -> Document:
         return Document(values.of(root)[0], path, _line(root), values.lines)
     except InputError as error:
         raise InputError(error.what, path=path, line=error.line, hint=error.hint) from error
-
-
-def as_yaml(data: Any) -> str:
-    """Plain values as YAML that readers of either version, 1.1 and 1.2, take for the same."""
-    yaml: Any = YAML(typ="safe", pure=True)
-    text = StringIO()
-    yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
-    yaml.sort_base_mapping_type_on_output = False
-    yaml.dump(data, text)
-    return text.getvalue().partition("---\n")[2]
 
 
 def parse_value(text: str) -> Any:
