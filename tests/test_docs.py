@@ -36,6 +36,8 @@ from adducir.studies.complementary_evidence.training import ComplementaryRecipe
 from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
 from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
+from adducir.training.data import CorpusPart
+from adducir.training.leaks import WithoutPart
 from adducir.training.recipe import TrainingRecipe
 
 ROOT = Path(__file__).parents[1]
@@ -172,6 +174,7 @@ KINDS = {
 }
 
 ELSEWHERE = {
+    "docs/deepct.md": (CorpusPart, TrainingRecipe, WithoutPart),
     "docs/evidence-sets.md": (TrainingRecipe,),
     "docs/hindsight.md": (ComparisonRecipe, TableRecipe, TrainingRecipe),
 }

@@ -158,7 +158,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
             "corpus": fingerprint(self.corpus.identity()),
             "supervision": fingerprint(self.supervision.identity),
             "without": fingerprint(self.without.identity()),
-            "stop words": fingerprint(self.stop_words.identity()),
+            "stop words": fingerprint({"stop_words": digest_of(sorted(self.stop_words))}),
             "base": self.base.identity(),
         }
 
@@ -171,7 +171,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
             tokenization=recipe.tokenization,
             activation=recipe.activation,
             passages=recipe.passages,
-            stop_words=() if recipe.stop_words_in_loss else tuple(self.stop_words),
+            stop_words=() if recipe.stop_words_in_loss else tuple(sorted(self.stop_words)),
         )
 
     def dataset(self, folder: Path) -> TrainingData:
@@ -185,7 +185,13 @@ class DeepCT(Trainable[DeepCTRecipe]):
         return TrainingData(train, data.validation, data.test, data.counts)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        recipe, reader = self.recipe, self._reader()
+        recipe, reader = self.recipe, Reader.of(self.base, self.model_settings)
+        if recipe.passages.unit == "pieces" and recipe.passages.length > reader.max_pieces:
+            raise InputError(
+                f"passages of {recipe.passages.length} pieces do not fit the model "
+                f"{self.base.name}, which reads {reader.max_pieces}.",
+                hint="Lower `passages.length`.",
+            )
         matcher = Matcher(self.stop_words, recipe.tokenization)
         found = Counter[str]()
         documents = self._documents(found, counts)
@@ -203,18 +209,16 @@ class DeepCT(Trainable[DeepCTRecipe]):
                     stems, is_stop = matcher.terms(passage.text, passage.words)
                     targets = targets_of(stems, recall)
                     if recall and self._is_kept(targets, is_stop, found):
-                        yield (
-                            part,
-                            {
-                                "docno": document.docno,
-                                "keys": [match_key(word.text) for word in passage.words],
-                                "ids": read.ids,
-                                "firsts": read.firsts,
-                                "targets": targets,
-                                "is_stop": is_stop,
-                                "length": len(read.ids),
-                            },
-                        )
+                        row = {
+                            "docno": document.docno,
+                            "keys": [match_key(word.text) for word in passage.words],
+                            "ids": read.ids,
+                            "firsts": read.firsts,
+                            "targets": targets,
+                            "is_stop": is_stop,
+                            "length": len(read.ids),
+                        }
+                        yield part, row
         counts.update({name: found[name] for name in _COUNTED})
         if not found["examples"]:
             raise InputError(
@@ -225,27 +229,14 @@ class DeepCT(Trainable[DeepCTRecipe]):
                 hint="Look at the fields and at what is left out.",
             )
 
-    def _reader(self) -> Reader:
-        reader, part = Reader.of(self.base, self.model_settings), self.recipe.passages
-        if part.unit == "pieces" and part.length > reader.max_pieces:
-            raise InputError(
-                f"passages of {part.length} pieces do not fit the model {self.base.name}, which "
-                f"reads {reader.max_pieces}.",
-                hint="Lower `passages.length`.",
-            )
-        return reader
-
     def _documents(
         self, found: Counter[str], counts: dict[str, Any]
     ) -> Iterator[tuple[Document, Sequence[str]]]:
         """The documents that leak control leaves, with their queries."""
-        forbidden = self._forbidden()
-        named = [
-            listed(self.recipe.text),
-            self.supervision.fields,
-            listed(self.recipe.held_out.by or ()),
-        ]
-        missing, known = {name for some in named for name in some}, set[str]()
+        named = (d for d in self.corpus if d.docno in self.without) if self.without else ()
+        copies = frozenset(map(self._digest, named)) - {digest_of([""])}
+        by, known = self.recipe.held_out.by, set[str]()
+        missing = {*listed(self.recipe.text), *self.supervision.fields, *listed(by or ())}
         by_source = Counter(dict.fromkeys(self.without.by_source, 0))
         with progress().doing("make examples", self.corpus.size_hint(), "documents"):
             for document in refuse_duplicates(self.corpus):
@@ -258,7 +249,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
                     found["excluded"] += 1
                     for source, docnos in self.without.by_source.items():
                         by_source[source] += document.docno in docnos
-                elif forbidden and self._digest(document) in forbidden:
+                elif copies and self._digest(document) in copies:
                     found["copies"] += 1
                 else:
                     yield document, self.supervision.queries(document)
@@ -269,13 +260,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
                 hint=f"The documents' fields are: {', '.join(sorted(known))}.",
             )
         counts["excluded_by_source"] = dict(by_source)
-
-    def _forbidden(self) -> frozenset[str]:
-        """Digests of the texts of the documents to leave out, empty texts aside."""
-        if not self.without.docnos:
-            return frozenset()
-        named = (document for document in self.corpus if document.docno in self.without)
-        return frozenset(map(self._digest, named)) - {digest_of([""])}
 
     def _digest(self, document: Document) -> str:
         return digest_of([same_text(text_of(document, listed(self.recipe.text)))])
@@ -308,13 +292,13 @@ class DeepCT(Trainable[DeepCTRecipe]):
         return found
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
+        import torch
+
         def padded(values: list[Any], kind: Any, filler: float = 0) -> "torch.Tensor":
             matrix = np.full((len(rows), max(map(len, values))), filler, dtype=kind)
             for row, some in zip(matrix, values, strict=True):
                 row[: len(some)] = some
             return torch.from_numpy(matrix)
-
-        import torch
 
         ids = [row["ids"] for row in rows]
         counted = [row["firsts"] >= 0 for row in rows]
@@ -388,7 +372,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
 
     def report(self, counts: Mapping[str, Any]) -> list[str]:
         measured = counts.get("recovery")
-        return recovery_lines(measured["part"], measured["ways"]) if measured else []
+        return _recovery_lines(measured["part"], measured["ways"]) if measured else []
 
     def card(self, counts: Mapping[str, Any]) -> Card:
         recipe = self.recipe
@@ -408,7 +392,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
                     "corpus": recipe.corpus.source,
                     "text": list(listed(recipe.text)),
                     **target,
-                    "stop words": f"{self.stop_words.name} ({len(self.stop_words):,} words)",
+                    "stop words": f"{recipe.stopwords} ({len(self.stop_words):,} words)",
                 },
                 "Leak control": {
                     **recipe.without.card(),
@@ -456,10 +440,10 @@ def evaluate_recovery(
         part, found = training.recoveries(ways, data)
     if not found:
         raise InputError("no passage held out has a reference term.", path=training.corpus.source)
-    return recovery_lines(part, [asdict(one) for one in found])
+    return _recovery_lines(part, [asdict(one) for one in found])
 
 
-def recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
+def _recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
     """A line for each way to weight words, as plain values of a :class:`.Recovery`."""
     head = (
         f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; average "
