@@ -20,9 +20,8 @@ from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
-from adducir.core.texts import same_text
 from adducir.corpora.digests import digest_of
-from adducir.corpora.documents import Document, refuse_duplicates, text_of
+from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path
 from adducir.corpora.topics import load_topics
@@ -36,6 +35,7 @@ from adducir.models.machine import Precision, choose_device, seed_of
 from adducir.models.sources import model_source
 from adducir.training.card import Card
 from adducir.training.data import Rows, TrainingData, sample, stored
+from adducir.training.leaks import documents_left
 from adducir.training.recipe import listed
 from adducir.training.trainable import Trainable
 
@@ -176,11 +176,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
 
     def dataset(self, folder: Path) -> TrainingData:
         data = stored(folder, _COLUMNS, self._rows)
-        for source, count in data.counts["excluded_by_source"].items():
-            if not count:
-                progress().note(
-                    f"{source} names no document of the corpus: are its docnos of another version?"
-                )
         train = sample(data.train, self.recipe.most, seed_of(self.recipe.training.seed, "most"))
         return TrainingData(train, data.validation, data.test, data.counts)
 
@@ -194,13 +189,13 @@ class DeepCT(Trainable[DeepCTRecipe]):
             )
         matcher = Matcher(self.stop_words, recipe.tokenization)
         found = Counter[str]()
-        documents = self._documents(found, counts)
+        documents = self._documents(counts)
         while some := list(islice(documents, _TOGETHER)):
-            cuts = [reader.cut(text_of(document, listed(recipe.text))) for document, _ in some]
+            cuts = [reader.cut(text_of(document, listed(recipe.text))) for document in some]
             flat = [passage for passages in cuts for passage in passages]
             encoded = iter(reader.encode(flat, recipe.training_length))
-            for (document, queries), passages in zip(some, cuts, strict=True):
-                recall = matcher.recall(queries)
+            for document, passages in zip(some, cuts, strict=True):
+                recall = matcher.recall(self.supervision.queries(document))
                 name = document.fields.get(recipe.held_out.by or "", "") or document.docno
                 part = recipe.held_out.part_of(name)
                 found["without_reference"] += not recall
@@ -222,47 +217,32 @@ class DeepCT(Trainable[DeepCTRecipe]):
         counts.update({name: found[name] for name in _COUNTED})
         if not found["examples"]:
             raise InputError(
-                f"of {found['documents']:,} documents no training example is left: "
-                f"{found['excluded']:,} are left out by leak control, "
+                f"of {counts['documents']:,} documents no training example is left: "
+                f"{counts['excluded']:,} are left out by leak control, "
                 f"{found['without_reference']:,} have no reference.",
                 path=self.corpus.source,
                 hint="Look at the fields and at what is left out.",
             )
 
-    def _documents(
-        self, found: Counter[str], counts: dict[str, Any]
-    ) -> Iterator[tuple[Document, Sequence[str]]]:
-        """The documents that leak control leaves, with their queries."""
-        named = (d for d in self.corpus if d.docno in self.without) if self.without else ()
-        copies = frozenset(map(self._digest, named)) - {digest_of([""])}
+    def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
+        """The documents that leak control leaves."""
         by, known = self.recipe.held_out.by, set[str]()
         missing = {*listed(self.recipe.text), *self.supervision.fields, *listed(by or ())}
-        by_source = Counter(dict.fromkeys(self.without.by_source, 0))
-        with progress().doing("make examples", self.corpus.size_hint(), "documents"):
-            for document in refuse_duplicates(self.corpus):
-                progress().advance(1)
-                found["documents"] += 1
-                if missing:
-                    missing -= document.fields.keys()
-                    known |= document.fields.keys()
-                if document.docno in self.without:
-                    found["excluded"] += 1
-                    for source, docnos in self.without.by_source.items():
-                        by_source[source] += document.docno in docnos
-                elif copies and self._digest(document) in copies:
-                    found["copies"] += 1
-                else:
-                    yield document, self.supervision.queries(document)
-        if missing:
+
+        def text(document: Document) -> str:
+            return text_of(document, listed(self.recipe.text))
+
+        for document in documents_left(self.corpus, self.without, text, counts):
+            if missing:
+                missing -= document.fields.keys()
+                known |= document.fields.keys()
+            yield document
+        if missing and known:
             raise InputError(
                 f"no document has a field {min(missing)!r}.",
                 path=self.corpus.source,
                 hint=f"The documents' fields are: {', '.join(sorted(known))}.",
             )
-        counts["excluded_by_source"] = dict(by_source)
-
-    def _digest(self, document: Document) -> str:
-        return digest_of([same_text(text_of(document, listed(self.recipe.text)))])
 
     def _is_kept(
         self, targets: Sequence[float], is_stop: Sequence[bool], found: Counter[str]
@@ -405,12 +385,9 @@ class DeepCT(Trainable[DeepCTRecipe]):
         )
 
 
-# Documents read, left out by leak control, as copies, or without a reference; passages of the rest,
-# without a word or a positive target; examples kept, and their words.
+# Documents without a reference; passages of the rest, without a word or a positive target; examples
+# kept, and their words.
 _COUNTED = (
-    "documents",
-    "excluded",
-    "copies",
     "without_reference",
     "passages",
     "without_words",

@@ -22,7 +22,6 @@ from pydantic import Field, model_validator
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus, text_of
@@ -33,7 +32,7 @@ from adducir.models.machine import seed_of
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
 from adducir.training.data import CorpusPart
-from adducir.training.leaks import WithoutPart
+from adducir.training.leaks import WithoutPart, documents_left
 from adducir.training.recipe import Several, listed
 
 _TRIES = 50
@@ -268,23 +267,19 @@ class PairSource:
 
     def _usable(self, field: str, fields: Sequence[str]) -> tuple[list[str], list[int], list[int]]:
         """The documents that may be trained on: docnos, and digests of queries and texts."""
-        found, barred = list[tuple[str, int, int]](), set[int]()
-        with progress().doing("reading documents", self.corpus.size_hint(), "documents"):
-            for document in self.corpus:
-                progress().advance(1)
-                query, text = document.fields.get(field, ""), text_of(document, fields)
-                if document.docno in self.documents:
-                    self.counts["left_out_documents"] += 1
-                    barred.add(_digest(text))
-                elif not query.strip() or not text.strip():
-                    self.counts["without_positive"] += 1
-                elif same_text(query) in self.queries:
-                    self.counts["left_out_queries"] += 1
-                else:
-                    found.append((document.docno, _digest(query), _digest(text)))
-        kept = [row for row in found if row[2] not in barred]
-        self.counts["left_out_documents"] += len(found) - len(kept)
-        return [row[0] for row in kept], [row[1] for row in kept], [row[2] for row in kept]
+        found, counts = list[tuple[str, int, int]](), dict[str, Any]()
+        for document in documents_left(
+            self.corpus, self.documents, lambda document: text_of(document, fields), counts
+        ):
+            query, text = document.fields.get(field, ""), text_of(document, fields)
+            if not query.strip() or not text.strip():
+                self.counts["without_positive"] += 1
+            elif same_text(query) in self.queries:
+                self.counts["left_out_queries"] += 1
+            else:
+                found.append((document.docno, _digest(query), _digest(text)))
+        self.counts["left_out_documents"] += counts["excluded"] + counts["copies"]
+        return [row[0] for row in found], [row[1] for row in found], [row[2] for row in found]
 
 
 def _digest(text: str) -> int:
