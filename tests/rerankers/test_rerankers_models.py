@@ -329,8 +329,6 @@ def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
 def test_what_is_listwise_gives_no_scores(t5, bert):
     with pytest.raises(UsageError, match="puts lists in order"):
         open_reranker(f"lit5:{t5}").score("cats", TEXTS)
-    with pytest.raises(UsageError, match="it scores pairs"):
-        open_reranker(f"maxsim:{bert}").windows(3)
     reranker = open_reranker(f"maxsim:{bert}")
     scores = reranker.score("cats", TEXTS)
     assert reranker.order("cats", TEXTS).tolist() == np.argsort(-scores, kind="stable").tolist()

@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 from adducir.core.absent import gathering, may_read
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.core.names import TextFile
 from adducir.corpora.references import file_path
 from adducir.corpora.relic import read_pools, read_relic, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, read_spans
@@ -82,7 +81,7 @@ class SpanData:
         else:
             names = (*listed(recipe.spans), *listed(recipe.candidates))
             every = (span for name in names for span in read_spans(file_path(name, folder)))
-            task = task_among(self.spans, every, TextFile)
+            task = task_among(self.spans, every)
             yield replace(task, keys=_keys(self.spans))
             return
         chosen = {span.id for span in self.spans}

@@ -201,7 +201,6 @@ def _tasks(
     spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
 ) -> "Iterator[SpanTask]":
     """The tasks, read anew; in other processes, too."""
-    from adducir.core.names import TextFile
     from adducir.corpora.relic import read_relic
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import book_tasks, task_among
@@ -211,7 +210,7 @@ def _tasks(
         return
     some = [span for path in spans for span in read_spans(path)]
     more = (span for path in candidates for span in read_spans(path))
-    yield task_among(some, chain(some, more), TextFile)
+    yield task_among(some, chain(some, more))
 
 
 class Ranks(Tabled):
