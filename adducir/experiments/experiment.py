@@ -14,14 +14,14 @@ from typing import Any
 
 from adducir.core.absent import Unread, leaving_unread
 from adducir.core.artifacts import publishing_results
-from adducir.core.config import Document, load, read
+from adducir.core.config import load, read
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import study_folder, writing_text
 from adducir.experiments.context import Context
 from adducir.experiments.plan import Plan, clear_up, make_steps
 from adducir.experiments.planner import Planner
 from adducir.experiments.step import ModelStep, training_log
-from adducir.experiments.study import TASKS, Finding, Task
+from adducir.experiments.study import TASKS, Finding
 from adducir.tables.formats import TABLES, render
 from adducir.tables.material import Curve
 from adducir.tables.table import ResultTable
@@ -53,15 +53,17 @@ def plan_experiment(
         MachineError: Something cannot be downloaded, and nothing else is wrong.
     """
     document = load(path)
-    reading = read(document, _task_of(document), overrides)
+    try:
+        task = TASKS.kind(document.data.get("task", "retrieval"))
+    except UsageError as error:
+        line = document.line_of(("task",))
+        raise InputError(error.what, path=path, line=line, hint=error.hint) from error
+    reading = read(document, task, overrides)
     folder = study_folder(path) if folder is None else folder.absolute()
     planner, recipe = Planner(reading, folder, overrides, dry_run=dry_run), reading.rest
     if recipe is None:
         planner.check()
         raise InputError("the file cannot be understood.", path=path)  # never without an error
-    if recipe.comparison is not None:
-        recipe.comparison.check(planner)
-    recipe.table.check(planner, recipe.comparison)
     unread = Unread() if dry_run else None
     with leaving_unread(unread):
         plan = Plan(recipe.study(planner), planner, rebuild, unread)
@@ -69,15 +71,6 @@ def plan_experiment(
         _refuse_files_for_folders(planner)
         planner.check()
     return plan
-
-
-def _task_of(document: Document) -> type[Task]:
-    """The task of an experiment file: what its key ``task`` names, or else retrieval."""
-    try:
-        return TASKS.kind(document.data.get("task", "retrieval"))
-    except UsageError as error:
-        line = document.line_of(("task",))
-        raise InputError(error.what, path=document.path, line=line, hint=error.hint) from error
 
 
 def _refuse_files_for_folders(planner: Planner) -> None:
@@ -153,7 +146,7 @@ def run_experiment(
     )
     with publishing_results(output) as folder, context:
         made = plan.prepare(allow_code=allow_code)
-        make_steps(plan, made, context, jobs, again)
+        make_steps(made, context, jobs, plan.identity, again)
         clear_up(made)
         findings = [_with_steps(one, plan) for one in plan.study.findings(context)]
         written = {key: path for one in findings for key, path in _write(folder, one).items()}
@@ -196,20 +189,26 @@ def _with_steps(finding: Finding, plan: Plan) -> Finding:
         for step, title in titles.items()
     )
     logs = {step: training_log(step.path) for step in plan.steps}
-    models = [step for step in plan.steps if isinstance(step, ModelStep)]
-    curves = {plan.shown(step.path): _curve(logs[step]) for step in models}
-    material = replace(finding.table.material, plan=graph, curves=curves)
     epochs = {plan.shown(step.path): kept_epoch(log) for step, log in logs.items()}
     kept = {name: epoch for name, epoch in epochs.items() if epoch}
+    curves = {
+        plan.shown(step.path): _curve(log)
+        for step, log in logs.items()
+        if isinstance(step, ModelStep)
+    }
+    material = replace(finding.table.material, plan=graph, curves=curves)
     provenance = {**finding.table.provenance, **({"epochs kept": kept} if kept else {})}
     return replace(finding, table=replace(finding.table, material=material, provenance=provenance))
 
 
-def _curve(record: Mapping[str, Any]) -> Curve:
+def _curve(log: Mapping[str, Any]) -> Curve:
     """The losses of a training, by step."""
-    entries = record.get("validations", ())
-    losses = {
-        key: tuple((one["step"], one[key]) for one in entries if one.get(key) is not None)
+    training, validation = (
+        tuple(
+            (one["step"], one[key])
+            for one in log.get("validations", ())
+            if one.get(key) is not None
+        )
         for key in ("training_loss", "validation_loss")
-    }
-    return Curve(losses["training_loss"], losses["validation_loss"], record.get("best_step"))
+    )
+    return Curve(training, validation, log.get("best_step"))

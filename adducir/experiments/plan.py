@@ -18,7 +18,7 @@ from adducir.core.executors import Processes
 from adducir.core.fingerprint import fingerprint, is_known, unread_file
 from adducir.core.progress import Progress, progress
 from adducir.experiments.code import require_consent
-from adducir.experiments.context import Context
+from adducir.experiments.context import Context, shown
 from adducir.experiments.planner import Planner, note
 from adducir.experiments.step import Step
 from adducir.experiments.study import Study
@@ -62,7 +62,7 @@ class Plan:
 
     def shown(self, path: Path) -> str:
         """A path as the study's own, where it lies in it."""
-        return Context(folder=self.planner.folder).shown(path)
+        return shown(path, self.planner.folder)
 
     def state(self) -> dict[Step, str | None]:
         """Why each step has to be made, as things are now; None if not."""
@@ -103,13 +103,6 @@ class Plan:
         with leaving_unread(self.unread):
             return [f"{verb:6} {what}" for verb, what in self._lines()]
 
-    def notes(self) -> list[str]:
-        """What a dry run lacks or has left unread, a line each."""
-        lines = self.planner.notes()
-        unread = self.unread.files if self.unread is not None else ()
-        notes = [note(NotRead.of(path)) for path in unread]
-        return [*lines, *(one for one in notes if not any(one in line for line in lines))]
-
     def _lines(self) -> Iterator[tuple[str, str]]:
         state = self.state()
         needed = set(self.needed(state))
@@ -124,6 +117,13 @@ class Plan:
                 yield step.verb, title + ("" if why == MISSING else f": {why}")
         yield from self.study.warnings()
         yield "write", f"{self.shown(self.output)}/"
+
+    def notes(self) -> list[str]:
+        """What a dry run lacks or has left unread, a line each."""
+        lines = self.planner.notes()
+        unread = self.unread.files if self.unread is not None else ()
+        notes = [note(NotRead.of(path)) for path in unread]
+        return [*lines, *(one for one in notes if not any(one in line for line in lines))]
 
     @property
     def identity(self) -> str:
@@ -142,13 +142,14 @@ def clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:
 
 
 def make_steps(
-    plan: Plan, needed: Sequence[Step], context: Context, jobs: int, again: Callable[[], Plan]
+    needed: Sequence[Step], context: Context, jobs: int, identity: str, again: Callable[[], Plan]
 ) -> None:
     """Make steps of a plan, each after those that it is made from.
 
     When a step fails, those that are being made are made to their end, and no others are begun.
 
     Args:
+        identity: That of the plan.
         again: Makes the same plan in another process.
     """
     if jobs < 1:
@@ -170,28 +171,24 @@ def make_steps(
                 if not undone & {one for step in group for one in step.inputs} - set(group):
                     del groups[key]
                     paths = [str(step.path) for step in group]
-                    made = processes.submit(_make, again, bare, plan.identity, paths)
-                    running[made] = group
+                    running[processes.submit(_make, again, bare, identity, paths)] = group
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 group = running.pop(future)
-                for line in _result(future, running):
+                try:
+                    notes = future.result()
+                except AdducirError:
+                    wait(running)
+                    raise
+                except BrokenExecutor as error:
+                    raise MachineError(
+                        "a process that made a step was killed; the memory may not be enough for "
+                        "so many.",
+                        hint="Run this again with fewer --jobs: what is made is kept.",
+                    ) from error
+                for line in notes:
                     progress().note(line)
                 progress().advance(len(group))
                 undone.difference_update(group)
-
-
-def _result(future: "Future[list[str]]", others: Iterable["Future[list[str]]"]) -> list[str]:
-    """What a process reports; when a step failed, the others are made to their end first."""
-    try:
-        return future.result()
-    except AdducirError:
-        wait(others)
-        raise
-    except BrokenExecutor as error:
-        raise MachineError(
-            "a process that made a step was killed; the memory may not be enough for so many.",
-            hint="Run this again with fewer --jobs: what is made is kept.",
-        ) from error
 
 
 class _Notes(Progress):
@@ -201,7 +198,6 @@ class _Notes(Progress):
         self.lines: list[str] = []
 
     def note(self, message: str) -> None:
-        """Keep it."""
         self.lines.append(message)
 
 

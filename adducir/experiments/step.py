@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import MISSING, UNKNOWN, artifact_fingerprint, build, out_of_date
 from adducir.core.fingerprint import UNREAD
@@ -19,7 +19,6 @@ from adducir.core.recipe import KeyPath
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.training.plan import TrainingPlan
-    from adducir.training.preparation import Preparation
 
 Shown = Callable[[Path], str]
 """Gives a path as the study's own."""
@@ -31,6 +30,7 @@ class Step(ABC):
     Attributes:
         path: Where it is published.
         fingerprint: Of all that determines its content.
+        kind: What it is called in manifests; an artifact of another kind is not replaced.
         inputs: The steps whose artifacts are read while it is made.
         reads: The entries of the file that name what is read while it is made: what has to be
             fetched for them is fetched before anything is made.
@@ -43,6 +43,8 @@ class Step(ABC):
     """
 
     path: Path
+    fingerprint: str
+    kind: str = ""
     inputs: Sequence["Step"] = ()
     reads: Sequence[KeyPath] = ()
     verb: str = "make"
@@ -52,18 +54,17 @@ class Step(ABC):
     shared_work: Hashable | None = None
     chunk_places: Sequence[Path] = ()
 
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """Of all that determines its content."""
+    def recipe(self) -> Mapping[str, Any]:
+        """All that determines its content beside what it is made from, as the manifest has it."""
+        return {}
 
-    @abstractmethod
     def why(self) -> str | None:
         """Why it has to be made, as things are now; None if it is there as it would be made.
 
         Raises:
             ArtifactError: Something else stands there, which is not replaced.
         """
+        return out_of_date(self.path, self.kind, self.recipe, self.fingerprint)
 
     @abstractmethod
     def make(self, context: "Context") -> None:
@@ -94,36 +95,10 @@ class Absent(Step):
         raise NotImplementedError  # the plan of a dry run is not run
 
 
-def training_log(folder: Path) -> Mapping[str, Any]:
-    """What a training recorded of itself; nothing where it records nothing."""
-    try:
-        found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-class FolderStep(Step):
-    """A step that makes a folder with a manifest."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """What it is called in manifests; an artifact of another kind is not replaced."""
-
-    @abstractmethod
-    def recipe(self) -> Mapping[str, Any]:
-        """All that determines its content beside what it is made from, as the manifest has it."""
-
-    def why(self) -> str | None:
-        return out_of_date(self.path, self.kind, self.recipe, self.fingerprint)
-
-
-class ArtifactStep(FolderStep):
+class ArtifactStep(Step):
     """A folder that is built at once from a recipe and inputs with fingerprints."""
 
-    kind: ClassVar[str] = ""
-    version: ClassVar[int] = 1
+    version = 1
 
     @abstractmethod
     def identities(self) -> Mapping[str, str]:
@@ -138,7 +113,7 @@ class ArtifactStep(FolderStep):
         return {}
 
     @cached_property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         return artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
 
     def make(self, context: "Context") -> None:
@@ -154,67 +129,14 @@ class ArtifactStep(FolderStep):
         )
 
 
-@dataclass(eq=False)
-class PreparationStep(FolderStep):
-    """What the examples of several models are made of, made once; see :class:`.Preparation`."""
+class ModelStep(Step):
+    """A model that the experiment trains from its recipe."""
 
-    path: Path
-    preparation: "Preparation"
-    reads: Sequence[KeyPath] = ()
-
-    @property
-    def kind(self) -> str:
-        return self.preparation.kind
-
-    @property
-    def fingerprint(self) -> str:
-        return self.preparation.fingerprint
-
-    def recipe(self) -> Mapping[str, Any]:
-        return self.preparation.recipe
-
-    def title(self, shown: Shown) -> str:
-        return f"{self.preparation.work.makes} {shown(self.path)}"
-
-    def make(self, context: "Context") -> None:
-        self.preparation.make(
-            self.path, device=context.device, execution=context.execution, rebuild=context.rebuild
-        )
-
-
-@dataclass(eq=False)
-class ModelStep(FolderStep):
-    """A model that the experiment trains from its recipe.
-
-    Attributes:
-        open: Opens the recipe, which may name a model that is trained before.
-        before: The trainings whose models it goes on from.
-        prepared: What it shares with other models. The weights do not depend on it.
-    """
-
-    path: Path
-    open: "Callable[[], TrainingPlan[Any]]"
-    before: Sequence[Step] = ()
-    reads: Sequence[KeyPath] = ()
-    prepared: PreparationStep | None = None
     verb = "train"
 
-    @cached_property
-    def plan(self) -> "TrainingPlan[Any]":
-        """The recipe, opened."""
-        return self.open()
-
-    @property
-    def inputs(self) -> Sequence[Step]:  # type: ignore[override]
-        return [*self.before, *([] if self.prepared is None else [self.prepared])]
-
-    @property
-    def kind(self) -> str:
-        return self.plan.artifact
-
-    @property
-    def fingerprint(self) -> str:
-        return self.plan.fingerprint
+    def __init__(self, path: Path, plan: "TrainingPlan[Any]", before: Sequence[Step]) -> None:
+        self.path, self.plan, self.inputs = path, plan, before
+        self.kind, self.fingerprint = plan.artifact, plan.fingerprint
 
     def recipe(self) -> Mapping[str, Any]:
         return self.plan.canonical
@@ -226,10 +148,18 @@ class ModelStep(FolderStep):
             self.plan,
             self.path,
             device=context.device,
-            prepared=None if self.prepared is None else self.prepared.path,
             execution=context.execution,
             rebuild=context.rebuild,
         )
+
+
+def training_log(folder: Path) -> Mapping[str, Any]:
+    """What a training recorded of itself; nothing where it records nothing."""
+    try:
+        found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class Models:
@@ -237,36 +167,24 @@ class Models:
 
     def __init__(self) -> None:
         self._steps: dict[Path, ModelStep] = {}
-        self._same: dict[str, list[ModelStep]] = {}
 
     def add(
         self,
         path: Path,
-        open: "Callable[[], TrainingPlan[Any]]",  # noqa: A002 - as ModelStep calls it
+        plan: "TrainingPlan[Any]",
         place: KeyPath,
         before: Sequence[ModelStep] = (),
     ) -> ModelStep:
         """The step that trains a model, however many entries of the file (``place``) name it.
 
-        Trainings of the same examples share what these are made of.
+        Args:
+            before: What trains its base; by default as its recipe says.
         """
-        if path in self._steps:
-            step = self._steps[path]
-            step.reads = [*step.reads, place]
-            return step
-        step = self._steps[path] = ModelStep(path, open, before, [place])
-        if before:  # how it reads is known once its base is trained
-            return step
-        base = step.plan.before
-        if base is not None:
-            plan, folder = base
-            step.before = [self.add(folder, lambda: plan, place)]
-        elif (preparation := step.plan.preparation) is not None:
-            same = self._same.setdefault(preparation.fingerprint, [])
-            same.append(step)
-            if len(same) > 1:
-                name = f"{same[0].path.name}.prepared"
-                step.prepared = same[0].prepared = same[0].prepared or PreparationStep(
-                    same[0].path.with_name(name), preparation, same[0].reads
-                )
+        if path not in self._steps:
+            if not before and plan.before is not None:
+                base, folder = plan.before
+                before = [self.add(folder, base, place)]
+            self._steps[path] = ModelStep(path, plan, before)
+        step = self._steps[path]
+        step.reads = [*step.reads, place]
         return step

@@ -190,7 +190,7 @@ class Trained(_Encoder):
         steps: list[ModelStep] = []
         for training in self._chain(trial, study):
             path, before = study.places[training.key], steps[-1:]
-            plan = partial(_plan, training, before, study.folder)
+            plan = _plan(training, before, study.folder)
             steps.append(study.models.add(path, plan, ("systems", trial.system), before))
         return steps
 

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -109,8 +109,8 @@ RANKING_SYSTEMS = Family(
 class RankStep(ArtifactStep):
     """The ranks of one system, on one data set, with one context."""
 
-    kind: ClassVar[str] = "ranks"
-    version: ClassVar[int] = 3
+    kind = "ranks"
+    version = 3
     verb = "rank"
     stage = 2
 

@@ -2,8 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import InitVar, dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,24 +18,23 @@ from adducir.core.registry import Family, entry, hyperparameters
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
-from adducir.experiments.retrieval.corpora import OpenedCorpus
 from adducir.experiments.sections import Linked, Name, is_recipe
-from adducir.experiments.step import FolderStep, Shown, Step
+from adducir.experiments.step import Shown, Step
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.building import DenseSettings, IndexSettings
 from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages import PRETOKENIZED
 from adducir.indexes.models import MODELS
+from adducir.indexes.search import Search as Found
+from adducir.indexes.search import search_topics
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.encoders.sources import EncoderSource
     from adducir.experiments.context import Context
     from adducir.experiments.retrieval.search import Search
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.indexes.index import Index
-    from adducir.indexes.search import Search as Found
 
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
@@ -78,79 +76,75 @@ class IndexRecipe(Linked):
         tag: str,
         depth: int | None,
         context: "Context",
-    ) -> "Found":
+    ) -> Found:
         """Search every topic."""
-        index = step.open(context)
-        return search.ranked(index, topics, tag=tag, depth=depth, threads=context.threads)
+        return search_topics(
+            step.open(context),
+            topics,
+            search.retrieval_model,
+            tag=tag,
+            feedback=search.feedback,
+            fields=search.fields,
+            depth=depth,
+            threads=context.threads,
+        )
 
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
+    def open(
+        self, name: str, seed: int | None, fields: Sequence[str], study: "RetrievalStudy"
+    ) -> tuple[Any, Sequence[Step]]:
         """What it names, opened, for ``step.opened``, and what trains it.
-
-        None where something is wrong or missing, which is left with the planner.
 
         Args:
             name: Its own, in the file.
             seed: Of the trainings that it stands on; None for their recipes' own.
+            fields: Those that are indexed.
             study: Where it stands.
         """
-        del name, seed, study
-        return (), ()
-
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        """Look for what is wrong even where no system uses the index."""
+        return None, ()
 
     def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
         """What a search asks for and the index does not have, with its place in the search."""
-        del system
         yield from ()
 
 
-@dataclass(eq=False)
-class IndexStep(FolderStep):
+class IndexStep(Step):
     """An index that a system searches or reads documents of.
 
     Attributes:
         entry: What the file says of it.
-        name: Its name in the file.
-        path: Where it goes.
         corpus: Its documents.
         source: The corpus in a few words.
         facts: What shows how the corpus is made, for the provenance of a table.
-        opened: What the entry has opened for it.
         fields: The fields of the documents that are indexed.
+        opened: What the entry has opened for it.
+        models: What trains it.
     """
 
-    entry: IndexRecipe
-    name: str
-    path: Path
-    documents: InitVar[OpenedCorpus]
-    source: str
-    folder: Path
-    opened: Any
-    models: Sequence[Step] = ()
     verb = "build"
     stage = 1
 
-    def __post_init__(self, documents: OpenedCorpus) -> None:
+    def __init__(
+        self, entry: IndexRecipe, name: str, seed: int | None, study: "RetrievalStudy"
+    ) -> None:
+        documents = study.corpus(entry.corpus, seed)
+        self.entry, self.kind = entry, entry.artifact
+        self.path = study.index_path(name, seed)
         self.corpus, self.facts = documents.corpus, documents.facts
+        self.source = study.label(entry.corpus, seed)
+        self.fields = entry.fields or self._default_fields()
+        self.opened, self.models = entry.open(name, seed, self.fields, study)
         self.inputs = [*documents.steps, *self.models]
-        self.reads = [*documents.reads, ("indexes", self.name)]
+        self.reads = [*documents.reads, ("indexes", name)]
+        self.fingerprint = entry.fingerprint(self) if self.fields else UNREAD
+
+    def _default_fields(self) -> tuple[str, ...]:
         try:
-            self.fields = self.entry.fields or tuple(self.corpus.default_fields)
+            return tuple(self.corpus.default_fields)
         except NotRead:
             # Those of the index that is there are the corpus's own as well if its fingerprint is
             # right, which covers the corpus.
             there = not is_absent(self.path)
-            self.fields = tuple(read_manifest(self.path).recipe["fields"]) if there else ()
-        _ = self.fingerprint  # its errors belong to this entry
-
-    @property
-    def kind(self) -> str:
-        return self.entry.artifact
-
-    @cached_property
-    def fingerprint(self) -> str:
-        return self.entry.fingerprint(self) if self.fields else UNREAD
+            return tuple(read_manifest(self.path).recipe["fields"]) if there else ()
 
     def recipe(self) -> Mapping[str, Any]:
         return self.entry.settings(self)
@@ -249,47 +243,40 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             what = f"field weights need an index with `separate_fields: true`: `{index}`"
             yield ("fields",), what
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        find = partial(self.analysis, study.folder)
-        study.planner.opening(("indexes", name, "stopwords"), find)
-
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
-        place, planner, weights = ("indexes", name), study.planner, None
-        analysis = planner.opening((*place, "stopwords"), partial(self.analysis, study.folder))
+    def open(
+        self, name: str, seed: int | None, fields: Sequence[str], study: "RetrievalStudy"
+    ) -> tuple[IndexSettings, Sequence[Step]]:
+        weights = None
         if self.weights is not None:
-            weights = file_path(self.weights, study.folder)
-            if planner.opening((*place, "weights"), partial(identity_of, weights)) is None:
-                return None
-        if analysis is None:
-            return None
-        settings = IndexSettings(
-            (),
+            with study.planner.at("indexes", name, "weights"):
+                weights = file_path(self.weights, study.folder)
+                identity_of(weights)
+        with study.planner.at("indexes", name, "stopwords"):
+            analysis = self.analysis(study.folder)
+        return IndexSettings(
+            tuple(fields),
             analysis,
             self.positions,
             self.vectors,
             self.accurate_length,
             weights=weights,
             separate_fields=self.separate_fields,
-        )
-        return settings, ()
+        ), ()
 
     @property
     def artifact(self) -> str:
         return KINDS[self.engine]
 
     def fingerprint(self, step: IndexStep) -> str:
-        settings = replace(step.opened, fields=step.fields)
-        return fingerprint_of_index(self.engine, step.corpus, settings)
+        return fingerprint_of_index(self.engine, step.corpus, step.opened)
 
     def settings(self, step: IndexStep) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = replace(step.opened, fields=step.fields).recipe()
+        found: Mapping[str, Any] = step.opened.recipe()
         return found
 
     def build(self, step: IndexStep, context: "Context") -> Manifest:
-        settings = replace(step.opened, fields=step.fields)
-        threads, rebuild = context.threads, context.rebuild
-        build = builder(self.engine)
-        return build(step.corpus, step.path, settings, threads=threads, rebuild=rebuild)
+        build, (threads, rebuild) = builder(self.engine), (context.threads, context.rebuild)
+        return build(step.corpus, step.path, step.opened, threads=threads, rebuild=rebuild)
 
 
 class Dense(IndexRecipe):
@@ -328,27 +315,21 @@ class Dense(IndexRecipe):
         if system.tune is not None:
             yield ("tune",), "a search of a dense index has nothing to tune"
 
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
-        own = ("indexes", name)
-
-        def encoder() -> tuple[str, Sequence[Step]]:
-            """Its identity, and what trains it."""
-            if self.is_trained(study.folder):
-                from adducir.encoders.training import EncoderPlan
-
-                step = study.training(self.encoder, seed, EncoderPlan, "an encoder", own)
-                return step.fingerprint, [step]
-            return self._source(study.folder).identity(), []
-
-        return study.planner.opening((*own, "encoder"), encoder)
-
-    def _source(self, folder: Path, trained: Sequence[Step] = ()) -> "EncoderSource":
-        """The encoder, which must be there."""
+    def open(
+        self, name: str, seed: int | None, fields: Sequence[str], study: "RetrievalStudy"
+    ) -> tuple[Any, Sequence[Step]]:
+        """The encoder's fingerprint and what opens it; what trains it."""
         from adducir.encoders.sources import encoder_source
 
-        if trained:
-            return encoder_source(str(trained[0].path))
-        return encoder_source(expanded(self.encoder), folder)
+        with study.planner.at("indexes", name, "encoder"):
+            if not self.is_trained(study.folder):
+                source = partial(encoder_source, expanded(self.encoder), study.folder)
+                return (source().identity(), source), ()
+            from adducir.encoders.training import EncoderPlan
+
+            own = ("indexes", name)
+            step = study.training(self.encoder, seed, EncoderPlan, "an encoder", own)
+            return (step.fingerprint, partial(encoder_source, str(step.path))), [step]
 
     @property
     def artifact(self) -> str:
@@ -357,8 +338,8 @@ class Dense(IndexRecipe):
     def fingerprint(self, step: IndexStep) -> str:
         from adducir.indexes.dense_build import dense_identity
 
-        given = step.corpus, step.opened, self.of_index, step.fields, self.precision
-        return dense_identity(*given)
+        encoder, _ = step.opened
+        return dense_identity(step.corpus, encoder, self.of_index, step.fields, self.precision)
 
     def settings(self, step: IndexStep) -> Mapping[str, Any]:
         settings = self.of_index.recipe()
@@ -367,19 +348,21 @@ class Dense(IndexRecipe):
     def build(self, step: IndexStep, context: "Context") -> Manifest:
         from adducir.indexes.dense_build import Running, build_dense_index
 
+        _, source = step.opened
+        running = Running(
+            context.device,
+            context.threads,
+            context.batch_tokens,
+            precision=self.precision,
+            execution=context.execution,
+        )
         return build_dense_index(
             step.corpus,
             step.path,
-            self._source(step.folder, step.models),
+            source(),
             self.of_index,
-            fields=self.fields,
-            running=Running(
-                context.device,
-                context.threads,
-                context.batch_tokens,
-                precision=self.precision,
-                execution=context.execution,
-            ),
+            fields=step.fields,
+            running=running,
             rebuild=context.rebuild,
         )
 

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +15,6 @@ from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
 from adducir.corpora.references import file_path
-from adducir.corpora.topics import Topics
 from adducir.experiments.sections import Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
@@ -139,14 +137,15 @@ class RunStep(Step):
     """A run that a system makes.
 
     Attributes:
-        recipe: The system.
+        system: What makes it.
         trial: Its name, topic set and seed.
         parts: What the run is made from: other runs and indexes, by the key that names each.
         models: What is trained for it alone.
         opened: What the system has opened for it, such as code or a reranker.
+        topics: Those that are ranked.
     """
 
-    recipe: System
+    system: System
     trial: Trial
     study: "RetrievalStudy"
     parts: dict[str, Any]
@@ -157,24 +156,20 @@ class RunStep(Step):
     stage = 2
 
     def __post_init__(self) -> None:
-        self.path = self.recipe.path(self.trial, self.study)
-        self.verb, self.tag = self.recipe.verb, file_name(self.trial.run)
+        self.path = self.system.path(self.trial, self.study)
+        self.verb, self.tag = self.system.verb, file_name(self.trial.run)
         self.inputs = [*self.models, *dict.fromkeys(self.parts.values())]
+        self.topics = self.study.topic_set(self.trial.data).topics
+        self.fingerprint = self._fingerprint()
 
-    @property
-    def topics(self) -> Topics:
-        """The topics that are ranked."""
-        return self.study.topic_sets[self.trial.data].topics
-
-    @cached_property
-    def fingerprint(self) -> str:
+    def _fingerprint(self) -> str:
         return fingerprint(
             {
                 "version": _RUN_VERSION,
                 "depth": self.study.recipe.depth,
                 "topics": self.topics.identity(),
-                "system": self.recipe.identity(self),
-                **SYSTEMS.origin(SYSTEMS.name_of(type(self.recipe))),
+                "system": self.system.identity(self),
+                **SYSTEMS.origin(SYSTEMS.name_of(type(self.system))),
                 "parts": {key: step.fingerprint for key, step in self.parts.items()},
             }
         )
@@ -200,7 +195,7 @@ class RunStep(Step):
         return None
 
     def make(self, context: "Context") -> None:
-        self.write(self.recipe.answer(self, context), context)
+        self.write(self.system.answer(self, context), context)
 
     def write(self, answer: Answer, context: "Context") -> None:
         """Write a run with its metadata."""
@@ -286,9 +281,11 @@ class Given(System):
             first, other = run.qids[0], judged.qrels.qids[0]
             what = f"{run.path}: none of its topics is judged in `{trial.data}`"
             planner.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
-        if run.path.resolve() in (own := study.written_paths):
-            what = f"{run.path} is where the run of `{own[run.path.resolve()]}` is written"
-            planner.add(("systems", trial.system, "run"), what)
+        for one in study.trials():
+            is_made = not study.recipe.systems[one.system].is_given
+            if is_made and study.path_of(one).resolve() == run.path.resolve():
+                what = f"{run.path} is where the run of `{one.system}` is written"
+                planner.add(("systems", trial.system, "run"), what)
         return GivenRun(trial, run.path, run)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
@@ -308,9 +305,8 @@ class GivenRun(Step):
     kept = "read"
     stage = 2
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return file_digest(self.path)
+    def __post_init__(self) -> None:
+        self.fingerprint = file_digest(self.path)
 
     def title(self, shown: Shown) -> str:
         return f"run {shown(self.path)}"

@@ -22,7 +22,7 @@ from adducir.core.errors import InputError
 from adducir.core.registry import chosen_by_key
 from adducir.corpora.references import file_path
 from adducir.evaluation.scores import run_name
-from adducir.experiments.planner import Planner
+from adducir.experiments.planner import Known, Planner
 from adducir.experiments.retrieval.corpora import (
     CORPORA,
     CorpusRecipe,
@@ -118,7 +118,6 @@ class RetrievalStudy(Study):
         measures: In the file's order, each once.
         measure_names: As printed, by the measures' exact names.
         topic_sets: Topics with judgements, by name.
-        indexes: Those that systems search or read documents of, by name.
     """
 
     makes: ClassVar[str] = "runs"
@@ -126,19 +125,14 @@ class RetrievalStudy(Study):
 
     def __init__(self, recipe: Retrieval, planner: Planner) -> None:
         super().__init__(recipe, planner)
-        self._corpora: dict[tuple[str, int | None], OpenedCorpus | None] = {}
-        self._indexes: dict[tuple[str, int | None], Any] = {}
+        self._opened: dict[tuple[str, str, int | None], Any] = {}
         self._refuse_wrong_names()
         for name, system in recipe.systems.items():
             system.check(name, self)
             self._refuse_wrong_members(name, system)
-        self.topic_sets: dict[str, TopicSet] = {}
         self.measures, self.measure_names = open_measures(self)
-        for name, topics in recipe.topics.items():
-            if (opened := topics.open(name, self)) is not None:
-                self.topic_sets[name] = opened
-        for name, index in recipe.indexes.items():
-            index.check(name, self)
+        opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
+        self.topic_sets = {name: one for name, one in opened.items() if one is not None}
 
     def _refuse_wrong_names(self) -> None:
         """Refuse names that nothing defines, and those that would share a file."""
@@ -147,11 +141,10 @@ class RetrievalStudy(Study):
             entries: dict[str, Any] = getattr(recipe, section)
             seen: dict[str, str] = {}
             for name, entry in entries.items():
-                if section != "corpora":
-                    before = seen.setdefault(on_disk(name), name)
-                    if before != name:
-                        what = f"its files would have the names of those of `{before}`"
-                        planner.add((section, name), what)
+                before = seen.setdefault(on_disk(name), name)
+                if before != name and section != "corpora":
+                    what = f"its files would have the names of those of `{before}`"
+                    planner.add((section, name), what)
                 for link in entry.links() if isinstance(entry, Linked) else ():
                     planner.refer((section, name, *link.place), link.section, link.name)
         runs: dict[str, tuple[str, str]] = {}
@@ -190,13 +183,45 @@ class RetrievalStudy(Study):
             found |= dict.fromkeys(members)
         return list(found)
 
-    def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus | None:
-        """A corpus of the file; None where something is wrong or missing."""
-        key = name, seed if self.is_trained("corpora", name) else None
-        if key not in self._corpora:
-            recipe = self.recipe.corpora.get(name)
-            self._corpora[key] = None if recipe is None else recipe.open(*key, self)
-        return self._corpora[key]
+    def _open(self, section: str, name: str, seed: int | None) -> Any:
+        """A corpus or the step of an index, opened once; :class:`.Known` with an error."""
+        key = section, name, seed if self.is_trained(section, name) else None
+        if key not in self._opened:
+            make = self._open_corpus if section == "corpora" else self._open_index
+            self._opened[key] = self.planner.opening((section, name), partial(make, *key[1:]))
+        if self._opened[key] is None:
+            raise Known
+        return self._opened[key]
+
+    def _open_corpus(self, name: str, seed: int | None) -> OpenedCorpus | None:
+        recipe = self.recipe.corpora.get(name)
+        return None if recipe is None else recipe.open(name, seed, self)
+
+    def _open_index(self, name: str, seed: int | None) -> IndexStep | None:
+        if (recipe := self.recipe.indexes.get(name)) is None:
+            return None
+        step = IndexStep(recipe, name, seed, self)
+        step.why()  # raises where something else stands in its place
+        fields = step.fields or step.corpus.default_fields
+        look = partial(refuse_unknown_fields, step.corpus, fields)
+        self.planner.opening(("indexes", name, "fields"), look)
+        return step
+
+    def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus:
+        """A corpus of the file."""
+        found: OpenedCorpus = self._open("corpora", name, seed)
+        return found
+
+    def index(self, name: str, seed: int | None = None) -> IndexStep:
+        """The step of an index."""
+        found: IndexStep = self._open("indexes", name, seed)
+        return found
+
+    def topic_set(self, name: str) -> TopicSet:
+        """A topic set; :class:`.Known` without one."""
+        if name not in self.topic_sets:
+            raise Known
+        return self.topic_sets[name]
 
     def label(self, corpus: str, seed: int | None) -> str:
         """A corpus in a few words."""
@@ -204,39 +229,13 @@ class RetrievalStudy(Study):
         is_seeded = seed is not None and self.is_trained("corpora", corpus)
         return f"{label}, seed {seed}" if is_seeded else label
 
-    def index(self, name: str, seed: int | None = None) -> Any:
-        """The step of an index; an absent one where something is wrong or missing."""
-        key = name, seed if self.is_trained("indexes", name) else None
-        if key not in self._indexes:
-            step = self._index(*key)
-            self._indexes[key] = step or Absent(self.index_path(*key), "build", 1, "index")
-        return self._indexes[key]
-
-    def _index(self, name: str, seed: int | None) -> IndexStep | None:
-        recipe, planner, place = self.recipe.indexes.get(name), self.planner, ("indexes", name)
-        corpus = None if recipe is None else self.corpus(recipe.corpus, seed)
-        opened = None if recipe is None else recipe.open(name, seed, self)
-        if recipe is None or corpus is None or opened is None:
-            return None
-        found = self.index_path(name, seed), corpus, self.label(recipe.corpus, seed), self.folder
-        make = partial(IndexStep, recipe, name, *found, *opened)
-        step = planner.opening(place, make)
-        if step is not None and planner.opening(place, lambda: step.why() or "") is not None:
-
-            def look() -> None:
-                """Look for its fields in its corpus; a dry run notes a large one as not read."""
-                refuse_unknown_fields(step.corpus, step.fields or step.corpus.default_fields)
-
-            planner.opening((*place, "fields"), look)
-        return step
-
     @property
     def indexes(self) -> dict[str, IndexStep]:
         """The indexes that systems use, by name."""
         return {
             name if seed is None else run_name(name, seed): step
-            for (name, seed), step in self._indexes.items()
-            if isinstance(step, IndexStep)
+            for (section, name, seed), step in self._opened.items()
+            if section == "indexes" and step is not None
         }
 
     def index_path(self, name: str, seed: int | None) -> Path:
@@ -276,7 +275,7 @@ class RetrievalStudy(Study):
         plan = open_training(path, overrides)
         if not isinstance(plan, kind):
             raise InputError(f"this is not a recipe of {what}.", path=path)
-        return self.models.add(folder, lambda: plan, place)
+        return self.models.add(folder, plan, place)
 
     def file(self, source: str) -> Path:
         """Where a file is that the experiment names."""
@@ -303,7 +302,7 @@ class RetrievalStudy(Study):
         step = system.step(trial, self)
         for other, one in self.planned.items():
             is_same = other._replace(data=trial.data) == trial and not isinstance(one, Absent)
-            if step is not None and is_same and one.fingerprint == step.fingerprint:
+            if step and is_same and one.fingerprint == step.fingerprint:
                 return one
         return step
 
@@ -324,17 +323,6 @@ class RetrievalStudy(Study):
         return folder / f"{file_name(trial.run)}.{file_name(trial.data)}.trec.gz"
 
     @cached_property
-    def written_paths(self) -> dict[Path, str]:
-        """Where runs are written, with their systems."""
-        systems = self.recipe.systems.items()
-        given = {name for name, one in systems if one.is_given}
-        return {
-            self.path_of(trial).resolve(): trial.system
-            for trial in self.trials()
-            if trial.system not in given
-        }
-
-    @cached_property
     def pool(self) -> "Pool":
         """The judged topics of all topic sets; sources are named as the file writes them."""
         from adducir.experiments.tuning.folds import JudgedTopics, Pool
@@ -348,16 +336,21 @@ class RetrievalStudy(Study):
 
     def goals(self) -> Sequence[Step]:
         goals = super().goals()
-        for name in self.recipe.corpora:
-            if not any(name == known for known, _ in self._corpora):
-                self.corpus(name)  # its errors are shown as well
+        for section in ("corpora", "indexes"):  # errors of what nothing uses are shown as well
+            used = {name for known, name, _ in self._opened if known == section}
+            make = self._open_corpus if section == "corpora" else self._open_index
+            for name in {*getattr(self.recipe, section)} - used:
+                self.planner.opening((section, name), partial(make, name, None))
         return goals
 
     def others(self) -> Sequence[Step]:
         """The indexes, also those that no run to be made needs."""
         place = {name: number for number, name in enumerate(self.recipe.indexes)}
-        keys = sorted(self._indexes, key=lambda key: place.get(key[0], 0))
-        return [self._indexes[key] for key in keys]
+        indexes = [key for key in self._opened if key[0] == "indexes"]
+        return [
+            self._opened[key] or Absent(self.index_path(*key[1:]), "build", 1, "index")
+            for key in sorted(indexes, key=lambda key: place.get(key[1], 0))
+        ]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """What of given runs would lower figures without anybody's wish; evaluation and tests."""

@@ -8,6 +8,7 @@ import polars as pl
 from ir_measures import Measure
 from pydantic import model_validator
 
+from adducir.core.absent import gathering
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
@@ -70,12 +71,12 @@ class TopicsRecipe(Recipe):
     def open(self, name: str, study: "RetrievalStudy") -> TopicSet | None:
         """Topics and judgements that fit together; None with an error, which is kept."""
         place, planner = ("topics", name), study.planner
-        source = planner.source((*place, "source"), self.source)
-        topics = None
-        if source is not None:
-            load = partial(load_topics, source, field=self.field)
-            topics = planner.opening((*place, "source"), load)
-        qrels = _qrels((*place, "qrels"), self.qrels, study)
+
+        def load() -> Topics:
+            return load_topics(planner.source(self.source), field=self.field)
+
+        topics = planner.opening((*place, "source"), load)
+        qrels = planner.opening((*place, "qrels"), partial(_qrels, self.qrels, study))
         if topics is None or qrels is None:
             return None
         if set(topics.qids).isdisjoint(qrels.qids):
@@ -88,30 +89,27 @@ class TopicsRecipe(Recipe):
         evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
         if evaluator is None:
             return None
-        model = self._model((*place, "model_qrels"), topics, qrels, study)
+        model = None
+        if self.model_qrels:
+            load_model = partial(self._model, name, topics, qrels, study)
+            model = planner.opening((*place, "model_qrels"), load_model)
         named = " + ".join(listed(self.qrels))
         return TopicSet(name, topics, qrels, evaluator, (self.source, named), model, self.judge)
 
-    def _model(
-        self, place: KeyPath, topics: Topics, qrels: Qrels, study: "RetrievalStudy"
-    ) -> Evaluator | None:
-        """What evaluates by the judgements of a model; None without, or with an error."""
-        if not self.model_qrels:
-            return None
+    def _model(self, name: str, topics: Topics, qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
+        """What evaluates by the judgements of a model."""
         from adducir.tables.run_notes import TOPICS_ALONE, check_judged
 
-        planner = study.planner
+        place = ("topics", name, "model_qrels")
         if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
             what = "there is no prediction-powered mean of systems with several runs (`seeds`)"
-            planner.add(place, f"{what}: {TOPICS_ALONE}")
-        judged = _qrels(place, self.model_qrels, study)
-        if judged is None:
-            return None
+            study.planner.add(place, f"{what}: {TOPICS_ALONE}")
+        judged = _qrels(self.model_qrels, study)
         if unknown := set(judged.qids).difference(topics.qids):
             what = f"{len(unknown)} topics that it judges are not in `source`"
-            planner.add(place, f"{what}, such as {min(unknown)!r}")
-        planner.opening(place, partial(check_judged, qrels.qids, judged.qids, self.judge))
-        return planner.opening(place, partial(_evaluator, judged, study))
+            study.planner.add(place, f"{what}, such as {min(unknown)!r}")
+        check_judged(qrels.qids, judged.qids, self.judge)
+        return _evaluator(judged, study)
 
 
 def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[str, str]]:
@@ -145,12 +143,10 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
     return study.planner.opening(place, partial(providers.provider_of, measure)) is not None
 
 
-def _qrels(place: KeyPath, names: Several, study: "RetrievalStudy") -> Qrels | None:
-    found = [study.planner.source(place, name) for name in listed(names)]
-    sources = [source for source in found if source is not None]
-    if len(sources) < len(found):
-        return None
-    return study.planner.opening(place, partial(load_qrels, sources))
+def _qrels(names: Several, study: "RetrievalStudy") -> Qrels:
+    with gathering() as each:
+        sources = [each(partial(study.planner.source, name)) for name in listed(names)]
+    return load_qrels(sources)
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import field_validator, model_validator
@@ -138,7 +138,7 @@ class TunedStep(RunStep):
         folds: The folds of all topics.
     """
 
-    recipe: TunableSystem
+    system: TunableSystem
     steps: Mapping[str, RunStep] = field(default_factory=dict)
     tuning: TuneRecipe = None  # type: ignore[assignment]  # always given
     folds: "Folds" = None  # type: ignore[assignment]
@@ -147,15 +147,14 @@ class TunedStep(RunStep):
         super().__post_init__()
         self.verb, self.shared_work = "tune", ("tuning", self.trial.run)
 
-    @cached_property
-    def fingerprint(self) -> str:
+    def _fingerprint(self) -> str:
         study, sets = self.study, self.study.topic_sets
         grid = [[key, [*map(plain, values)]] for key, values in self.tuning.values.items()]
         return fingerprint(
             {
                 "runs": {name: step.fingerprint for name, step in self.steps.items()},
                 "topics": sets[self.trial.data].identity(),
-                "fixed": self.recipe.fixed,
+                "fixed": self.system.fixed,
                 "grid": grid,
                 "objective": str(parse_measure(self.tuning.objective)),
                 "negative grades": study.recipe.negative_grades,
@@ -174,7 +173,7 @@ class TunedStep(RunStep):
         tuning = context.shared(self.shared_work, partial(self._tune, context))
         run = tuning.pool.of_set(tuning.run, self.trial.data)
         step = self.steps[self.trial.data]
-        method = {"tuning": facts(tuning), **self.recipe.tuned_method(step, context)}
+        method = {"tuning": facts(tuning), **self.system.tuned_method(step, context)}
         note = f"{len(run):,} documents, each topic held out"
         judged = self.study.topic_sets[self.trial.data].qrels.qids
         return Answer(run, note, method, tuning.seconds, {}, engine_versions(), judged)
@@ -186,8 +185,8 @@ class TunedStep(RunStep):
         # Chunks are kept beside one run, whichever topic set asks for the tuning.
         first = study.path_of(self.trial._replace(data=next(iter(study.recipe.topics))))
         tuning = tune(
-            self.recipe.opened(self.steps, context),
-            Grid.of(self.tuning.values, self.recipe.hyperparameters),
+            self.system.opened(self.steps, context),
+            Grid.of(self.tuning.values, self.system.hyperparameters),
             study.pool,
             self.folds,
             self.tuning.objective,

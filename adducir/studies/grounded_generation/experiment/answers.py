@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from adducir.evaluation.scores import run_name
 from adducir.studies.grounded_generation.experiment.loading import (
@@ -34,7 +34,7 @@ class AnswerStep(ClosedStep):
         run: The name of this run of the system: with its seed where it is trained.
     """
 
-    kind: ClassVar[str] = "grounded-answers"
+    kind = "grounded-answers"
     verb = "answer"
     stage = 2
     parts = ("test",)
@@ -110,7 +110,7 @@ class LikelihoodStep(PartsStep):
         answer: What is ranked.
     """
 
-    kind: ClassVar[str] = "target-likelihoods"
+    kind = "target-likelihoods"
     verb = "score"
     stage = 2
 

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import artifact_fingerprint, parts_folder
 from adducir.core.chunks import Local
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class PartsStep(ArtifactStep):
     """A step that takes long, and goes on where a kill cut it off."""
 
-    version: ClassVar[int] = 1
+    version = 1
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class PartsStep(ArtifactStep):
 class VectorsStep(PartsStep):
     """The vectors of all texts, of a network that is not trained."""
 
-    kind: ClassVar[str] = "frozen-vectors"
+    kind = "frozen-vectors"
     verb = "encode"
 
     def recipe(self) -> Mapping[str, Any]:
@@ -137,7 +137,7 @@ class VectorsStep(PartsStep):
 class CandidatesStep(PartsStep):
     """The passages that are scored for each context, where not all are."""
 
-    kind: ClassVar[str] = "closed-candidates"
+    kind = "closed-candidates"
     verb = "rank"
 
     def recipe(self) -> Mapping[str, Any]:
@@ -167,7 +167,7 @@ class CandidatesStep(PartsStep):
 class ClosedStep(PartsStep):
     """Closed sets of the training and validation contexts, or what a system ranks for the tests."""
 
-    kind: ClassVar[str] = "closed-sets"
+    kind = "closed-sets"
     verb = "rank"
     is_only_ranked: bool = True
     parts: tuple[str, ...] = ("train", "validation")
@@ -237,7 +237,7 @@ class PhaseStep(PartsStep):
         phase: Its recipe, with the seed of its draws and the number of passages of this training.
     """
 
-    kind: ClassVar[str] = "hindsight-weights"
+    kind = "hindsight-weights"
     verb = "train"
 
     def __init__(
