@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -21,7 +22,6 @@ from typer.main import get_command
 
 import adducir
 from adducir.cli.parameters import set_as_options
-from adducir.core.registry import points_of
 
 CORE = "From a corpus to a table"
 MODELS = "Models that are trained"
@@ -79,7 +79,10 @@ GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
 }
 """The groups of commands, by their first word; :data:`STUDY_POINTS` has more."""
-STUDY_POINTS = {one.name: one for one in sorted(points_of("commands"), key=lambda one: one.name)}
+STUDY_POINTS = {
+    one.name: one
+    for one in sorted(entry_points(group="adducir.commands"), key=lambda one: one.name)
+}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of the docstring of the package that it is in is the group's help."""
 for _point in STUDY_POINTS.values():

@@ -1,13 +1,13 @@
 """What the recipes of commands share that test differences and print a table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
 
 from adducir.cli import common
-from adducir.cli.command import Given, option
+from adducir.cli.command import option
 from adducir.cli.options import format_of
 from adducir.core.recipe import Needs, Recipe
 from adducir.statistics.settings import Testing
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MEASURING = "Measures"
 LOOK, TESTING = "The table", "Testing differences"
-USUAL = ("comparisons", "test", "correction", "alpha", "equivalence")
 NOT_IN_CSV = Needs("in CSV, which holds everything unrounded", lambda it: it.form != "csv")
 IN_HTML = Needs("in a format other than HTML", lambda it: it.form == "html")
 IN_LATEX = Needs("in a format other than LaTeX", lambda it: it.form == "latex")
@@ -75,11 +74,6 @@ class Printing(Recipe):
 class Tabled(Testing, Printing):
     """What is tested, and how the table of it looks."""
 
-    ways: ClassVar[Mapping[str, Given]] = {
-        name: Given(panel=TESTING, rare=name not in USUAL)
-        for name in Testing.model_fields
-        if name != "baseline"
-    }
     baseline: tuple[str, ...] = option(
         "The system that all others are tested against, by name or by its file; can be repeated.",
         "-b",

@@ -9,6 +9,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import Field, model_validator
+from pydantic.config import JsonDict
 
 from adducir.core.recipe import Kind, Needs, Recipe, needs
 from adducir.core.registry import Family
@@ -130,11 +131,14 @@ EquivalenceTest: TypeAlias = Literal["hall", "t"]
 
 
 _TESTED: dict[str, Any] = {"comparisons": "all-pairs"}
+_RARE: JsonDict = {"rare": True}
+"""Of a field that a command takes by ``--set``."""
 
 
 class Testing(Kind):
     """What is tested, and how: the arguments of ``compare``, the keys of ``comparison:``."""
 
+    panel: ClassVar[str] = "Testing differences"
     conditions: ClassVar = {
         **dict.fromkeys(("test", "confidence", "interval"), needs("baseline", **_TESTED)),
         **dict.fromkeys(("correction", "family"), needs("baseline", "equivalence", **_TESTED)),
@@ -164,33 +168,54 @@ class Testing(Kind):
         "(TOST), in units of the measure.",
     )
     family: Literal["measure", "table"] = Field(
-        "measure", description="What is corrected together: the tests of a measure, or all."
+        "measure",
+        description="What is corrected together: the tests of a measure, or all.",
+        json_schema_extra=_RARE,
     )
     against: str = Field(
-        "best", description="Equivalent with what: the best system of each measure, or a system."
+        "best",
+        description="Equivalent with what: the best system of each measure, or a system.",
+        json_schema_extra=_RARE,
     )
     equivalence_test: EquivalenceTest = Field(
-        "hall", description="t-tests, or (hall) t-tests adjusted for skewness as well."
+        "hall",
+        description="t-tests, or (hall) t-tests adjusted for skewness as well.",
+        json_schema_extra=_RARE,
     )
     non_inferiority: bool = Field(
-        False, description="Test only that a system is not worse by the bound or more."
+        False,
+        description="Test only that a system is not worse by the bound or more.",
+        json_schema_extra=_RARE,
     )
     best: Literal["mean", "set"] = Field(
         "mean",
         description="set: mark all systems that may be the best (model confidence set) as well.",
+        json_schema_extra=_RARE,
     )
     confidence: Share | None = Field(
-        None, description="Level of the intervals of differences; by default 1 - alpha."
+        None,
+        description="Level of the intervals of differences; by default 1 - alpha.",
+        json_schema_extra=_RARE,
     )
     interval: Literal["t", "bootstrap"] = Field(
-        "t", description="Intervals of differences: t, or bootstrap (BCa, by scipy)."
+        "t",
+        description="Intervals of differences: t, or bootstrap (BCa, by scipy).",
+        json_schema_extra=_RARE,
     )
     topics_for: Positive | None = Field(
-        None, description="State how many topics it takes to find a difference of this size."
+        None,
+        description="State how many topics it takes to find a difference of this size.",
+        json_schema_extra=_RARE,
     )
-    permutations: int = Field(PERMUTATIONS, ge=1, description="Sign vectors to draw.")
-    samples: int = Field(SAMPLES, ge=1, description="Samples of topics to draw.")
-    seed: int = Field(SEED, ge=0, lt=1 << 63, description="Seed of whatever is drawn.")
+    permutations: int = Field(
+        PERMUTATIONS, ge=1, description="Sign vectors to draw.", json_schema_extra=_RARE
+    )
+    samples: int = Field(
+        SAMPLES, ge=1, description="Samples of topics to draw.", json_schema_extra=_RARE
+    )
+    seed: int = Field(
+        SEED, ge=0, lt=1 << 63, description="Seed of whatever is drawn.", json_schema_extra=_RARE
+    )
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:

@@ -130,3 +130,8 @@ class Notes(Progress):
 
     def note(self, message: str) -> None:
         self.lines.append(message)
+
+
+def notes_of(table) -> str:
+    """The lines below a table, without their marks."""
+    return " ".join("".join(part for part in note if isinstance(part, str)) for note in table.notes)

@@ -86,7 +86,7 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("index: pets, model: qld", "fuse: [BM25]", "systems.QLD`.*`fuse`"),
         ("index: pets, model: qld", "fuse: [BM25, Q]", "systems.QLD.fuse.1`.*`Q`"),
         ("index: pets, model: qld", "fuse: [BM25, QLD]", "systems.QLD.fuse.0`.*circular"),
-        ("{baseline: BM25}", "{baseline: BM25, preset: wilcoxon-bh, test: t}", "comparison`"),
+        ("{baseline: BM25}", "{baseline: BM25, correction: tukey, test: sign}", "comparison`"),
         ("{baseline: BM25}", "{baseline: BM25, seed: -1}", "comparison.seed`"),
         ("[nDCG@5, P@1, Judged@3]", "[]", "measures`"),
         ("{baseline: BM25}", "{baseline: BM25}\ndepth: 0", "depth`"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from experiment_studies import GIVEN, Notes, Study, run_lines
+from experiment_studies import GIVEN, Notes, Study, notes_of, run_lines
 
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
@@ -213,7 +213,7 @@ def test_settings_of_the_table(given: Study) -> None:
         "table={decimals: 2, leading_zero: false, caption: Pets, label: 'tab:x', "
         "measure_names: {ndcg_cut_3: gain}, system_names: {A: first}}",
         "systems.B.group=others",
-        "comparison={family: pairs, test: randomisation, permutations: 99}",
+        "comparison={comparisons: all-pairs, test: randomisation, permutations: 99}",
     )
     table = outcome.table
     assert (table.title, table.label, table.style.leading_zero) == ("Pets", "tab:x", False)
@@ -232,7 +232,7 @@ def test_what_the_footer_says_of_runs_and_topics(study: Study) -> None:
     outcome = study.run()
     text = " ".join(outcome.files["terminal"].read_text().split())
     assert re.search(r"run of given has at most 3 .* cutoff 5", text)
-    assert "BM25 lacks 2 of the topics, which count 0: 3, 4." in text
+    assert "BM25, QLD lack 2 of the topics, which count 0: 3, 4." in text
     assert "1 topic of BM25, QLD (77)" in text
     outcome = study.run("depth=2", "measures=[P@1]", "table.system_names={given: ours}")
     text = " ".join(outcome.files["terminal"].read_text().split())
@@ -256,7 +256,7 @@ def test_judgements_of_a_model_bounds_and_topics_needed(given: Study) -> None:
         "comparison.topics_for=0.2",
         "measures=[AP, nDCG@2]",
     )
-    footer = " ".join(given.run(*asked).table.footer)
+    footer = notes_of(given.run(*asked).table)
     for words in ("Topics needed", "Bounds of", "Prediction-powered", "difference to A on AP"):
         assert words in footer
     for wrong, key in (

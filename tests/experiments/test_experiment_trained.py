@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from adducir.evaluation.seeds import over_runs
 
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
@@ -25,12 +24,12 @@ from adducir.rerankers.registry import open_reranker
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.statistics.two_level import two_level
-from adducir.tables.report.quoted import WORD
+from adducir.tables.material import WORD
 from adducir.training.kinds import open_training
 
 sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encoders", "rerankers")]
 
-from experiment_studies import Notes
+from experiment_studies import Notes, notes_of
 from some_spans import some_spans
 from tiny import tiny_bert
 from tiny_t5 import sharpened, tiny_t5
@@ -346,15 +345,15 @@ def test_the_row_of_a_system_is_that_of_its_runs_by_hand(seeds, seeded):
         assert one.tag == name
         found[name] = evaluator.score(one, system=name)
     for system in ("DeepCT", "CE"):
-        pooled = over_runs(system, [found[f"{system}.seed{seed}"] for seed in (0, 1)])
-        for column in (0, 1):
-            cell = rows[system].cells[column]
-            assert cell.values == tuple(pooled.values[:, column])
-            assert cell.mean == pytest.approx(pooled.values[:, column].mean(), abs=1e-15)
-            by_hand = two_level(pooled.runs[:, :, column], found["BM25"].values[:, column])
-            versus = cell.against("BM25")
-            assert versus.more["test"]["statistic"] == by_hand.t
-            assert (versus.p, versus.ci, versus.verdict) == (None, None, "none")  # two runs
+        for number, measure in enumerate(("nDCG@5", "AP")):
+            runs = np.array([found[f"{system}.seed{seed}"].values(measure) for seed in (0, 1)])
+            shown = seeded.table.values(rows[system], seeded.table.columns[number])
+            assert (shown == runs).all()
+            assert rows[system].cells[number].mean == pytest.approx(runs.mean(), abs=1e-15)
+            by_hand = two_level(runs, found["BM25"].values(measure)[None])
+            tests = seeded.table.comparison.tests.filter(system=system, measure=measure)
+            assert tests["statistic"][0] == pytest.approx(by_hand.t, rel=1e-12)
+            assert tests.select("p", "verdict").row(0) == (None, None)  # two runs
     # Models differ in their seed alone.
     manifests = [read_manifest(seeds / "deepct" / f"tiny.seed{seed}") for seed in (0, 1, 7)]
     recipes = [dict(one.recipe) for one in manifests]
@@ -365,7 +364,7 @@ def test_the_row_of_a_system_is_that_of_its_runs_by_hand(seeds, seeded):
 
 
 def test_the_footer_and_the_files_say_what_runs_there_are(seeded, capsys):
-    footer = " ".join(seeded.table.footer)
+    footer = notes_of(seeded.table)
     assert "Runs of a system: Deep CT 2, CE 2, Fused 2." in footer
     assert "Seeds of the trainings of Deep CT, CE: 0, 1." in footer
     assert "Seeds of the trainings of Fused: 1, 7." in footer

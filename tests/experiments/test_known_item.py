@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
 
+from experiment_studies import notes_of
 from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert, tiny_colbert
 
@@ -176,11 +177,12 @@ def test_a_row_is_of_all_seeds(here, capsys):
     }
     for measure, (ours, other) in by_hand.items():
         assert cells[measure].mean == pytest.approx(ours.mean())
-        found, expected = cells[measure].against("BM25"), two_level(ours, other)
-        assert found.more["test"]["statistic"] == expected.t
-        assert (found.p, found.verdict) == (None, "none")  # two runs
+        expected = two_level(ours, other[None])
+        tests = outcome.table.comparison.tests.filter(system="ours", measure=measure)
+        assert tests["statistic"][0] == pytest.approx(expected.t, rel=1e-12)
+        assert tests.select("p", "verdict").row(0) == (None, None)  # two runs
     assert cells["Median rank"].mean == np.mean([median_rank(one) for one in own])
-    footer = " ".join(outcome.table.footer)
+    footer = notes_of(outcome.table)
     assert "Runs of a system: Our encoder 2." in footer
     assert "Seeds of the trainings of Our encoder: 0, 4." in footer
     with (here / "experiments/seeded/per-context.csv").open() as handle:
