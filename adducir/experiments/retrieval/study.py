@@ -11,6 +11,7 @@ the table they are one row (:mod:`adducir.evaluation.seeds`).
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -202,9 +203,8 @@ class RetrievalStudy(Study):
             return None
         step = IndexStep(recipe, name, seed, self)
         step.why()  # raises where something else stands in its place
-        fields = step.fields or step.corpus.default_fields
-        look = partial(refuse_unknown_fields, step.corpus, fields)
-        self.planner.opening(("indexes", name, "fields"), look)
+        with suppress(Known), self.planner.at("indexes", name, "fields"):
+            refuse_unknown_fields(step.corpus, step.fields or step.corpus.default_fields)
         return step
 
     def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus:
@@ -338,9 +338,11 @@ class RetrievalStudy(Study):
         goals = super().goals()
         for section in ("corpora", "indexes"):  # errors of what nothing uses are shown as well
             used = {name for known, name, _ in self._opened if known == section}
-            make = self._open_corpus if section == "corpora" else self._open_index
-            for name in {*getattr(self.recipe, section)} - used:
-                self.planner.opening((section, name), partial(make, name, None))
+            for name, entry in getattr(self.recipe, section).items():
+                if name not in used:
+                    given = (entry.fields,) if section == "indexes" else ()
+                    make = partial(entry.open, name, None, *given, self)
+                    self.planner.opening((section, name), make)
         return goals
 
     def others(self) -> Sequence[Step]:
