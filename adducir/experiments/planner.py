@@ -5,7 +5,7 @@ put there yet, models that nobody has fetched. A dry run keeps those as notes; o
 errors like the others, and what can be fetched is fetched before anything is built.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,10 +64,6 @@ class Planner:
     def add(self, place: KeyPath, what: str) -> None:
         """Keep an error at its place in the file."""
         self._errors.setdefault(ErrorDetail(place, what), None)
-
-    def extend(self, errors: Iterable[ErrorDetail]) -> None:
-        """Keep several errors."""
-        self._errors.update(dict.fromkeys(errors))
 
     def refer(self, place: KeyPath, section: str, name: str) -> None:
         """Keep an error if a section has no entry of that name."""

@@ -1,7 +1,6 @@
 """What the files of all tasks share: names, links between entries, the comparison, the table."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -64,11 +63,6 @@ Seeds = Annotated[
 def file_name(name: str) -> str:
     """A system's or topic set's name as part of a file name and as a TREC tag: no blanks."""
     return name.replace(" ", "_")
-
-
-def on_disk(name: str) -> str:
-    """A name's file where upper and lower case, and ways to write an accent, are the same."""
-    return unicodedata.normalize("NFC", file_name(name)).casefold()
 
 
 def is_recipe(reference: str, folder: Path) -> bool:

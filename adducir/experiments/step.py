@@ -6,7 +6,7 @@ tree), so it is known before anything exists; whether the step has to be done is
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ class Step(ABC):
         path: Where it is published.
         fingerprint: Of all that determines its content.
         kind: What it is called in manifests; an artifact of another kind is not replaced.
+        place: The entry of the file that it is made for.
         inputs: The steps whose artifacts are read while it is made.
         reads: The entries of the file that name what is read while it is made: what has to be
             fetched for them is fetched before anything is made.
@@ -38,20 +39,19 @@ class Step(ABC):
         kept: What is done where it is there.
         stage: Where its line stands in the plan.
         runs_code: The digest and name of the study's own code that runs while it is made.
-        shared_work: Steps for which this is the same are made in one process: they share long work.
         chunk_places: Other places than its own beside which chunks of it are kept.
     """
 
     path: Path
     fingerprint: str
     kind: str = ""
+    place: KeyPath = ()
     inputs: Sequence["Step"] = ()
     reads: Sequence[KeyPath] = ()
     verb: str = "make"
     kept: str = "keep"
     stage: int = 0
     runs_code: tuple[str, str] | None = None
-    shared_work: Hashable | None = None
     chunk_places: Sequence[Path] = ()
 
     def recipe(self) -> Mapping[str, Any]:
@@ -84,6 +84,7 @@ class Absent(Step):
     stage: int = 2
     what: str = ""
     fingerprint: str = UNREAD
+    place: KeyPath = ()
 
     def title(self, shown: Shown) -> str:
         return f"{self.what} {shown(self.path)}".lstrip()
@@ -186,5 +187,6 @@ class Models:
                 before = [self.add(folder, base, place)]
             self._steps[path] = ModelStep(path, plan, before)
         step = self._steps[path]
+        step.place = place
         step.reads = [*step.reads, place]
         return step

@@ -38,7 +38,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
-from itertools import product
 from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -48,7 +47,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.evaluation.scores import run_name
 from adducir.experiments.planner import Planner
-from adducir.experiments.sections import ComparisonRecipe, Linked, TableRecipe, on_disk
+from adducir.experiments.sections import ComparisonRecipe, Linked, TableRecipe
 from adducir.experiments.step import Absent, Models, Step
 from adducir.version import __version__
 
@@ -165,25 +164,10 @@ class Study(ABC):
             several = any(len(self.seeds(name)) > 1 for name in recipe.systems)
             comparison.check(planner, several_runs=several)
         recipe.table.check(planner, comparison)
-        self._refuse_wrong_seeds()
-
-    def _refuse_wrong_seeds(self) -> None:
-        """Refuse seeds of what is not trained, and what would share a name with a seed's."""
-        seeds: set[int] = set()
-        for name, system in self.recipe.systems.items():
-            own = getattr(system, "seeds", ())
-            seeds |= {*own}
-            if own and not self.is_trained("systems", name):
+        for name, system in recipe.systems.items():
+            if getattr(system, "seeds", ()) and not self.is_trained("systems", name):
                 what = "nothing that it is made with is trained here, so all runs are equal"
-                self.planner.add(("systems", name, "seeds"), f"{what}: leave `seeds` out")
-        for section in ("corpora", "indexes", "systems"):
-            entries = getattr(self.recipe, section, {})
-            known = {on_disk(name): name for name in entries}
-            for name, seed in product(entries, sorted(seeds)):
-                other = known.get(on_disk(run_name(name, seed)))
-                if other is not None and self.is_trained(section, name):
-                    what = f"with seed {seed} it would have the name of `{other}`"
-                    self.planner.add((section, name), what)
+                planner.add(("systems", name, "seeds"), f"{what}: leave `seeds` out")
 
     def is_trained(self, section: str, name: str) -> bool:
         """Whether an entry of the file stands on a model that is trained from a recipe."""
@@ -226,8 +210,9 @@ class Study(ABC):
         """The step of a trial; what is wrong or missing is left with the planner."""
         if trial not in self.planned:
             place = ("systems", trial.system)
-            step = self.planner.opening(place, partial(self.step, trial))
-            self.planned[trial] = step or self.absent(trial)
+            step = self.planner.opening(place, partial(self.step, trial)) or self.absent(trial)
+            step.place = step.place or place
+            self.planned[trial] = step
         return self.planned[trial]
 
     def absent(self, trial: Trial) -> Absent:

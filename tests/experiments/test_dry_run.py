@@ -29,7 +29,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import is_known
 from adducir.corpora.spans import write_spans
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.plan import Plan
+from adducir.experiments.experiment import Plan
 from adducir.studies.complementary_evidence.questions import write_questions
 from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
 

@@ -122,7 +122,6 @@ class RankStep(ArtifactStep):
         self.inputs = self.models = system.models(trial, study)
         self.reads = [] if self.models else [("systems", trial.system)]
         if not self.models:  # the vectors of candidates serve all contexts of a system
-            self.shared_work = trial.data, trial.run
             self.chunk_places = [self.path.parent]
 
     @property

@@ -281,11 +281,6 @@ class Given(System):
             first, other = run.qids[0], judged.qrels.qids[0]
             what = f"{run.path}: none of its topics is judged in `{trial.data}`"
             planner.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
-        for one in study.trials():
-            is_made = not study.recipe.systems[one.system].is_given
-            if is_made and study.path_of(one).resolve() == run.path.resolve():
-                what = f"{run.path} is where the run of `{one.system}` is written"
-                planner.add(("systems", trial.system, "run"), what)
         return GivenRun(trial, run.path, run)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:

@@ -12,7 +12,6 @@ the table they are one row (:mod:`adducir.evaluation.seeds`).
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -34,21 +33,18 @@ from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep, chosen
 from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
 from adducir.experiments.retrieval.topics import TopicSet, TopicsRecipe, open_measures
 from adducir.experiments.sections import (
-    Linked,
     Name,
     Natural,
     RunTableRecipe,
     file_name,
-    on_disk,
 )
 from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
-from adducir.models.sources import RECIPES
+from adducir.experiments.tuning.folds import Pool
 from adducir.runs.rules import some
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.experiments.tuning.folds import Pool
     from adducir.training.plan import TrainingPlan
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
@@ -127,34 +123,16 @@ class RetrievalStudy(Study):
     def __init__(self, recipe: Retrieval, planner: Planner) -> None:
         super().__init__(recipe, planner)
         self._opened: dict[tuple[str, str, int | None], Any] = {}
-        self._refuse_wrong_names()
+        for section in ("corpora", "indexes", "systems"):
+            for name, entry in getattr(recipe, section).items():
+                for link in entry.links():
+                    planner.refer((section, name, *link.place), link.section, link.name)
         for name, system in recipe.systems.items():
             system.check(name, self)
             self._refuse_wrong_members(name, system)
         self.measures, self.measure_names = open_measures(self)
         opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
         self.topic_sets = {name: one for name, one in opened.items() if one is not None}
-
-    def _refuse_wrong_names(self) -> None:
-        """Refuse names that nothing defines, and those that would share a file."""
-        recipe, planner = self.recipe, self.planner
-        for section in ("corpora", "indexes", "topics", "systems"):
-            entries: dict[str, Any] = getattr(recipe, section)
-            seen: dict[str, str] = {}
-            for name, entry in entries.items():
-                before = seen.setdefault(on_disk(name), name)
-                if before != name and section != "corpora":
-                    what = f"its files would have the names of those of `{before}`"
-                    planner.add((section, name), what)
-                for link in entry.links() if isinstance(entry, Linked) else ():
-                    planner.refer((section, name, *link.place), link.section, link.name)
-        runs: dict[str, tuple[str, str]] = {}
-        for system in (name for name, one in recipe.systems.items() if not one.is_given):
-            for topic_set in recipe.topics:
-                other, on = runs.setdefault(on_disk(f"{system}.{topic_set}"), (system, topic_set))
-                if on_disk(other) != on_disk(system):
-                    what = f"its run on `{topic_set}` would have the file of that of `{other}`"
-                    planner.add(("systems", system), f"{what} on `{on}`")
 
     def _refuse_wrong_members(self, name: str, system: System) -> None:
         """Refuse a system that is made from itself, or from one of several runs without its own."""
@@ -202,6 +180,7 @@ class RetrievalStudy(Study):
         if (recipe := self.recipe.indexes.get(name)) is None:
             return None
         step = IndexStep(recipe, name, seed, self)
+        step.place = ("indexes", name)
         step.why()  # raises where something else stands in its place
         with suppress(Known), self.planner.at("indexes", name, "fields"):
             refuse_unknown_fields(step.corpus, step.fields or step.corpus.default_fields)
@@ -264,14 +243,6 @@ class RetrievalStudy(Study):
         if seed is not None:
             folder = path.with_name(run_name(path.stem, seed))
             overrides = (f"training.seed={seed}",)
-            for other in (folder.with_name(f"{folder.name}{ending}") for ending in RECIPES):
-                if other.exists():
-                    raise InputError(
-                        f"its model of seed {seed} would have the folder of the model of "
-                        f"{other.name}.",
-                        path=path,
-                        hint="Give one of the recipes another name.",
-                    )
         plan = open_training(path, overrides)
         if not isinstance(plan, kind):
             raise InputError(f"this is not a recipe of {what}.", path=path)
@@ -323,16 +294,9 @@ class RetrievalStudy(Study):
         return folder / f"{file_name(trial.run)}.{file_name(trial.data)}.trec.gz"
 
     @cached_property
-    def pool(self) -> "Pool":
-        """The judged topics of all topic sets; sources are named as the file writes them."""
-        from adducir.experiments.tuning.folds import JudgedTopics, Pool
-
-        sets = []
-        for name, one in self.topic_sets.items():
-            topics, qrels = one.sources
-            judged = replace(one.topics, source=topics), replace(one.qrels, source=qrels)
-            sets.append(JudgedTopics(name, *judged))
-        return Pool.of(sets)
+    def pool(self) -> Pool:
+        """The judged topics of all topic sets."""
+        return Pool.of([*self.topic_sets.values()])
 
     def goals(self) -> Sequence[Step]:
         goals = super().goals()

@@ -1,6 +1,6 @@
 """Topics, judgements and measures of a retrieval experiment: one group of columns per topic set."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from adducir.evaluation import providers
 from adducir.evaluation.evaluator import Evaluator, is_ours
 from adducir.evaluation.measures import parse_measure, parse_measures
 from adducir.evaluation.unjudged import deepest
+from adducir.experiments.tuning.folds import JudgedTopics
 from adducir.runs.run import Run
 from adducir.training.recipe import Several, listed
 
@@ -24,18 +25,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TopicSet:
+class TopicSet(JudgedTopics):
     """Topics, their judgements, and what evaluates runs of them.
 
-    ``sources`` are as the file names them; ``model`` evaluates by the judgements of a model, called
-    ``judge``, if there are some.
+    Attributes:
+        evaluator: By the judgements.
+        model: What evaluates by the judgements of a model, called ``judge``, if there are some.
     """
 
-    name: str
-    topics: Topics
-    qrels: Qrels
     evaluator: Evaluator
-    sources: tuple[str, str]
     model: Evaluator | None = None
     judge: str = ""
 
@@ -73,7 +71,8 @@ class TopicsRecipe(Recipe):
         place, planner = ("topics", name), study.planner
 
         def load() -> Topics:
-            return load_topics(planner.source(self.source), field=self.field)
+            found = load_topics(planner.source(self.source), field=self.field)
+            return replace(found, source=self.source)
 
         topics = planner.opening((*place, "source"), load)
         qrels = planner.opening((*place, "qrels"), partial(_qrels, self.qrels, study))
@@ -87,14 +86,13 @@ class TopicsRecipe(Recipe):
         if study.recipe.comparison is not None and len(qrels.qids) < 2:
             planner.add((*place, "qrels"), "a test needs judgements of two topics or more")
         evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
-        if evaluator is None:
-            return None
         model = None
         if self.model_qrels:
             load_model = partial(self._model, name, topics, qrels, study)
             model = planner.opening((*place, "model_qrels"), load_model)
-        named = " + ".join(listed(self.qrels))
-        return TopicSet(name, topics, qrels, evaluator, (self.source, named), model, self.judge)
+        if evaluator is None:
+            return None
+        return TopicSet(name, topics, qrels, evaluator, model, self.judge)
 
     def _model(self, name: str, topics: Topics, qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
         """What evaluates by the judgements of a model."""
@@ -146,7 +144,7 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
 def _qrels(names: Several, study: "RetrievalStudy") -> Qrels:
     with gathering() as each:
         sources = [each(partial(study.planner.source, name)) for name in listed(names)]
-    return load_qrels(sources)
+    return replace(load_qrels(sources), source=" + ".join(listed(names)))
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:

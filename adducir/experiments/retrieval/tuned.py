@@ -145,7 +145,7 @@ class TunedStep(RunStep):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.verb, self.shared_work = "tune", ("tuning", self.trial.run)
+        self.verb = "tune"
 
     def _fingerprint(self) -> str:
         study, sets = self.study, self.study.topic_sets
@@ -170,7 +170,7 @@ class TunedStep(RunStep):
         from adducir.experiments.tuning.report import facts
         from adducir.indexes.building import engine_versions
 
-        tuning = context.shared(self.shared_work, partial(self._tune, context))
+        tuning = context.shared(("tuning", self.trial.run), partial(self._tune, context))
         run = tuning.pool.of_set(tuning.run, self.trial.data)
         step = self.steps[self.trial.data]
         method = {"tuning": facts(tuning), **self.system.tuned_method(step, context)}
