@@ -43,9 +43,7 @@ lint: $(VENV)/.tested
 bench: $(VENV)/.tested
 	@for each in startup.py indexing.py "indexing.py --engine memory --documents 300000" \
 	  searching.py memory_search.py memory_grid.py evaluation.py significance.py \
-	  resampling.py candidates.py beam.py encoding.py reranking.py spans.py training_memory.py report.py \
-	  "deepct_memory.py --documents 500" "examples_memory.py --examples 200" "streaming_memory.py late --texts 500 --growth 1,4" \
-	  "streaming_memory.py pools --texts 2000 --growth 1,4" "gradient_caching.py --steps 1 --batch 64" \
+	  resampling.py candidates.py beam.py encoding.py reranking.py spans.py report.py \
 	  "hindsight.py --rounds 1 --passages 32 --examples 4 --k 4"; do \
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 

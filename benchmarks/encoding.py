@@ -92,7 +92,7 @@ def main() -> None:
     ours = encoder.encode_documents(texts)
     theirs = peer.encode(texts)
     apart = float(np.abs(ours - theirs).max())
-    lengths = [len(one) for one in encoder.read_documents(texts)]
+    lengths = [len(one) for one in encoder.inputs.documents(texts)]
     print(
         f"{len(texts)} texts of {min(lengths)} to {max(lengths)} tokens, {np.mean(lengths):.0f} on "
         f"average; vectors apart by {apart:.1e}"

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.studies.exemplification.sentences import Sentences
+
 from adducir.studies.exemplification.units import SENTENCE, find_units
 
 EXAMPLE = "Answer - Example"

@@ -33,7 +33,6 @@ from adducir.core.chunks import Local
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.encoders.maxsim import maxsim
-from adducir.encoders.token_work import Loader, Making, Readable, vectors_of
 from adducir.models.machine import Precision
 from adducir.studies.grounded_generation.contexts import GroundedContext
 from adducir.studies.grounded_generation.generators.lexical import Lexical
@@ -54,6 +53,12 @@ from adducir.studies.grounded_generation.hindsight.closed_work import closed_set
 from adducir.studies.grounded_generation.hindsight.losses import Computed, loss_of
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe, RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.token_work import (
+    Loader,
+    Making,
+    Readable,
+    vectors_of,
+)
 from adducir.studies.grounded_generation.hindsight.vectors import Live, Network
 
 DEPTH = 20

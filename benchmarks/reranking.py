@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from adducir.rerankers.asking import AskedScores
 from peers import in_turn, report
 
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.models.sources import model_source
-from adducir.rerankers.asking import AskedScores
 from adducir.rerankers.cache import KnownScores, ScoreCache
 from adducir.rerankers.cross_encoder import CrossEncoder
 from adducir.rerankers.registry import open_reranker

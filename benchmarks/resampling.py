@@ -18,11 +18,11 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from adducir.statistics.ranking import ranking
 from arch.bootstrap import MCS
 from significance import ranx_randomisation, scipy_randomisation, show_times, synthetic, timed
 
 from adducir.statistics.corrections import MaxT
-from adducir.statistics.ranking import ranking
 from adducir.statistics.settings import PairFamily
 from adducir.statistics.tests import Randomisation
 

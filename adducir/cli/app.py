@@ -50,14 +50,11 @@ def _ended(code: int) -> int:
     Threads that torch keeps for its connections may outlast the interpreter, and then abort the
     process ("terminate called without an active exception") after all of its work was done.
     """
-    if "torch.distributed" in sys.modules and "adducir.training.processes" in sys.modules:
-        from adducir.training.processes import is_launched
-
-        if is_launched():
-            for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError, ValueError):  # its reader went away
-                    stream.flush()
-            os._exit(code)
+    if "torch.distributed" in sys.modules and "WORLD_SIZE" in os.environ:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # its reader went away
+                stream.flush()
+        os._exit(code)
     return code
 
 

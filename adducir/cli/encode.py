@@ -52,7 +52,7 @@ def encode(settings: Encode) -> None:
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus
     from adducir.encoders.encoding import encode as encode_items
-    from adducir.encoders.items import items_of_corpus, items_of_spans
+    from adducir.encoders.encoding import items_of_corpus, items_of_spans
     from adducir.encoders.sources import encoder_source
 
     source = encoder_source(settings.model)

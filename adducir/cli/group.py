@@ -43,7 +43,6 @@ COMMANDS = {
     "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
     "fuse": Entry("Fuse several runs into one.", CORE),
     "evaluate": Entry("Evaluate runs, test their differences and print the table.", CORE),
-    "figure": Entry("Export a figure of a report as SVG or PDF.", CORE),
     "compare": Entry("Test values per topic that any program computed, and print the table.", CORE),
     "reproduce": Entry(
         "Compare a reproduction with the original: order, effectiveness, effect, equivalence.",

@@ -1,5 +1,6 @@
 """``adducir train``."""
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -45,17 +46,16 @@ def train(settings: Train) -> None:
         adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1
     """
     from adducir.cli.console import near, note, open_progress, show
-    from adducir.training.artifacts import train_model
     from adducir.training.kinds import open_training
-    from adducir.training.processes import is_first_launched
+    from adducir.training.run import train_model
 
     target = settings.output or settings.recipe.with_suffix("")
     threads = [] if settings.threads is None else [f"training.threads={settings.threads}"]
-    is_shown = is_first_launched()
-    with open_progress() if is_shown else nullcontext():
+    is_first = os.environ.get("RANK", "0") == "0"
+    with open_progress() if is_first else nullcontext():
         plan = open_training(settings.recipe, [*settings.changes, *threads])
         manifest = train_model(plan, target, device=settings.device, rebuild=settings.rebuild)
-    if is_shown:
+    if manifest is not None:
         counts = manifest.counts
         loss, step = counts["validation_loss"], counts["best_step"]
         text = "" if loss is None else f", validation loss {loss:.5f} at step {step:,}"

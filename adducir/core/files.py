@@ -149,8 +149,7 @@ def publishing(path: Path) -> Iterator[Path]:
         hidden = target.with_name(f".{target.name}.{mark}.tmp")
         try:
             yield hidden
-            if target.exists():
-                shutil.copymode(target, hidden)
+            hidden.chmod(target.stat().st_mode if target.exists() else _default_mode())
             sync(hidden)
             hidden.replace(target)
             sync(target.parent)
@@ -311,11 +310,16 @@ def refuse_unwritable(path: Path) -> None:
 
 def give_default_rights(folder: Path) -> None:
     """Give every file in a new folder the mode of any new file: safetensors writes 0600."""
-    mask = os.umask(0)  # it can only be read by setting it
-    os.umask(mask)
+    mode = _default_mode()
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
-            path.chmod(0o666 & ~mask)
+            path.chmod(mode)
+
+
+def _default_mode() -> int:
+    mask = os.umask(0)  # it can only be read by setting it
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def sync(path: Path) -> None:

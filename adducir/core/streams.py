@@ -95,6 +95,9 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
             elif head.startswith(_BZIP2):
                 yield from _unpacked(bz2.BZ2File(handle), "bzip2", path)
             else:
+                if whole and handle.seekable():  # what was peeked would be joined to the rest
+                    handle.seek(0, io.SEEK_END)
+                    handle.seek(0)
                 size = -1 if whole else BLOCK
                 while block := handle.read(size):
                     yield block

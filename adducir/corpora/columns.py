@@ -73,21 +73,40 @@ def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
     Malformed are lines with another number of columns, without a finite number (of qrels: without
     an integer), and those whose qid and docno an earlier one has.
     """
-    regular, lines = data, regular_lines(data, len(layout.columns))
-    if lines is None:
-        regular = data.translate(_BLANKS)
-        lines = regular_lines(regular, len(layout.columns))
-    if lines:
+    for clean in (bytes, _with_blanks, _with_single_blanks):
+        data = clean(data)
+        lines = regular_lines(data, len(layout.columns))
+        if lines is None:
+            continue
         try:
-            frame = _parsed(regular, layout, wanted, pl.Float64)
+            frame = _parsed(data, layout, wanted, pl.Float64)
         except pl.exceptions.PolarsError:
-            frame = pl.DataFrame()
+            break
         # So many blanks on average, none without a last column: then every line has as many.
         is_whole = frame.height == lines and not any(one.null_count() for one in frame)
         is_right = is_whole and _are_numbers(frame[layout.number], layout).all()
         if is_right and not len(repeated_rows(frame)):
             return Columns(frame)
+        break
     return _line_by_line(data, layout, wanted)
+
+
+def _with_blanks(data: bytes) -> bytes:
+    """The same columns between blanks."""
+    return (data.replace(b"\r\n", b"\n") if b"\r" in data else data).translate(_BLANKS)
+
+
+def _with_single_blanks(data: bytes) -> bytes:
+    """The same columns between single blanks, none at an end of a line."""
+    text = np.frombuffer(data + b"\n", dtype=np.uint8)
+    space = (text == 32) | (text == 10)
+    keep = text != 32
+    keep[:-1] |= ~space[1:]  # of several blanks the last stays ...
+    text = text[keep]
+    keep = text != 32
+    keep[1:] |= text[:-1] != 10  # ... unless it begins the line
+    keep[0] = text[0] != 32
+    return bytes(text[keep][:-1])
 
 
 def regular_lines(data: bytes, width: int) -> int | None:
@@ -140,11 +159,16 @@ def _are_numbers(values: pl.Series, layout: Layout) -> NDArray[np.bool_]:
 
 def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
     """The same of a file that is not in order throughout."""
-    text, lengths, width = _single_blanks(data)
+    text = np.frombuffer(_with_single_blanks(_with_blanks(data)) + b"\n", dtype=np.uint8)
+    ends = np.flatnonzero(text == 10)
+    lengths = np.diff(ends, prepend=-1)
+    blanks = np.diff(np.searchsorted(np.flatnonzero(text == 32), ends), prepend=0)
+    width = np.where(lengths > 1, blanks + 1, 0)  # 0: a blank line
     names = list(dict.fromkeys(("qid", "docno", layout.number, *wanted)))
     frame = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     if (whole := _fault_of_file(width, layout)) is not None:
-        return Columns(frame.select(wanted), faults=[whole], malformed=1)
+        frame = frame.select(wanted).cast({layout.number: pl.Float64})
+        return Columns(frame, faults=[whole], malformed=1)
     is_good = width == len(layout.columns)
     lines = np.flatnonzero(is_good) + 1
     if len(lines):
@@ -169,23 +193,6 @@ def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns
     malformed = int(np.count_nonzero(width) - np.count_nonzero(~is_again))
     rows = frame.select(wanted).filter(~is_again)
     return Columns(rows, lines[~is_again], sorted(faults)[:MOST_FAULTS], malformed)
-
-
-def _single_blanks(data: bytes) -> tuple[NDArray[np.uint8], Integers, Integers]:
-    """The text with single blanks between columns, and of each line its length and columns."""
-    text = np.frombuffer(data.translate(_BLANKS) + b"\n", dtype=np.uint8)
-    space = (text == 32) | (text == 10)
-    keep = text != 32
-    keep[:-1] |= ~space[1:]  # of several blanks the last stays ...
-    text = text[keep]
-    keep = text != 32
-    keep[1:] |= text[:-1] != 10  # ... unless it begins the line
-    keep[0] = text[0] != 32
-    text = text[keep]
-    ends = np.flatnonzero(text == 10)
-    lengths = np.diff(ends, prepend=-1)
-    blanks = np.diff(np.searchsorted(np.flatnonzero(text == 32), ends), prepend=0)
-    return text, lengths, np.where(lengths > 1, blanks + 1, 0)
 
 
 def _fault_of_file(width: Integers, layout: Layout) -> Fault | None:

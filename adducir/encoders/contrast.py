@@ -1,48 +1,69 @@
-"""The contrastive loss over a batch: each context against all spans of the batch.
+"""In-batch negatives (InfoNCE) that leave out false negatives; see :mod:`.training`."""
 
-loss = mean over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)), where j runs over
-the batch (van den Oord et al., 2018; equation 1 of EGRET; section 3.2 of RELiC, which both sum
-where this takes the mean, and have t = 1). A span with the text of s_i is no wrong answer to c_i:
-such false negatives are left out of the sum, unless the recipe counts them as the papers do.
-
-Beside the spans of the batch j runs over hard negatives, where contexts have some: a context's hard
-negatives are negatives of every other context of the batch too (Karpukhin et al., 2020).
-
-The number of negatives is the batch size less one, and the hard ones. Adding up the gradients of
-small batches does not give the negatives of a large one; see ``at_once`` in
-:mod:`adducir.encoders.recipe` for what does.
-"""
+from collections.abc import Iterable
+from typing import Any
 
 import torch
+from sentence_transformers.sentence_transformer.losses import CachedMultipleNegativesRankingLoss
+from sentence_transformers.util import (
+    all_gather,
+    all_gather_with_grad,
+    dot_score,
+    get_rank,
+    get_world_size,
+)
 
-from adducir.encoders.network import full
 
-
-def contrast(
-    contexts: torch.Tensor,
-    spans: torch.Tensor,
-    same: torch.Tensor,
-    temperature: float = 1.0,
-    *,
-    first: int = 0,
-    reduction: str = "mean",
-) -> torch.Tensor:
-    """The loss of a batch, or of some of its contexts.
+class InBatchNegatives(CachedMultipleNegativesRankingLoss):
+    """Each context against the spans of the batch, without those that its own text has.
 
     Args:
-        contexts: (n, D) vectors c.
-        spans: (m, D) vectors s, m >= n: those of the contexts, and other ones, which are negatives.
-        same: (m,) numbers, equal for spans of equal text.
-        temperature: t.
-        first: The span that belongs to the first context; those of the others follow it.
-        reduction: ``mean`` or ``sum``, over the contexts.
-
-    Returns:
-        The loss, a scalar; 0 for a batch of one.
+        model: Gives ``sentence_embedding`` of features.
+        scale: What inner products are multiplied by: 1 / temperature.
+        tokens: How many are computed at a time; None for all, without caching.
     """
-    logits = full(contexts) @ full(spans).T / temperature
-    gold = torch.arange(first, first + len(contexts), device=same.device)
-    false = same[gold][:, None] == same[None, :]
-    false[torch.arange(len(gold), device=same.device), gold] = False
-    logits = logits.masked_fill(false, float("-inf"))
-    return torch.nn.functional.cross_entropy(logits, gold, reduction=reduction)
+
+    def __init__(self, model: Any, scale: float = 1.0, tokens: int | None = None) -> None:
+        super().__init__(model, scale=scale, similarity_fct=dot_score, mini_batch_num_tokens=tokens)
+
+    def calculate_loss(
+        self, reps: Any, labels: Any = None, *, with_backward: bool = False
+    ) -> torch.Tensor:
+        """The mean over this process's contexts; the spans are those of all processes.
+
+        Args:
+            reps: The vectors of contexts, and of their spans.
+            labels: (n,) numbers that spans share whose texts are the same.
+        """
+        contexts, spans = (torch.cat(list(parts)) for parts in reps)
+        places, device = torch.arange(len(contexts), device=labels.device), labels.device
+        counts = [len(contexts)]
+        if get_world_size() > 1:
+            counts = all_gather(torch.tensor([len(contexts)], device=device)).tolist()
+            spans, labels = (_padded(values, max(counts)) for values in (spans, labels))
+            spans, labels = all_gather_with_grad(spans), all_gather(labels)
+            # Batches of processes differ in size.
+            kept = torch.cat([torch.arange(max(counts)) < count for count in counts]).to(device)
+            spans, labels = spans[kept], labels[kept]
+        own = sum(counts[: get_rank()]) + places
+        false = labels[own][:, None] == labels[None, :]
+        false[places, own] = False
+        scores = self.similarity_fct(contexts, spans) * self.scale
+        loss = torch.nn.functional.cross_entropy(scores.masked_fill(false, -torch.inf), own)
+        if with_backward:
+            loss.backward()  # type: ignore[no-untyped-call]
+            loss = loss.detach()
+        return loss
+
+    def forward(self, sentence_features: Iterable[Any], labels: torch.Tensor) -> torch.Tensor:
+        if self.mini_batch_num_tokens is not None:
+            found: torch.Tensor = super().forward(sentence_features, labels)
+            return found
+        return self.calculate_loss(
+            [[self.model(one)["sentence_embedding"]] for one in sentence_features], labels
+        )
+
+
+def _padded(values: torch.Tensor, count: int) -> torch.Tensor:
+    more = values.new_zeros((count - len(values), *values.shape[1:]))
+    return torch.cat([values, more])

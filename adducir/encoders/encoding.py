@@ -1,72 +1,145 @@
-"""Encodes a corpus or spans into an artifact of vectors, in shards that can be made anywhere."""
+"""Encodes a corpus or spans into an artifact of vectors, in chunks that can be made anywhere.
 
-from collections.abc import Iterator, Mapping, Sequence
+``docnos.txt``               one docno a line, in the order of the vectors
+``vectors-000000.safetensors``, ...   ``vectors`` (n, D) float32
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from adducir.core.artifacts import Manifest
+import numpy as np
+
+from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import InputError
-from adducir.core.executors import HERE, Execution, Place
-from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.items import Item, Items, described
-from adducir.encoders.kinds import Floats
-from adducir.encoders.model import DualEncoder, load_encoder
+from adducir.core.executors import HERE, Execution
+from adducir.core.files import file_digest, read_lines, writing_text
+from adducir.core.fingerprint import fingerprint
+from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
+from adducir.encoders.kinds import Floats, Side
 from adducir.encoders.sources import EncoderSource
-from adducir.encoders.vectors import (
-    KIND,
-    NAME,
-    digests_of_shard,
-    read_shard,
-    tie_of,
-    write_docnos,
-    write_shard,
-)
+from adducir.models.arrays import read_shard
 from adducir.models.artifacts import model_versions
-from adducir.models.batches import batch_rule
-from adducir.models.machine import (
-    Precision,
-    device_kind,
-    device_of_worker,
-    settle_threads,
-    using_threads,
-)
+from adducir.models.machine import Precision, using_threads
+from adducir.models.work import ModelWork
 
-SHARD = 2000
-"""Texts in a shard: what a kill can lose."""
+if TYPE_CHECKING:
+    import torch
 
-_BUILDER_VERSION = 2
+KIND = "vectors"
+CHUNK = 2000
+"""Texts in a chunk: what a kill can lose."""
+DOCNOS = "docnos.txt"
+_NAME = "vectors-{:06d}.safetensors"
+_VERSION = 3
+
+Item = tuple[str, str | MaskedSpan]
+"""Docno and text, or docno and span for contexts."""
 
 
 @dataclass(frozen=True)
-class EncodingWork:
-    """Vectors of some items; see :mod:`adducir.core.chunks`.
+class Items:
+    """What is encoded.
+
+    Attributes:
+        what: What it is, as plain values: it determines the artifact with ``identity``.
+        identity: The fingerprint of the source.
+        total: How many there are; None where that is not known.
+        read: Gives all items anew at each call; its argument is whether to refuse duplicate docnos,
+            which takes memory for all docnos.
+    """
+
+    what: dict[str, Any]
+    identity: str
+    side: Side
+    total: int | None
+    read: Callable[[bool], Iterator[Item]]
+
+
+@dataclass(frozen=True)
+class _Documents:
+    corpus: Corpus
+    fields: tuple[str, ...]
+
+    def __call__(self, check: bool) -> Iterator[Item]:
+        for document in refuse_duplicates(self.corpus) if check else self.corpus:
+            yield document.docno, text_of(document, self.fields)
+
+
+@dataclass(frozen=True)
+class _Spans:
+    path: Path
+    side: Literal["context", "span"]
+
+    def __call__(self, check: bool) -> Iterator[Item]:
+        if self.side == "context":
+            return ((span.id, span) for span in read_spans(self.path))
+        return iter(candidates_of(read_spans(self.path), self.path).items())
+
+
+@dataclass(frozen=True)
+class _Texts:
+    texts: tuple[str, ...]
+
+    def __call__(self, check: bool) -> Iterator[Item]:
+        return ((f"{number}", text) for number, text in enumerate(self.texts))
+
+
+def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
+    """Documents of a corpus, their fields joined by newlines; by default those to be indexed."""
+    chosen = fields or tuple(corpus.default_fields)
+    what = {"items": "documents", "fields": list(chosen)}
+    read = _Documents(corpus, chosen)
+    return Items(what, fingerprint(corpus.identity()), "document", corpus.size_hint(), read)
+
+
+def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
+    """The contexts of a file of spans, by their ids; or its spans, by their candidates.
+
+    A span that has no candidate is named by its id. Spans of one candidate are encoded once.
+    """
+    what = {"items": "contexts" if side == "context" else "spans"}
+    of: Side = "query" if side == "context" else "document"
+    return Items(what, file_digest(path), of, None, _Spans(path, side))
+
+
+def items_of_texts(texts: Sequence[str], what: str) -> Items:
+    """Texts that are there, called by their numbers; ``what`` they are, the artifact is to say."""
+    identity = fingerprint(list(texts))
+    return Items({"items": what}, identity, "document", len(texts), _Texts(tuple(texts)))
+
+
+def described(item: Item) -> tuple[str, bytes]:
+    """An item's docno, and the bytes of its text or span."""
+    name, content = item
+    if isinstance(content, str):
+        return name, content.encode("utf-8", "surrogatepass")
+    return name, json.dumps(dataclasses.asdict(content), default=dict).encode("ascii")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodingWork(ModelWork):
+    """Vectors of some items.
 
     Attributes:
         encoder: The encoder itself where it is not to be as the source has it.
-        device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of each worker that has a process of its own.
-        tokens: Padded tokens in a batch.
     """
 
     source: EncoderSource
     texts: Items
     precision: Precision
-    size: int = SHARD
-    device: str = "auto"
-    threads: int | None = None
-    tokens: int | None = None
-    encoder: DualEncoder | None = None
-    doing: str = "encoding"
-    unit: str = "texts"
+    encoder: Any = None
+    doing: ClassVar[str] = "encoding"
+    unit: ClassVar[str] = "texts"
 
     @property
     def total(self) -> int | None:
         return self.texts.total
-
-    def identity(self) -> Mapping[str, Any]:
-        return {"batches": batch_rule(self.tokens), "versions": model_versions()}
 
     def check(self) -> None:
         if self.encoder is None:
@@ -78,67 +151,36 @@ class EncodingWork:
     def describe(self, item: Item) -> tuple[str, bytes]:
         return described(item)
 
-    def builder(self, place: Place) -> "_Builder":
-        return _Builder(self, place)
+    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Floats]]:
+        from adducir.encoders.model import load_encoder
+
+        encoder: Any = (self.encoder or load_encoder(self.source)).to(device)
+        options = {"tokens": self.tokens, "precision": self.precision}
+
+        def arrays(items: Sequence[Item]) -> Mapping[str, Floats]:
+            contents = [content for _, content in items]
+            if isinstance(contents[0], MaskedSpan):
+                encode = encoder.encode_contexts
+            else:
+                is_query = self.texts.side == "query"
+                encode = encoder.encode_queries if is_query else encoder.encode_documents
+            return {KIND: encode(contents, **options)}
+
+        return arrays
+
+    def counted(self, made: Made, docnos: Sequence[str]) -> dict[str, Any]:
+        """The counts of the artifact."""
+        if not docnos:
+            raise InputError("there is nothing to encode.")
+        width = int(read_vectors(made.files[0]).shape[1])
+        counts = {"vectors": len(docnos), "width": width}
+        return counts | {"shards": len(made.files), "shard": self.size}
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
-        """See :class:`.Work`.
-
-        Returns:
-            The counts of the artifact; see :func:`encode`.
-
-        Raises:
-            InputError: There is nothing to encode.
-        """
-        made.keep(folder, NAME)
+        made.keep(folder, _NAME)
         docnos = [name for names in made.names for name in names]
         write_docnos(folder, docnos)
         return self.counted(made, docnos)
-
-    def counted(self, made: Made, docnos: Sequence[str]) -> dict[str, Any]:
-        """The counts of the artifact.
-
-        Raises:
-            InputError: There is nothing to encode.
-        """
-        if not docnos:
-            raise InputError("there is nothing to encode.")
-        digests = [digests_of_shard(path)["values"] for path in made.files]
-        return {
-            "vectors": len(docnos),
-            "width": int(read_shard(made.files[0], docnos[: self.size]).shape[1]),
-            "shards": len(made.files),
-            "shard": self.size,
-            "digest": tie_of(docnos, digests),
-        }
-
-
-class _Builder:
-    """An encoder that makes shards of vectors."""
-
-    def __init__(self, work: EncodingWork, place: Place) -> None:
-        settle_threads(work.threads, place)
-        device = device_of_worker(work.device, place)
-        self.device = device_kind(device)
-        self._work = work
-        self._encoder: Any = (work.encoder or load_encoder(work.source)).to(device)
-
-    def make(self, items: Sequence[Item], path: Path) -> None:
-        values = self._vectors([content for _, content in items])
-        write_shard(path, [name for name, _ in items], values)
-
-    def _vectors(self, texts: list[Any]) -> Floats:
-        """The vectors of texts, by a DualEncoder or a TextEncoder, which has its methods."""
-        work = self._work
-        if isinstance(texts[0], MaskedSpan):
-            inputs = self._encoder.read_contexts(texts)
-        elif work.texts.side == "query":
-            inputs = self._encoder.read_queries(texts)
-        else:
-            inputs = self._encoder.read_documents(texts)
-        options = {"tokens": work.tokens, "precision": work.precision}
-        values: Floats = self._encoder.vectors(inputs, work.texts.side, **options)
-        return values
 
 
 def encode(
@@ -146,52 +188,72 @@ def encode(
     items: Items,
     output: Path,
     *,
-    encoder: DualEncoder | None = None,
+    encoder: Any = None,
     device: str = "auto",
     threads: int | None = None,
     tokens: int | None = None,
     precision: Precision = "float32",
-    shard: int = SHARD,
     rebuild: bool = False,
     execution: Execution = HERE,
 ) -> Manifest:
     """Encode, unless ``output`` holds the vectors already.
 
-    Work that was killed resumes: shards that were made are not made again.
+    Work that was killed resumes: chunks that were made are not made again.
 
     Args:
         source: The encoder, from :func:`adducir.encoders.sources.encoder_source`.
-        encoder: The encoder itself where it is not to be as the source has it; its settings count.
-        device: See :func:`adducir.models.machine.choose_device`.
+        encoder: The encoder itself where it is loaded already.
         tokens: Padded tokens in a batch.
-        precision: What the network computes in.
-        shard: Texts in a shard.
-        execution: Who makes the shards.
-
-    Returns:
-        The manifest. Its counts: ``vectors``, ``width``, ``shards``, ``shard`` and ``digest``,
-        which ties docnos and vectors.
-
-    Raises:
-        InputError: The model or a text cannot be read.
-        ArtifactError: ``output`` holds something that is not ours to replace.
-        IncompleteError: Some shards cannot be made; the others are kept.
+        execution: Who makes the chunks.
     """
-    settings = encoder.settings if encoder is not None else source.settings
     with using_threads(threads):
         return build_in_chunks(
             output,
-            EncodingWork(source, items, precision, shard, device, threads, tokens, encoder),
+            EncodingWork(
+                source=source,
+                texts=items,
+                precision=precision,
+                encoder=encoder,
+                size=CHUNK,
+                device=device,
+                threads=threads,
+                tokens=tokens,
+            ),
             kind=KIND,
-            recipe={
-                **items.what,
-                "precision": precision,
-                "shard": shard,
-                "settings": settings and settings.model_dump(mode="json"),
-            },
+            recipe={**items.what, "precision": precision},
             inputs={"items": items.identity, "model": source.identity()},
-            builder_version=_BUILDER_VERSION,
+            builder_version=_VERSION,
             versions=model_versions(),
             rebuild=rebuild,
             execution=execution,
         )
+
+
+def write_docnos(folder: Path, docnos: Sequence[str]) -> None:
+    """Write the docnos of an artifact."""
+    with writing_text(folder / DOCNOS) as handle:
+        handle.writelines(f"{docno}\n" for docno in docnos)
+
+
+def read_vectors(path: Path) -> Floats:
+    """The vectors of a chunk, (n, D)."""
+    values: Floats = read_shard(path)[KIND]
+    return values
+
+
+class Vectors:
+    """The vectors of an artifact, with their docnos."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.manifest = open_artifact(folder, KIND)
+        self.docnos = [line.rstrip("\n") for _, line in read_lines(folder / DOCNOS)]
+        self.width = int(self.manifest.counts["width"])
+
+    def __len__(self) -> int:
+        return len(self.docnos)
+
+    def all(self) -> Floats:
+        """All vectors, (N, D)."""
+        shards = range(int(self.manifest.counts["shards"]))
+        return np.concatenate([read_vectors(self.folder / _NAME.format(n)) for n in shards])

@@ -29,7 +29,7 @@ class TextEncoder(Recipe):
 
     A subclass gives :meth:`encode`; the other methods are those of
     :class:`adducir.encoders.model.DualEncoder`, whose place it takes in ``adducir encode`` and in
-    dense indexes. All its fields are part of what shows one encoder from another.
+    dense indexes. All its fields are part of its identity.
 
     Attributes:
         settings: None: it has none beside its fields.
@@ -47,40 +47,28 @@ class TextEncoder(Recipe):
 
     def to(self, device: "torch.device") -> "TextEncoder":
         """The encoder on a device; by default it is where it is."""
-        del device
         return self
-
-    def read_contexts(self, spans: "Sequence[MaskedSpan]") -> list[str]:
-        """The texts around masked spans."""
-        from adducir.corpora.spans import context
-
-        return [" ".join(filter(None, context(span))) for span in spans]
-
-    def read_queries(self, texts: Sequence[str]) -> list[str]:
-        """The queries as they are."""
-        return list(texts)
-
-    def read_documents(self, texts: Sequence[str]) -> list[str]:
-        """The documents as they are."""
-        return list(texts)
 
     def vectors(
         self,
-        inputs: Sequence[str],
+        texts: Sequence[str],
         side: Side,
         *,
         on_batch: Callable[[int], None] | None = None,
         **_: Any,
     ) -> Floats:
-        """(n, D) vectors of what was read; ``on_batch`` is notified of how many there were."""
-        found = np.ascontiguousarray(self.encode(inputs, side), dtype=np.float32)
+        """(n, D) vectors of texts; ``on_batch`` is notified of how many there were."""
+        found = np.ascontiguousarray(self.encode(texts, side), dtype=np.float32)
         if on_batch is not None:
-            on_batch(len(inputs))
+            on_batch(len(texts))
         return found
 
     def encode_contexts(self, spans: "Sequence[MaskedSpan]", **options: Any) -> Floats:
         """Vectors of the texts around masked spans."""
-        return self.vectors(self.read_contexts(spans), "query", **options)
+        from adducir.corpora.spans import context
+
+        texts = [" ".join(filter(None, context(span))) for span in spans]
+        return self.vectors(texts, "query", **options)
 
     def encode_queries(self, texts: Sequence[str], **options: Any) -> Floats:
         """Vectors of queries."""
@@ -94,9 +82,6 @@ class TextEncoder(Recipe):
 ENCODERS = Family(
     "encoders",
     TextEncoder,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
-    {"transformer": "adducir.encoders.transformer:Transformer"},
+    {},  # networks are those of transformers and sentence-transformers, and need no kind
     what="encoder",
 )
-
-NETWORK = "transformer"
-"""The kind that is meant where a name has none."""

@@ -1,143 +1,65 @@
-"""A dual encoder: two towers, or one for both sides, that put texts into one space.
+"""A dual encoder: a SentenceTransformer that puts contexts, queries and texts into one space.
 
-Contexts and queries go through the query tower, spans and documents through the document tower;
-vectors are compared by inner product (DPR, Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine
-as similarity all vectors have length 1.
+Contexts and queries go through one network, spans and documents through the same or another (the
+routes ``query`` and ``document`` of a Router); vectors are compared by inner product (DPR,
+Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine as similarity all vectors have length 1.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import (
+    Dense,
+    Normalize,
+    Pooling,
+    Router,
+    Transformer,
+)
 
 from adducir.core.errors import InputError
+from adducir.core.json_lines import json_document, json_object
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.inputs import InputReader, SideReader
-from adducir.encoders.kinds import Floats as Floats
-from adducir.encoders.kinds import Side as Side
-from adducir.encoders.layout import Layout, read_dense, write_layout
-from adducir.encoders.network import AnyPooling, Network, Pooling, pooler_of
-from adducir.encoders.reading import Ids, Reader
-from adducir.encoders.settings import (
-    DOCUMENT_FOLDER,
-    QUERY_FOLDER,
-    ContextPart,
-    LengthPart,
-    Settings,
-    Similarity,
-    Towers,
-)
+from adducir.encoders.kinds import Floats, Side
+from adducir.encoders.reading import ContextPart, Ids, InputReader, LengthPart, Reader, Settings
 from adducir.encoders.sources import EncoderSource
-from adducir.models.batches import computed, padded, token_batches
-from adducir.models.loading import load_config, load_model
+from adducir.models.batches import in_order, padded
+from adducir.models.loading import (
+    explaining,
+    load_config,
+    load_model,
+    load_tokenizer,
+    longest_input,
+)
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource
 
-SIDES: tuple[Side, ...] = get_args(Side)
+PoolingMode = Literal["first", "mean", "pooler"]
+"""The vector of the first token ([CLS], <s>), as both papers have it; the mean of the tokens; or
+BERT's pooler: a dense layer with tanh on the vector of the first token."""
+Similarity = Literal["dot", "cosine"]
+Towers = Literal["separate", "shared"]
+
+SIDES: tuple[Side, ...] = ("query", "document")
+_MODULES = "modules.json"
+_MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
 
 
-@dataclass(eq=False)
-class Tower:
-    """One network with its tokenizer.
-
-    Attributes:
-        layout: What its folder says beside the weights.
-    """
-
-    network: Network
-    reader: Reader
-    layout: Layout
-
-    @classmethod
-    def load(
-        cls, source: ModelSource, pooling: AnyPooling | None = None, *, seed: int | None = None
-    ) -> "Tower":
-        """A tower from a model.
-
-        Args:
-            pooling: None for the one that its folder names; of a plain transformer the mean of
-                the tokens, as sentence-transformers takes it.
-            seed: Of a new pooler, where the tower is to be trained and its model lacks one.
-
-        Raises:
-            InputError: It cannot be loaded, or has no pooler that ``pooling`` asks for.
-            MachineError: It cannot be fetched.
-        """
-        reads = SideReader.load(source)
-        layout = reads.layout
-        dense = [read_dense(one) for one in layout.dense]
-        if pooling != "pooler":
-            model: Any = load_model(source, _kind_of(source))
-        elif layout.pooling == "first" and dense:  # what a tower with a pooler was saved as
-            model, pooling = load_model(source, _kind_of(source)), "first"
-        else:
-            model, layer = _with_pooler(source, seed)
-            dense, pooling = [layer, *dense], "first"
-        own = hasattr(model, "ctx_encoder") or hasattr(model, "question_encoder")
-        chosen: Pooling = "own" if own else (pooling or layout.pooling or "mean")
-        network = Network(model, chosen, dense, normalise=layout.normalise)
-        return cls(network, reads.reader, layout)
-
-    def save(self, folder: Path, length: int, similarity: Similarity) -> None:
-        """Write the tower as sentence-transformers would."""
-        self.network.transformer.save_pretrained(folder)
-        self.reader.tokenizer.save_pretrained(folder)
-        prompts = {"query": "", "document": "", **self.layout.prompts}
-        write_layout(folder, self.network, length=length, similarity=similarity, prompts=prompts)
-
-    def forward(self, inputs: Sequence[Ids]) -> torch.Tensor:
-        """Vectors (n, D) of some inputs, with gradient where there is one."""
-        ids, mask = padded(inputs, self.reader.padding, self.network.device)
-        found: torch.Tensor = self.network(ids, mask)
-        return found
-
-
-def _with_pooler(source: ModelSource, seed: int | None) -> tuple[Any, torch.nn.Module]:
-    """A model and the pooler that was its own; a new one by the seed where it may be missing."""
-    if seed is not None:
-        torch.manual_seed(seed)
-    model = load_model(source, _kind_of(source), pooler=True, new_head=seed is not None)
-    layer = pooler_of(model)
-    if layer is None:
-        raise InputError(
-            f"a {type(model).__name__} has no pooler.",
-            path=source.local(),
-            hint="Set `pooling` to first or mean.",
-        )
-    return model, layer
-
-
-def _kind_of(source: ModelSource) -> str:
-    """The class of transformers for a checkpoint, where AutoModel would take a wrong one."""
-    config = load_config(source)
-    if config.model_type == "t5":
-        return "T5EncoderModel"
-    if config.model_type == "dpr":
-        return str((config.architectures or ["DPRQuestionEncoder"])[0])
-    return "AutoModel"
-
-
-class DualEncoder(torch.nn.Module):
-    """Two towers, or one; see the module's text.
+class DualEncoder:
+    """A network with its tokenizers and with what it reads.
 
     Attributes:
-        query: The tower of queries and contexts.
-        document: That of documents and spans; the same object where both share one.
-        settings: What is read, and how vectors are compared.
+        model: The network; a folder that :meth:`save` wrote, ``SentenceTransformer`` loads.
+        inputs: What makes token ids of texts.
     """
 
-    def __init__(self, query: Tower, document: Tower, settings: Settings) -> None:
-        super().__init__()
-        self.query, self.document = query, document
-        self.settings = settings
-        towers = {"query": query.network, "document": document.network}
-        if query is document:
-            towers = {"shared": query.network}
-        self.towers = torch.nn.ModuleDict(towers)
+    def __init__(self, model: SentenceTransformer, inputs: InputReader) -> None:
+        self.model, self.inputs = model, inputs
 
     @classmethod
     def load(
@@ -147,7 +69,7 @@ class DualEncoder(torch.nn.Module):
         context: ContextPart | None = None,
         lengths: LengthPart | None = None,
         similarity: Similarity | None = None,
-        pooling: AnyPooling | None = None,
+        pooling: PoolingMode | None = None,
         towers: Towers | None = None,
         seed: int | None = None,
     ) -> "DualEncoder":
@@ -160,80 +82,70 @@ class DualEncoder(torch.nn.Module):
             source: From :func:`adducir.encoders.sources.encoder_source`.
             similarity: How vectors are compared; normalised ones are compared by cosine anyway.
             towers: ``separate`` makes two towers of one.
-            seed: Of new poolers, where the encoder is to be trained and its model lacks one.
-
-        Raises:
-            InputError: It cannot be loaded, is no network, or two towers were to be made one.
-            MachineError: It cannot be fetched.
+            seed: Where the encoder is to be trained: of new poolers.
         """
         source.require_network()
-        base = source.settings or Settings(towers="shared" if source.is_shared else "separate")
-        if towers == "shared" and not source.is_shared:
+        base = source.settings or Settings()
+        settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
+        is_pair = not source.is_shared or (source.folder is not None and _has_routes(source.folder))
+        if towers == "shared" and is_pair:
             raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
-        query = Tower.load(source.query, pooling, seed=seeds[0])
-        if source.is_shared and towers != "separate":
-            document = query
+        query = _loaded(source.query, pooling, seeds[0])
+        if is_pair and source.is_shared:  # a folder with routes
+            model, document = query, query
+        elif is_pair or towers == "separate":
+            document = _loaded(source.document, pooling, seeds[1])
+            model = _paired(query, document)
         else:
-            document = Tower.load(source.document, pooling, seed=seeds[1])
-        named = base.similarity if source.settings else query.layout.similarity
-        is_cosine = (similarity or named) == "cosine" or query.network.normalise
-        query.network.normalise = document.network.normalise = is_cosine
-        return cls(
-            query,
-            document,
-            Settings(
-                towers="shared" if query is document else "separate",
-                similarity="cosine" if is_cosine else "dot",
-                context=context or base.context,
-                lengths=lengths or base.lengths,
-            ),
-        )
+            model = document = query
+        if "cosine" in (similarity, query.similarity_fn_name) or _normalises(query):
+            if not _normalises(model):
+                model.append(Normalize())
+            model.similarity_fn_name = "cosine"
+        else:
+            model.similarity_fn_name = "dot"
+        readers = _reader(query, "query"), _reader(document, "document")
+        return cls(model, InputReader(*readers, settings))
+
+    def save(self, folder: Path) -> None:
+        """Write the network as sentence-transformers does, and what is read beside it."""
+        lengths, readers = self.inputs.settings.lengths, self.inputs
+        most = [
+            min(wanted or reader.longest, reader.longest)
+            for wanted, reader in (
+                (lengths.context, readers.query),
+                (lengths.span, readers.document),
+            )
+        ]
+        towers = [_transformer(self.model, side) for side in SIDES]
+        for tower, length in zip(towers, most, strict=True):
+            tower.max_seq_length = max(most) if towers[0] is towers[1] else length
+        self.model.save(str(folder), create_model_card=False)
+        self.inputs.settings.save(folder)
+
+    def to(self, device: torch.device) -> "DualEncoder":
+        """Move the network to a device."""
+        self.model.to(device)
+        return self
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return next(self.model.parameters()).device
 
     @property
     def width(self) -> int:
-        """D."""
+        """The numbers of a vector."""
         return int(self.encode_documents(["a"]).shape[1])
 
-    def save(self, folder: Path) -> None:
-        """Write weights (safetensors), tokenizers and settings.
-
-        A shared tower lies in the folder itself, two lie in ``query/`` and ``document/``; each is
-        a folder that ``SentenceTransformer`` loads.
-        """
-        lengths = self.settings.lengths
-        sides = (
-            (self.query, QUERY_FOLDER, (lengths.context,)),
-            (self.document, DOCUMENT_FOLDER, (lengths.span,)),
-        )
-        if self.query is self.document:
-            sides = ((self.query, "", (lengths.context, lengths.span)),)  # type: ignore[assignment]
-        for tower, name, most in sides:
-            longest = max(one or tower.reader.longest for one in most)
-            (folder / name).mkdir(exist_ok=True)
-            tower.save(folder / name, min(longest, tower.reader.longest), self.settings.similarity)
-        self.settings.save(folder)
-
-    @property
-    def inputs(self) -> InputReader:
-        """What makes token ids of texts."""
-        query, document = (
-            SideReader(one.reader, one.layout) for one in (self.query, self.document)
-        )
-        return InputReader(query, document, self.settings)
-
-    def read_contexts(self, spans: Sequence[MaskedSpan]) -> list[Ids]:
-        return self.inputs.contexts(spans)
-
-    def read_queries(self, texts: Sequence[str]) -> list[Ids]:
-        return self.inputs.queries(texts)
-
-    def read_documents(self, texts: Sequence[str]) -> list[Ids]:
-        return self.inputs.documents(texts)
-
-    def tower(self, side: Side) -> Tower:
-        """One of the two."""
-        return self.query if side == "query" else self.document
+    def forward(self, inputs: Sequence[Ids], side: Side) -> torch.Tensor:
+        """Vectors (n, D) of some inputs, with gradient where there is one."""
+        reader = self.inputs.query if side == "query" else self.inputs.document
+        ids, mask = padded(inputs, reader.padding, self.device)
+        features: Any = {"input_ids": ids, "attention_mask": mask}
+        found: torch.Tensor = self.model(features, task=side)["sentence_embedding"]
+        return found
 
     def vectors(
         self,
@@ -247,48 +159,170 @@ class DualEncoder(torch.nn.Module):
         """Vectors of token ids, in their order.
 
         Args:
-            inputs: From one of the ``read_`` methods.
             tokens: Padded tokens in a batch; no vector depends on it (to 1e-5).
 
         Returns:
             (n, D) float32; (0, 0) for no input.
         """
-        tower = self.tower(side)
-        self.eval()
+        self.model.eval()
 
         def compute(numbers: NDArray[np.int64]) -> Floats:
-            with torch.inference_mode(), computing_in(precision, tower.network):
-                found: Floats = tower.forward([inputs[number] for number in numbers]).cpu().numpy()
+            with torch.inference_mode(), computing_in(precision, self.model):
+                found: Floats = self.forward([inputs[n] for n in numbers], side).cpu().numpy()
                 return found
 
-        out: Floats | None = None
-        batches = token_batches([len(one) for one in inputs], tokens, tower.network.device)
-        for numbers, values in computed(batches, compute):
-            if out is None:
-                out = np.empty((len(inputs), values.shape[1]), dtype=np.float32)
-            out[numbers] = values
-            if on_batch is not None:
-                on_batch(len(numbers))
-        return np.zeros((0, 0), dtype=np.float32) if out is None else out
+        lengths = [len(one) for one in inputs]
+        rows = in_order(lengths, compute, tokens=tokens, device=self.device, on_batch=on_batch)
+        return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
     def encode_contexts(self, spans: Sequence[MaskedSpan], **options: Any) -> Floats:
         """Vectors of contexts; for options and result see :meth:`vectors`."""
-        return self.vectors(self.read_contexts(spans), "query", **options)
+        return self.vectors(self.inputs.contexts(spans), "query", **options)
 
     def encode_queries(self, texts: Sequence[str], **options: Any) -> Floats:
         """Vectors of free queries; for options and result see :meth:`vectors`."""
-        return self.vectors(self.read_queries(texts), "query", **options)
+        return self.vectors(self.inputs.queries(texts), "query", **options)
 
     def encode_documents(self, texts: Sequence[str], **options: Any) -> Floats:
         """Vectors of spans or documents; for options and result see :meth:`vectors`."""
-        return self.vectors(self.read_documents(texts), "document", **options)
+        return self.vectors(self.inputs.documents(texts), "document", **options)
 
 
 def load_encoder(source: EncoderSource) -> Any:
-    """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder``, which has its methods.
-
-    Raises:
-        InputError: It cannot be loaded.
-        MachineError: It cannot be fetched.
-    """
+    """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder``, which has its methods."""
     return DualEncoder.load(source) if source.texts is None else source.texts
+
+
+def plain_pooling(source: ModelSource) -> PoolingMode | None:
+    """What a plain transformer is trained with where nobody says; None for a sentence encoder."""
+    return None if (_folder(source) / _MODULES).is_file() else "first"
+
+
+def _folder(source: ModelSource) -> Path:
+    """A model's folder; that of sentence-transformers may have its weights further inside."""
+    folder = source.folder
+    return folder if folder and (folder / _MODULES).is_file() else source.local()
+
+
+def _loaded(
+    source: ModelSource, pooling: PoolingMode | None, seed: int | None
+) -> SentenceTransformer:
+    """A model by sentence-transformers; our own loading holds its weights to be whole."""
+    folder, is_plain = _folder(source), plain_pooling(source) is not None
+    with explaining("model", folder):
+        if is_plain:
+            layers = _plain(source, pooling or "mean", seed)
+            model = SentenceTransformer(modules=layers, device="cpu", similarity_fn_name="dot")
+        else:
+            model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+            named = folder / "config_sentence_transformers.json"
+            stated = json_object(named).get("similarity_fn_name") if named.is_file() else None
+            model.similarity_fn_name = "cosine" if stated == "cosine" else "dot"
+            for name, module in model.named_modules():
+                if isinstance(module, Transformer):
+                    inner = replace(source, folder=folder / _place(folder, name))
+                    longest = module.max_seq_length
+                    module.model = load_model(inner, _kind_of(inner))
+                    module.processor = load_tokenizer(inner)
+                    module.max_seq_length = longest
+            if pooling is not None:
+                _pool_otherwise(model, pooling, folder)
+    return model
+
+
+def _pool_otherwise(model: SentenceTransformer, pooling: PoolingMode, folder: Path) -> None:
+    """Give a sentence encoder another pooling than its own."""
+    for module in [*model.modules()]:
+        if isinstance(module, Pooling) and module.pooling_mode != _MODES[pooling]:
+            module.__init__(module.embedding_dimension, _MODES[pooling])
+    if pooling == "pooler" and not any(isinstance(one, Dense) for one in model.modules()):
+        raise InputError(
+            "this sentence encoder has no pooler.",
+            path=folder,
+            hint="Set `pooling` to first or mean.",
+        )
+
+
+def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> list[torch.nn.Module]:
+    """A transformer of Hugging Face with a pooling."""
+    folder = source.local()
+    if seed is not None:
+        torch.manual_seed(seed)
+    has_pooler = pooling == "pooler"
+    is_new = has_pooler and seed is not None
+    network: Any = load_model(source, _kind_of(source), pooler=has_pooler, new_head=is_new)
+    if network.config.model_type == "dpr":
+        network, pooling = getattr(network, network.base_model_prefix).bert_model, "first"
+    by_token = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
+    tokenizer = str(source.local_tokenizer())
+    names: Any = {} if source.tokenizer is None else {"tokenizer_name_or_path": tokenizer}
+    transformer = Transformer(
+        str(folder), modality_config=by_token, module_output_name="token_embeddings", **names
+    )
+    transformer.model, transformer.processor = network, load_tokenizer(source)
+    hidden = int(network.config.hidden_size)
+    layers: list[torch.nn.Module] = [transformer, Pooling(hidden, _MODES[pooling])]
+    if has_pooler:
+        dense = getattr(getattr(network, "pooler", None), "dense", None)
+        if not isinstance(dense, torch.nn.Linear):
+            raise InputError(
+                f"a {type(network).__name__} has no pooler.",
+                path=folder,
+                hint="Set `pooling` to first or mean.",
+            )
+        weight, bias = dense.weight.data, dense.bias.data
+        layers.append(Dense(hidden, hidden, init_weight=weight, init_bias=bias))
+    if getattr(network, "pooler", None) is not None:
+        network.pooler = None  # it is a layer of its own now, or nobody reads it
+    return layers
+
+
+def _kind_of(source: ModelSource) -> str:
+    """The class of transformers for a checkpoint, where AutoModel would take a wrong one."""
+    config = load_config(source)
+    if config.model_type == "t5":
+        return "T5EncoderModel"
+    if config.model_type == "dpr":
+        return str((config.architectures or ["DPRQuestionEncoder"])[0])
+    return "AutoModel"
+
+
+def _has_routes(folder: Path) -> bool:
+    return (folder / "router_config.json").is_file()
+
+
+def _place(folder: Path, name: str) -> str:
+    """Where in a folder the weights of a module lie: ``0``, or ``0.sub_modules.query.0``."""
+    if _has_routes(folder):
+        *_, route, number = name.split(".")
+        return f"{route}_{number}_Transformer"
+    return str(json_document(folder / _MODULES)[int(name)].get("path", ""))
+
+
+def _paired(query: SentenceTransformer, document: SentenceTransformer) -> SentenceTransformer:
+    """One model of two, each with a route of its own."""
+    towers: list[Any] = [list(query.children()), list(document.children())]
+    router = Router.for_query_document(*towers)
+    prompts = {
+        "query": query.prompts.get("query") or "",
+        "document": document.prompts.get("document") or "",
+    }
+    return SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
+
+
+def _transformer(model: SentenceTransformer, side: Side) -> Transformer:
+    first: Any = model[0]
+    routes: Any = first.sub_modules if isinstance(first, Router) else {side: [first]}
+    found: Transformer = routes[side][0]
+    return found
+
+
+def _normalises(model: SentenceTransformer) -> bool:
+    return any(isinstance(module, Normalize) for module in model.modules())
+
+
+def _reader(model: SentenceTransformer, side: Side) -> Reader:
+    module = _transformer(model, side)
+    longest = longest_input(module.model.config, module.tokenizer)
+    prompt = model.prompts.get(side) or ""
+    return Reader(module.tokenizer, min(longest, module.max_seq_length or longest), prompt)

@@ -8,7 +8,6 @@ different text is encoded and scored once, and counts as often as it is there.
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,16 +15,15 @@ from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.core.names import Made, TextFile
-from adducir.core.progress import progress
 from adducir.corpora.relic import Pools, RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, two_texts
-from adducir.encoders.maxsim import MultiVectors, Packed, maxsim_packed
-from adducir.encoders.model import DualEncoder
-from adducir.models.machine import Precision
 from adducir.runs.run import Run
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
+
+Scores = Callable[[int, int], Floats]
+"""Gives the (n, U) scores of queries ``first`` to ``last`` - 1 with all different candidates."""
 
 SCORES = 1 << 24
 """Scores that are held at a time: 64 MB."""
@@ -77,20 +75,6 @@ class ContextRanks:
         return self.better + self.tied
 
 
-def collection_task(spans: Sequence[MaskedSpan], more: Sequence[MaskedSpan] = ()) -> SpanTask:
-    """All spans are candidates for every context (EGRET's task).
-
-    Args:
-        spans: The contexts, whose own spans are candidates.
-        more: Spans that are candidates, but whose contexts are not ranked (those of the training
-            part, say).
-
-    Raises:
-        InputError: A candidate has two texts.
-    """
-    return task_among(spans, [*spans, *more])
-
-
 def task_among(
     spans: Sequence[MaskedSpan],
     candidates: Iterable[MaskedSpan],
@@ -102,9 +86,6 @@ def task_among(
         spans: The contexts; their own spans are among ``candidates``.
         candidates: Spans, which are read once; those of one docno are one candidate.
         keep: Makes what docnos or texts are kept in: a :class:`.TextFile` if they are many.
-
-    Raises:
-        InputError: A candidate has two texts.
     """
     docnos, texts = keep(), keep()
     for span in candidates:
@@ -190,8 +171,13 @@ class Distinct:
         return Made(len(firsts), lambda numbers: [texts[n] for n in firsts[list(numbers)].tolist()])
 
 
+def by_vectors(contexts: Floats, candidates: Floats) -> Scores:
+    """Scores by inner product: of (Q, D) vectors of contexts, (U, D) of candidates."""
+    return lambda first, last: contexts[first:last] @ candidates.T
+
+
 def context_ranks(
-    scores: Callable[[int, int], Floats],
+    scores: Scores,
     gold: Integers,
     counts: Integers,
     *,
@@ -204,9 +190,6 @@ def context_ranks(
         gold: (Q,) the number of each query's gold item among the different candidates.
         counts: (U,) how often each different candidate is there.
         block: Scores that are held at a time.
-
-    Raises:
-        UsageError: A query's gold item is no candidate, or a score is not a number.
     """
     queries, size = len(gold), len(counts)
     if queries and not (gold.min() >= 0 and gold.max() < size):
@@ -226,7 +209,7 @@ def context_ranks(
 
 
 def best(
-    scores: Callable[[int, int], Floats],
+    scores: Scores,
     queries: int,
     same: Distinct,
     depth: int,
@@ -259,78 +242,12 @@ def best(
     return numbers, found
 
 
-def by_vectors(contexts: Floats, candidates: Floats) -> Callable[[int, int], Floats]:
-    """Scores by inner product of (Q, D) contexts and the (U, D) different candidates."""
-    turned = np.ascontiguousarray(candidates.T)
-    return lambda first, last: contexts[first:last] @ turned
-
-
-def by_maxsim(contexts: MultiVectors, candidates: Packed) -> Callable[[int, int], Floats]:
-    """Scores by late interaction of Q contexts and the U different candidates.
-
-    Give the functions that take it a small ``block``, the number of different candidates at least.
-    """
-    return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
-
-
-def task_scores(
-    encoder: DualEncoder,
-    task: SpanTask,
-    *,
-    tokens: int | None = None,
-    precision: Precision = "float32",
-) -> tuple[Callable[[int, int], Floats], Distinct]:
-    """Encode the contexts and the different candidates of a task.
-
-    Args:
-        encoder: The encoder; its settings say what is read of contexts.
-        tokens: Padded tokens in a batch.
-
-    Returns:
-        What :func:`context_ranks` and :func:`best` take.
-    """
-    same = task.same
-    texts = same.picked(task.texts)
-    with progress().doing("encoding", len(task.spans) + len(texts), "texts"):
-        options: dict[str, Any] = {
-            "tokens": tokens,
-            "precision": precision,
-            "on_batch": progress().advance,
-        }
-        contexts = encoder.encode_contexts(task.spans, **options)
-        return by_vectors(contexts, encoder.encode_documents(texts, **options)), same
-
-
-Scored = tuple[SpanTask, Callable[[int, int], Floats], Distinct]
+Scored = tuple[SpanTask, Scores, Distinct]
 """A task with what scores its contexts against its different candidates."""
 
 
-def rank_task(encoder: DualEncoder, task: SpanTask, **options: Any) -> ContextRanks:
-    """The rank of the gold item of each context of a task; options as for :func:`task_scores`."""
-    scores, same = task_scores(encoder, task, **options)
-    return context_ranks(scores, same.of[task.gold], same.counts)
-
-
-def best_of_task(
-    encoder: DualEncoder, task: SpanTask, depth: int, **options: Any
-) -> tuple[Integers, Floats]:
-    """Numbers and scores of the best candidates of each context, as :func:`best` gives them.
-
-    Options are those of :func:`task_scores`.
-    """
-    scores, same = task_scores(encoder, task, **options)
-    return best(scores, len(task.spans), same, depth)
-
-
-def run_task(
-    encoder: DualEncoder, task: SpanTask, depth: int = 1000, *, tag: str, **options: Any
-) -> Run:
-    """A run with the best candidates of each context; options as for :func:`task_scores`."""
-    return run_tasks([(task, *task_scores(encoder, task, **options))], depth, tag=tag)
-
-
 def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
-    """One run for several tasks, whose contexts have different ids; see :func:`run_task`."""
+    """A run with the best candidates of each context of tasks, whose contexts' ids differ."""
     frames = []
     for task, scores, same in scored:
         numbers, found = best(scores, len(task.spans), same, depth)

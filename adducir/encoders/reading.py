@@ -1,56 +1,92 @@
-"""Texts and contexts as token ids; a context is cut to what is nearest to its mask."""
+"""What an encoder reads: texts and contexts as token ids, cut to what is nearest to the mask."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from adducir.core.errors import InputError, UsageError
+from adducir.core.recipe import Recipe
+from adducir.corpora.spans import MaskedSpan, context
+from adducir.models.artifacts import ModelSettings
 
 Ids = NDArray[np.int64]
+Some = Annotated[int, Field(ge=0)] | None
 
 
+class ContextPart(Recipe):
+    """What is read of a context; see :func:`adducir.corpora.spans.context`.
+
+    Attributes:
+        left: Sentences on the left of the mask, the nearest; None for all, 0 for none.
+        right: Sentences on the right.
+        words: Words of each side, the nearest, after the cut to sentences; None for all.
+        tokens: The model's tokens of each side, the nearest, after that; None for all.
+        mask: Whether the tokenizer's mask token stands in place of the span.
+    """
+
+    left: Some = None
+    right: Some = None
+    words: Some = None
+    tokens: Some = None
+    mask: bool = True
+
+
+class LengthPart(Recipe):
+    """Tokens that are read at most, special ones included; None for what the network can.
+
+    Attributes:
+        context: Of a context. What is too much is cut at its outer ends.
+        span: Of a span or document, cut at its end.
+    """
+
+    context: Annotated[int, Field(ge=4)] | None = None
+    span: Annotated[int, Field(ge=3)] | None = None
+
+
+class Settings(ModelSettings):
+    """How an encoder that was trained here reads; kept beside its weights."""
+
+    file: ClassVar = "encoder.json"
+    what: ClassVar = "not an encoder that Adducir trained"
+
+    context: ContextPart = ContextPart(mask=False)
+    lengths: LengthPart = LengthPart()
+
+
+@dataclass(frozen=True)
 class Reader:
     """A tokenizer that cuts.
 
-    Args:
+    Attributes:
         tokenizer: From :func:`adducir.models.loading.load_tokenizer`.
         longest: The tokens that the network reads at most.
+        prompt: What is put before each text.
     """
 
-    def __init__(self, tokenizer: Any, longest: int) -> None:
-        self.tokenizer = tokenizer
-        self.longest = longest
-        self._before, self._after = _special(tokenizer)
-        self.padding = int(tokenizer.pad_token_id or 0)
+    tokenizer: Any
+    longest: int
+    prompt: str = ""
 
     @property
-    def mask(self) -> str:
-        """The mask token.
+    def padding(self) -> int:
+        """The id of padding."""
+        return int(self.tokenizer.pad_token_id or 0)
 
-        Raises:
-            InputError: The tokenizer has none.
-        """
-        token = self.tokenizer.mask_token
-        if not token:
-            raise InputError(
-                "its tokenizer has no mask token.",
-                path=self.tokenizer.name_or_path,
-                hint="Set `mask: false`, or take another model.",
-            )
-        return str(token)
-
-    def texts(self, texts: Sequence[str], length: int | None = None, prompt: str = "") -> list[Ids]:
+    def texts(self, texts: Sequence[str], length: int | None = None) -> list[Ids]:
         """Token ids of texts, cut at their ends.
 
         Args:
             length: Tokens, special ones included; None for as many as the network reads.
-            prompt: What is put before each.
         """
-        room = self._room(length)
-        encoded = self._encode([prompt + text for text in texts])
-        return [self._closed(np.array(one.ids[:room], dtype=np.int64)) for one in encoded]
+        before, after, room = self._specials(length)
+        encodings = self._encode([self.prompt + text for text in texts])
+        return [
+            np.concatenate([before, one.ids[:room], after]).astype(np.int64) for one in encodings
+        ]
 
     def contexts(
         self,
@@ -59,88 +95,106 @@ class Reader:
         *,
         side: int | None = None,
         masked: bool = True,
-        prompt: str = "",
     ) -> list[Ids]:
         """Token ids of contexts, left and right text with the mask between.
 
         What is too long is cut at its outer ends: each side to ``side`` tokens, and then both
         together to ``length``, of which they keep equally much, and what a short side leaves free
-        is the other's.
+        is the other's. The prompt is never cut.
 
         Args:
             contexts: Left and right texts, from :func:`adducir.corpora.spans.context`.
             length: Tokens, special ones included; None for as many as the network reads.
             side: Tokens of each side, at most.
             masked: Whether the mask token stands in the gap.
-            prompt: What is put before each; it is never cut.
-
-        Raises:
-            InputError: The tokenizer has no mask token.
-            UsageError: ``length`` leaves no room beside prompt and mask.
         """
-        gap = [self.mask] if masked else []
+        mask, prompt = self.tokenizer.mask_token, self.prompt
+        if masked and not mask:
+            raise InputError(
+                "its tokenizer has no mask token.",
+                path=self.tokenizer.name_or_path,
+                hint="Set `mask: false`, or take another model.",
+            )
+        gap = [mask] if masked else []
+        before, after, room = self._specials(length)
         lefts = [prompt + left for left, _ in contexts]
         joined = [
             " ".join(part for part in (left, *gap, right) if part)
             for left, (_, right) in zip(lefts, contexts, strict=True)
         ]
-        room, found = self._room(length), []
+        found = []
         for one, left in zip(self._encode(joined), lefts, strict=True):
             ids = np.array(one.ids, dtype=np.int64)
             if len(ids) > (room if side is None else min(room, side)):
                 ends = np.array([end for _, end in one.offsets], dtype=np.int64)
-                before = int(np.searchsorted(ends, len(left), side="right"))
+                on_left = int(np.searchsorted(ends, len(left), side="right"))
                 kept = int(np.searchsorted(ends, len(prompt), side="right")) if prompt else 0
                 within = 0
                 if masked:
                     # To some tokenizers the blank before the mask is a token of its own.
-                    marks = ids[before:] == self.tokenizer.mask_token_id
+                    marks = ids[on_left:] == self.tokenizer.mask_token_id
                     within = int(np.argmax(marks)) + 1
-                ids = ids[_nearest(len(ids), before, kept, within, room, side)]
-            found.append(self._closed(ids))
+                free = room - kept - within
+                if free < 0:
+                    raise UsageError(f"{room} tokens leave no room beside the prompt.")
+                most = len(ids) if side is None else side
+                sides = min(on_left - kept, most), min(len(ids) - on_left - within, most)
+                of_left, of_right = shared_room(*sides, free)
+                ids = ids[np.r_[:kept, on_left - of_left : on_left + within + of_right]]
+            found.append(np.concatenate([before, ids, after]))
         return found
-
-    def _room(self, length: int | None) -> int:
-        most = self.longest if length is None else min(length, self.longest)
-        room = most - len(self._before) - len(self._after)
-        if room < 1:
-            raise UsageError(f"{most} tokens leave no room beside the special ones.")
-        return room
 
     def _encode(self, texts: list[str]) -> list[Any]:
-        if not texts:
-            return []
-        found: list[Any] = self.tokenizer.backend_tokenizer.encode_batch(
-            texts, add_special_tokens=False
-        )
-        return found
+        encode = self.tokenizer.backend_tokenizer.encode_batch
+        return list(encode(texts, add_special_tokens=False)) if texts else []
 
-    def _closed(self, ids: Ids) -> Ids:
-        return np.concatenate([self._before, ids, self._after])
+    def _specials(self, length: int | None) -> tuple[Ids, Ids, int]:
+        """The ids before and behind every text, and how many ids fit between."""
+        encode = self.tokenizer.backend_tokenizer.encode
+        bare, whole = encode("a", add_special_tokens=False).ids, encode("a").ids
+        start = next((n for n in range(len(whole)) if whole[n : n + len(bare)] == bare), None)
+        if start is None:
+            raise InputError("its tokenizer changes words beside special tokens.")
+        most = self.longest if length is None else min(length, self.longest)
+        room = most - len(whole) + len(bare)
+        if room < 1:
+            raise UsageError(f"{most} tokens leave no room beside the special ones.")
+        specials = whole[:start], whole[start + len(bare) :]
+        before, after = (np.array(ids, dtype=np.int64) for ids in specials)
+        return before, after, room
 
 
-def _nearest(
-    count: int, before: int, kept: int, gap: int, room: int, side: int | None = None
-) -> Ids:
-    """The places of those tokens that stay.
+@dataclass(frozen=True)
+class InputReader:
+    """Makes token ids of contexts, queries and documents.
 
-    Args:
-        count: All tokens.
-        before: Those before the gap.
-        kept: Those of the prompt, which are the first.
-        gap: Those in the gap, the mask being the last; 0 without a mask.
-        room: How many may stay.
-        side: How many of each side.
+    Attributes:
+        query: Reads queries and contexts.
+        document: Reads documents and spans.
     """
-    free = room - kept - gap
-    if free < 0:
-        raise UsageError(f"{room} tokens leave no room beside the prompt.")
-    most = count if side is None else side
-    of_left, of_right = shared_room(
-        min(before - kept, most), min(count - before - gap, most), max(free, 0)
-    )
-    places: Ids = np.r_[:kept, before - of_left : before + gap + of_right]
-    return places
+
+    query: Reader
+    document: Reader
+    settings: Settings
+
+    def contexts(self, spans: Sequence[MaskedSpan]) -> list[Ids]:
+        """Token ids of the contexts of spans."""
+        part = self.settings.context
+        return self._pairs([context(span, part.left, part.right, part.words) for span in spans])
+
+    def queries(self, texts: Sequence[str]) -> list[Ids]:
+        """Token ids of free queries: to an encoder of masked contexts, a left context each."""
+        if self.settings.context.mask:
+            return self._pairs([(text, "") for text in texts])
+        return self.query.texts(texts, self.settings.lengths.context)
+
+    def documents(self, texts: Sequence[str]) -> list[Ids]:
+        """Token ids of spans or documents."""
+        return self.document.texts(texts, self.settings.lengths.span)
+
+    def _pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Ids]:
+        part, length = self.settings.context, self.settings.lengths.context
+        return self.query.contexts(pairs, length, side=part.tokens, masked=part.mask)
 
 
 def shared_room(left: int, right: int, room: int) -> tuple[int, int]:
@@ -150,14 +204,3 @@ def shared_room(left: int, right: int, room: int) -> tuple[int, int]:
     """
     of_left = min(left, max(room - right, room - room // 2))
     return of_left, min(right, room - of_left)
-
-
-def _special(tokenizer: Any) -> tuple[Ids, Ids]:
-    """The ids that stand before and behind every text."""
-    bare = tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).ids
-    full = tokenizer.backend_tokenizer.encode("a", add_special_tokens=True).ids
-    for start in range(len(full) - len(bare) + 1):
-        if full[start : start + len(bare)] == bare:
-            after = full[start + len(bare) :]
-            return np.array(full[:start], dtype=np.int64), np.array(after, dtype=np.int64)
-    raise InputError("its tokenizer changes words beside special tokens.")

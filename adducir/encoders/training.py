@@ -1,82 +1,138 @@
 """The training of a dual encoder: from a recipe in ``encoders/`` to a model's folder.
 
+Each context is contrasted with all spans of its batch (in-batch negatives, InfoNCE): loss = mean
+over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)) (van den Oord et al., 2018;
+equation 1 of EGRET; section 3.2 of RELiC, which both sum where this takes the mean, and have
+t = 1). A span with the text of s_i is no wrong answer to c_i: such false negatives are left out of
+the sum.
+
 Pretraining and fine-tuning are a chain: the ``base`` of one recipe is the model of another.
 """
 
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
 
 from adducir.core.absent import gathering
 from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError
+from adducir.core.recipe import Recipe
+from adducir.core.texts import same_text
 from adducir.corpora.references import expanded, file_path
-from adducir.encoders.examples import KIND, VERSION, SpanExamples, reading_identity
-from adducir.encoders.kinds import NETWORK
-from adducir.encoders.layout import read_layout
-from adducir.encoders.model import DualEncoder
-from adducir.encoders.recipe import EncoderRecipe
-from adducir.encoders.settings import Settings
+from adducir.corpora.spans import MaskedSpan, read_spans
+from adducir.encoders.model import DualEncoder, PoolingMode, Similarity, Towers, plain_pooling
+from adducir.encoders.reading import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
-from adducir.encoders.task import EncoderTask
+from adducir.models.batches import padded
+from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
-from adducir.training.plan import TrainingPlan
-from adducir.training.preparation import Preparation
+from adducir.training.card import Card
+from adducir.training.data import DataPart, Rows, TrainingData, divided, stored
+from adducir.training.recipe import ModelRecipe, TrainingRecipe
+from adducir.training.trainable import Trainable
 
-_TRAINED_BY = ("training", "batches", "temperature", "similarity", "pooling", "towers")
+if TYPE_CHECKING:
+    import torch
+    from datasets import Dataset
 
 
-def base_training(base: str, folder: Path) -> "tuple[EncoderPlan, Path] | None":
-    """What trains a base that is named by its recipe, and its folder; None for any other base.
+COSINE_TEMPERATURE = 0.05
+"""Cosines lie between -1 and 1: undivided, they could not distinguish one span from a hundred."""
 
-    None as well where the base is there, and what it was trained with is not.
+_COLUMNS = {"context": "[int32]", "span": "[int32]", "same": "int64", "group": "int32"}
+_TOGETHER = 1024
+"""Spans that are read at a time."""
+_SUMMARY = (
+    "A dual encoder that finds the passage masked in a context: contexts and passages go through "
+    "{towers}, and their vectors are compared by {similarity}. It was trained with in-batch "
+    "negatives (dense-RELiC, Thai et al., 2022; EGRET, Wang et al., 2022)."
+)
+_USAGE = """```sh
+adducir encode --model {name} --spans spans.jsonl.gz --side span --output vectors
+adducir literary-evidence ask BOOK.txt "a prompt" --model {name}
+```
 
-    Raises:
-        InputError: The recipe cannot be read, or its chain of bases leads back to it.
+In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes contexts,
+`encode_document` passages."""
+
+
+class BatchPart(Recipe):
+    """How batches are made up.
+
+    Attributes:
+        by: ``group``: all of one book or question, so that negatives are of it as well; or
+            ``random``: of all.
+        mini_batch_num_tokens: Tokens that are computed at a time, for batches that memory does not
+            hold: vectors are computed twice, and gradients carried back piece by piece (GradCache,
+            Gao et al., 2021). None for no limit.
     """
-    chain = _recipes(base, folder)
-    if not chain:
-        return None
-    model = chain[0].with_suffix("")
-    try:
-        return EncoderPlan(validate(load(chain[0]), EncoderRecipe), folder), model
-    except AdducirError:
-        if not model.is_dir():
-            raise
-        return None
+
+    by: Literal["group", "random"] = "random"
+    mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None
 
 
-def _recipes(base: str, folder: Path) -> list[Path]:
-    """The recipe that a base is named by, that of its own base, and so on, as far as they exist."""
-    named, found = base, list[Path]()
-    while "," not in named:
-        path = file_path(named.removeprefix(f"{NETWORK}:"), folder)
-        if path.suffix not in RECIPES:
-            break
-        if path in found:
-            raise InputError("this encoder's base is made from itself.", path=path)
-        found.append(path)
-        named = str(load(path).data.get("base", "")) if path.is_file() else ""
-    return found
+class EncoderSettings(TrainingRecipe):
+    """The papers' settings where they state them: Adam, 1e-5, 10 epochs, early stopping.
+
+    RELiC has batches of 100 and EGRET states none; a batch's size less one is the number of
+    negatives.
+    """
+
+    epochs: Annotated[int, Field(ge=1)] = 10
+    batch_size: Annotated[int, Field(ge=2)] = 100
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-5
+    warmup: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
 
 
-class EncoderPlan(TrainingPlan[EncoderRecipe]):
-    """The training of a dual encoder."""
+class EncoderRecipe(ModelRecipe):
+    """A whole recipe, ``encoders/NAME.yaml``; see docs/encoders.md for its keys."""
+
+    kind: Literal["dual-encoder"] = "dual-encoder"
+    towers: Towers = "separate"
+    pooling: PoolingMode | None = None
+    similarity: Similarity | None = None
+    context: ContextPart = ContextPart()
+    lengths: LengthPart = LengthPart()
+    data: DataPart
+    batches: BatchPart = BatchPart()
+    training: EncoderSettings = EncoderSettings()
+
+
+def spans_of(part: DataPart, folder: Path) -> Iterator[tuple[MaskedSpan, str]]:
+    """The spans of a recipe, each with its part; a group is in one part only."""
+    return divided(part, folder, read_spans, group=lambda span: span.group, groups="groups")
+
+
+class EncoderTraining(Trainable[EncoderRecipe]):
+    """The training of a dual encoder.
+
+    Args:
+        before: What trains the base, and its folder, where that is known already.
+        chain: The recipes whose base this is.
+    """
 
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
+    unit = "spans"
 
     def __init__(
         self,
         recipe: EncoderRecipe,
         folder: Path,
-        before: tuple[TrainingPlan[Any], Path] | None = None,
+        before: "tuple[Trainable[Any], Path] | None" = None,
+        chain: tuple[Path, ...] = (),
     ) -> None:
         super().__init__(recipe, folder)
         with gathering() as each:
-            self.before = before or each(lambda: base_training(recipe.base, folder))
+            self.before = before or each(lambda: self._base_training(chain))
             if self.before is None:
                 each(lambda: self.base)
             else:
@@ -84,67 +140,181 @@ class EncoderPlan(TrainingPlan[EncoderRecipe]):
                 each(lambda: refuse_tokenizer(recipe.tokenizer, path))
             self._data = each(lambda: recipe.data.identity(folder))
 
+    def _base_training(self, chain: tuple[Path, ...]) -> "tuple[Trainable[Any], Path] | None":
+        """What trains a base that is named by its recipe.
+
+        None for any other base; and where the base is there, and what it was trained with is not.
+        """
+        path = file_path(self.recipe.base, self.folder)
+        if "," in self.recipe.base or path.suffix not in RECIPES:
+            return None
+        if path in chain:
+            raise InputError("this encoder's base is made from itself.", path=path)
+        try:
+            recipe = validate(load(path), EncoderRecipe)
+            training = EncoderTraining(recipe, self.folder, chain=(*chain, path))
+        except AdducirError:
+            if chain or not path.with_suffix("").is_dir():
+                raise
+            return None
+        return training, path.with_suffix("")
+
     @cached_property
     def base(self) -> EncoderSource:
-        """What it starts from.
-
-        Raises:
-            InputError, MachineError: It is not there; where its recipe is named, not trained.
-        """
+        """What it starts from."""
         tokenizer = self.recipe.tokenizer and expanded(self.recipe.tokenizer)
         return encoder_source(expanded(self.recipe.base), self.folder, tokenizer)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Those parts of the recipe that decide the weights."""
         values = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
-        for key in ("negatives", "equal_texts"):
-            if values["batches"][key] == type(self.recipe.batches).model_fields[key].default:
-                del values["batches"][key]  # so that models made before it stay current
         return values | {"held_out": bool(self.recipe.data.validation)}
-
-    @property
-    def examples_settings(self) -> dict[str, Any]:
-        """Those parts of the recipe that decide the examples: not how they are trained on."""
-        values = {key: value for key, value in self.settings.items() if key not in _TRAINED_BY}
-        return values | {"negatives": self.recipe.batches.negatives}
-
-    @property
-    def preparation(self) -> Preparation:
-        """The spans as token ids.
-
-        Raises:
-            InputError, MachineError: The base is not there.
-        """
-        recipe = self.recipe
-        settings = Settings(context=recipe.context, lengths=recipe.lengths)
-        most = recipe.batches.negatives
-        return Preparation(
-            KIND,
-            self.examples_settings,
-            {"tokenizers": reading_identity(self.base), **self._data},
-            VERSION,
-            SpanExamples(recipe.data, self.folder, self.base, settings, most),
-        )
 
     @cached_property
     def inputs(self) -> dict[str, str]:
-        """The fingerprints of the base, which may still have to be trained, and of the spans."""
         base = self.before[0].fingerprint if self.before else self.base.identity()
         return {"base": base, **self._data}
 
-    def task(self, device: torch.device) -> EncoderTask:
+    @cached_property
+    def encoder(self) -> DualEncoder:
         """The base, as one tower or two."""
         recipe = self.recipe
-        # The first token for a plain transformer, as both papers have it; else what the base says.
-        plain = read_layout(self.base.query.local()).pooling is None
-        encoder = DualEncoder.load(
+        return DualEncoder.load(
             self.base,
             context=recipe.context,
             lengths=recipe.lengths,
             similarity=recipe.similarity,
-            pooling=recipe.pooling or ("first" if plain else None),
+            pooling=recipe.pooling or plain_pooling(self.base.query),
             towers=recipe.towers,
             seed=recipe.training.seed,
         )
-        return EncoderTask(encoder.to(device), recipe, self.folder, self.preparation)
+
+    def model(self) -> "torch.nn.Module":
+        found: torch.nn.Module = self.encoder.model
+        return found
+
+    def dataset(self, folder: Path) -> TrainingData:
+        data = stored(folder, _COLUMNS, self._rows)
+        if len(data.train) < 2:
+            raise InputError(
+                f"{len(data.train)} spans are left to train on.",
+                path=self.recipe.data.files(self.folder)["train"][0],
+                hint="Look at `data.shares` and `data.without`.",
+            )
+        return data
+
+    def _rows(self, counts: dict[str, Any]) -> Rows:
+        groups: dict[str, dict[str, int]] = {"train": {}, "validation": {}}
+        numbers: dict[str, int] = {}
+        spans = (
+            (span, part) for span, part in spans_of(self.recipe.data, self.folder) if part in groups
+        )
+        while some := list(islice(spans, _TOGETHER)):
+            contexts = self.encoder.inputs.contexts([span for span, _ in some])
+            texts = self.encoder.inputs.documents([span.text for span, _ in some])
+            for (span, part), context, text in zip(some, contexts, texts, strict=True):
+                groups[part][span.group] = 1
+                yield (
+                    part,
+                    {
+                        "context": context,
+                        "span": text,
+                        "same": _same_of(span.text),
+                        "group": numbers.setdefault(span.group, len(numbers)),
+                    },
+                )
+        counts.update({f"{part}_groups": len(names) for part, names in groups.items()})
+
+    def batches(self, data: "Dataset", epoch: int | None) -> list[NDArray[np.int64]]:
+        recipe = self.recipe
+        name = ("validation",) if epoch is None else ("epoch", epoch)
+        draw = np.random.default_rng(seed_of(recipe.training.seed, *name))
+        if recipe.batches.by == "random":
+            return _cut(draw.permutation(len(data)), recipe.training.batch_size)
+        groups = np.asarray(data.with_format("numpy")["group"][:])
+        return grouped_batches(groups, recipe.training.batch_size, draw)
+
+    def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
+        import torch
+
+        cpu, readers = torch.device("cpu"), self.encoder.inputs
+        found = {"same": torch.tensor([int(row["same"]) for row in rows])}
+        for name, reader in (("context", readers.query), ("span", readers.document)):
+            ids = [row[name].astype(np.int64) for row in rows]
+            found[f"{name}_ids"], found[f"{name}_mask"] = padded(ids, reader.padding, cpu)
+        return found
+
+    def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
+        from adducir.encoders.contrast import InBatchNegatives
+
+        features = [
+            {
+                "input_ids": batch[f"{name}_ids"],
+                "attention_mask": batch[f"{name}_mask"],
+                "task": side,
+            }
+            for name, side in (("context", "query"), ("span", "document"))
+        ]
+        is_cosine = self.encoder.model.similarity_fn_name == "cosine"
+        scale = 1 / COSINE_TEMPERATURE if is_cosine else 1.0
+        loss = InBatchNegatives(model, scale, self.recipe.batches.mini_batch_num_tokens)
+        found: torch.Tensor = loss(features, batch["same"])
+        return found
+
+    def save(self, model: "torch.nn.Module", folder: Path) -> None:
+        self.encoder.save(folder)
+
+    def summary(self, data: TrainingData) -> str:
+        counts = data.counts
+        return (
+            f"{len(data.train):,} spans of {counts['train_groups']:,} groups to train on, "
+            f"{len(data.validation):,} of {counts['validation_groups']:,} held out"
+        )
+
+    def card(self, counts: Mapping[str, Any]) -> Card:
+        recipe, settings = self.recipe, self.encoder.inputs.settings
+        towers = "an encoder each" if recipe.towers == "separate" else "one encoder"
+        named = self.encoder.model.similarity_fn_name
+        similarity = "cosine" if named == "cosine" else "inner product"
+        return Card(
+            _SUMMARY.format(towers=towers, similarity=similarity),
+            ("sentence-transformers", "information-retrieval", "masked-span-retrieval"),
+            recipe.base,
+            _USAGE,
+            {"Data": recipe.data.card("groups")},
+            settings.model_dump(mode="json")
+            | {"similarity": similarity, "pooling": recipe.pooling or "as the base has it"}
+            | recipe.model_dump(mode="json", include={"towers", "batches", "training"}),
+        )
+
+
+def _same_of(text: str) -> int:
+    """A number that texts share which count as the same."""
+    data = same_text(text).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "little", signed=True)
+
+
+def grouped_batches(
+    groups: NDArray[np.integer[Any]], size: int, draw: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Batches each of one group (the quotations of one book), in random order.
+
+    A group's items are cut as evenly as ``size`` allows. Items that are alone in their group, and
+    so would have no negative, come together in batches of their own.
+    """
+    _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    order = np.argsort(codes, kind="stable")
+    members = np.split(order, np.cumsum(counts)[:-1])
+    alone = np.concatenate([np.zeros(0, dtype=np.int64), *(m for m in members if len(m) == 1)])
+    batches = [
+        batch
+        for some in (*(m for m in members if len(m) > 1), alone)
+        for batch in _cut(draw.permutation(some), size)
+    ]
+    return [batches[number] for number in draw.permutation(len(batches))]
+
+
+def _cut(items: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+    """Cut items into batches of ``size`` or less, of nearly one size."""
+    count = -(-len(items) // size)
+    return np.array_split(items, count) if count else []

@@ -18,7 +18,7 @@ from adducir.core.recipe import KeyPath
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.training.plan import TrainingPlan
+    from adducir.training.trainable import Trainable
 
 Shown = Callable[[Path], str]
 """Gives a path as the study's own."""
@@ -135,7 +135,7 @@ class ModelStep(Step):
 
     verb = "train"
 
-    def __init__(self, path: Path, plan: "TrainingPlan[Any]", before: Sequence[Step]) -> None:
+    def __init__(self, path: Path, plan: "Trainable[Any]", before: Sequence[Step]) -> None:
         self.path, self.plan, self.inputs = path, plan, before
         self.kind, self.fingerprint = plan.artifact, plan.fingerprint
 
@@ -143,15 +143,9 @@ class ModelStep(Step):
         return self.plan.canonical
 
     def make(self, context: "Context") -> None:
-        from adducir.training.artifacts import train_model
+        from adducir.training.run import train_model
 
-        train_model(
-            self.plan,
-            self.path,
-            device=context.device,
-            execution=context.execution,
-            rebuild=context.rebuild,
-        )
+        train_model(self.plan, self.path, device=context.device, rebuild=context.rebuild)
 
 
 def training_log(folder: Path) -> Mapping[str, Any]:
@@ -172,7 +166,7 @@ class Models:
     def add(
         self,
         path: Path,
-        plan: "TrainingPlan[Any]",
+        plan: "Trainable[Any]",
         place: KeyPath,
         before: Sequence[ModelStep] = (),
     ) -> ModelStep:

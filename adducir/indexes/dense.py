@@ -25,10 +25,10 @@ from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
+from adducir.encoders.encoding import DOCNOS
 from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.encoders.vectors import DOCNOS
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search
 from adducir.indexes.models import Model

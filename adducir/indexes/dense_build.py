@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,16 @@ from adducir.core.executors import HERE, Execution
 from adducir.core.names import nameless_file
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
-from adducir.encoders.encoding import SHARD, EncodingWork
-from adducir.encoders.items import Items, items_of_corpus
+from adducir.encoders.encoding import (
+    CHUNK,
+    EncodingWork,
+    Items,
+    items_of_corpus,
+    read_vectors,
+    write_docnos,
+)
+from adducir.encoders.kinds import Floats
 from adducir.encoders.sources import EncoderSource
-from adducir.encoders.vectors import Floats, read_shard, write_docnos
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.dense import DETAILS, INDEX, KIND, nearest, threads_of_faiss
 from adducir.indexes.documents import DocumentWriter
@@ -50,7 +56,7 @@ class Running:
     threads: int | None = None
     tokens: int | None = None
     precision: Precision = "float32"
-    shard: int = SHARD
+    shard: int = CHUNK
     execution: Execution = HERE
 
 
@@ -72,7 +78,7 @@ def build_dense_index(
         fields: The fields to encode; by default those that any index would take.
 
     Returns:
-        The manifest. Its counts: ``documents``, ``width``, ``digest``, and of an approximate
+        The manifest. Its counts: ``documents``, ``width``, and of an approximate
         index ``recall`` against ``Flat``.
 
     Raises:
@@ -84,13 +90,22 @@ def build_dense_index(
 
     settings, running = settings or DenseSettings(), running or Running()
     items, precision = items_of_corpus(corpus, fields), running.precision
-    encoding = EncodingWork(
-        source, items, precision, running.shard, running.device, running.threads, running.tokens
+    work = _DenseWork(
+        source=source,
+        texts=items,
+        precision=precision,
+        size=running.shard,
+        device=running.device,
+        threads=running.threads,
+        tokens=running.tokens,
+        corpus=corpus,
+        index=path,
+        settings=settings,
     )
     with using_threads(running.threads):
         return build_in_chunks(
             path,
-            _DenseWork(**vars(encoding), corpus=corpus, index=path, settings=settings),
+            work,
             kind=KIND,
             recipe=_recipe(items, settings, precision),
             inputs={"corpus": items.identity, "model": source.identity()},
@@ -121,13 +136,13 @@ def _recipe(items: Items, settings: DenseSettings, precision: Precision) -> dict
     return {**items.what, **settings.recipe(), "precision": precision}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _DenseWork(EncodingWork):
     """Vectors as :class:`.EncodingWork` makes them, put into an index at the end."""
 
-    corpus: Corpus = field(kw_only=True)
-    index: Path = field(kw_only=True)
-    settings: DenseSettings = field(kw_only=True)
+    corpus: Corpus
+    index: Path
+    settings: DenseSettings
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         docnos = [name for names in made.names for name in names]
@@ -143,11 +158,8 @@ class _DenseWork(EncodingWork):
         details = {"encoder": self._encoder_from_index(), "identity": self.source.identity()}
         text = json.dumps(details, indent=2, sort_keys=True)
         (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
-        found = {key: counts[key] for key in ("width", "digest", "shards", "shard")}
-        shards = (
-            read_shard(path, docnos[number * self.size : (number + 1) * self.size])
-            for number, path in enumerate(made.files)
-        )
+        found = {key: counts[key] for key in ("width", "shards", "shard")}
+        shards = map(read_vectors, made.files)
         shape = len(docnos), int(counts["width"])
         with threads_of_faiss(self.threads):
             recall = put_together(shards, shape, self.settings, folder)

@@ -102,7 +102,7 @@ def computed(
 
 def in_order(
     lengths: Sequence[int] | NDArray[np.integer[Any]],
-    compute: Callable[[NDArray[np.int64]], Sequence[Any]],
+    compute: Callable[[NDArray[np.int64]], Sequence[Any] | NDArray[Any]],
     *,
     tokens: int | None = None,
     device: "torch.device | None" = None,

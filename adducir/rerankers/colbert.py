@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
-from adducir.encoders.maxsim import maxsim
+from adducir.encoders.maxsim import Floats, maxsim
 from adducir.models.batches import in_order, padded
 from adducir.models.loading import (
     explaining,
@@ -244,6 +244,19 @@ class LateInteraction(Pointwise):
         """What :meth:`vectors` gives, and (n, longest) which of them count."""
         mask, _ = padded([one.counts for one in batch], 0, self.network.device)
         return self.vectors(batch), mask
+
+    def token_vectors(self, read: Sequence[Tokens], budget: int | None) -> list[Floats]:
+        """(T, dimensions) vectors of each text's tokens that count."""
+        import torch
+
+        def compute(numbers: NDArray[np.int64]) -> list[Floats]:
+            with torch.inference_mode(), computing_in(self.precision, self.network):
+                vectors, mask = self.encoded([read[number] for number in numbers])
+            pairs = zip(vectors, mask.bool(), strict=True)
+            return [some[counts].cpu().numpy() for some, counts in pairs]
+
+        device = self.network.device
+        return in_order(list(map(len, read)), compute, tokens=budget, device=device)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """Each different query and text is encoded once; a batch is of texts."""

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_bytes
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.fusion import lacking
@@ -79,7 +78,7 @@ def _opened(path: Path, found: list[Finding]) -> tuple[Run | None, pl.DataFrame 
         found.append(Finding(str(path), "error", code, line, message))
 
     try:
-        columns = columns_of(path, read_bytes(path), ("qid", "docno", "rank", "score", "tag"))
+        columns = columns_of(path, ("qid", "docno", "rank", "score", "tag"))
     except InputError as error:
         add("unreadable", error.line or 0, error.what)
         return None, None
@@ -87,7 +86,7 @@ def _opened(path: Path, found: list[Finding]) -> tuple[Run | None, pl.DataFrame 
         add(fault.code, fault.line, fault.message)
     if more := columns.malformed - len(columns.faults):
         add("more", 0, f"{counted(more, 'further line')} are malformed.")
-    return (run_of(columns, path), columns.frame) if len(columns.frame) else (None, None)
+    return (run_of(columns.frame, path), columns.frame) if len(columns.frame) else (None, None)
 
 
 def _together(runs: Sequence[Run]) -> Iterator[Finding]:

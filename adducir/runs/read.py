@@ -50,19 +50,21 @@ def read_run(
     """
     if ties not in _TIES:
         raise UsageError(f"{ties!r} is not an order of ties.", hint="Choose trec_eval or anserini.")
-    path = Path(path)
-    data = read_bytes(path)
-    if allow_empty and (not data or data.isspace()):
-        return Run(pl.DataFrame(schema=SCHEMA), tag=_stem(path), path=path)
-    columns = columns_of(path, data, ("qid", "docno", "score", "tag"))
-    if columns.faults:
-        raise columns.faults[0].error(path)
-    return run_of(columns, path, ties)
+    # Nothing is held that is not needed any more: runs are large.
+    return run_of(_without_faults(Path(path), allow_empty), Path(path), ties)
 
 
-def columns_of(path: Path, data: bytes, wanted: Iterable[str]) -> Columns:
-    """Columns of a run file's content; of JSON, whose ranks are null, a fault is raised."""
-    names = list(wanted)
+def _without_faults(path: Path, allow_empty: bool) -> pl.DataFrame:
+    columns = columns_of(path, ("qid", "docno", "score", "tag"))
+    for fault in columns.faults[:1]:
+        if fault.code != "empty" or not allow_empty:
+            raise fault.error(path)
+    return columns.frame
+
+
+def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
+    """Columns of a run file; of JSON, whose ranks are null, a fault is raised."""
+    names, data = list(wanted), read_bytes(path)
     if is_json(data):
         rows, tag = _predictions(path, data.decode("utf-8-sig"))
         frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
@@ -71,11 +73,11 @@ def columns_of(path: Path, data: bytes, wanted: Iterable[str]) -> Columns:
     return read_columns(data, RUN, names)
 
 
-def run_of(columns: Columns, path: Path, ties: str = "trec_eval") -> Run:
+def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
     """The run that columns (qid, docno, score, tag) make."""
-    frame = ordered(columns.frame, ties=_TIES[ties], single=ties == "trec_eval")
-    tag = columns.frame["tag"][0] if len(frame) else _stem(path)
-    return Run(frame, tag, path)
+    tag = columns["tag"][0] if columns.height else _stem(path)
+    columns = columns.select(*SCHEMA)
+    return Run(ordered(columns, ties=_TIES[ties], single=ties == "trec_eval"), tag, path)
 
 
 def is_json(data: bytes) -> bool:

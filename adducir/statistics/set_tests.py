@@ -10,11 +10,11 @@ import polars as pl
 from adducir.core.errors import UsageError
 from adducir.evaluation.measures import is_descriptive, lower_is_better
 from adducir.evaluation.scores import ScoreMatrix
+from adducir.statistics.best_set import confidence_sets
 from adducir.statistics.corrections import error_variance
 from adducir.statistics.differences import Floats, Rows, constant_rows, tolerance
 from adducir.statistics.equivalence import Tost, tost, tost_of_runs
 from adducir.statistics.power import topics_needed
-from adducir.statistics.ranking import confidence_sets
 from adducir.statistics.settings import CORRECTIONS, PairFamily, Testing
 from adducir.statistics.two_level import FEW_RUNS, two_level
 

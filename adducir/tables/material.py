@@ -4,6 +4,7 @@ A table knows systems, topics and figures only. Whoever evaluates runs hands in 
 part may be missing, and the section of the report that needs it is then left out.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +20,8 @@ MOST_HITS = 200_000
 """So many hits are held at most; of more topics or systems, fewer for each."""
 FEWEST_HITS = 3
 """Fewer documents per topic show nothing: there is no section of hits then."""
+WORD = re.compile(r"[^\W_]+")
+"""A word as the page's script splits texts; weights of a text are those of its words."""
 
 
 @dataclass(frozen=True)

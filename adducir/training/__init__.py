@@ -3,6 +3,5 @@
 A kind is a :class:`~adducir.training.trainable.Trainable`: ``recipe``, ``dataset()`` (rows on the
 disk, in Arrow), ``model()``, ``loss()``; :func:`adducir.training.run.train_model` trains it by the
 Trainer of transformers inside one artifact. :mod:`adducir.training.kinds` knows all kinds by the
-recipe's key ``kind``. Kinds that are still a :class:`~adducir.training.plan.TrainingPlan` are
-trained by :mod:`adducir.training.loop`, until they are Trainables too.
+recipe's key ``kind``.
 """

@@ -6,22 +6,30 @@ out the same documents, and what one study trains on is not what another tests o
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from adducir.core.errors import UsageError
+from adducir.core.absent import gathering
+from adducir.core.errors import InputError, UsageError
 from adducir.core.files import publishing, writing_text
+from adducir.core.fingerprint import fingerprint, source_digest
+from adducir.core.names import Numbered
 from adducir.core.recipe import Recipe
-from adducir.corpora.splitting import PARTS, part_of
+from adducir.corpora.references import file_path
+from adducir.corpora.splitting import DEFAULT_SHARES, PARTS, check_shares, part_of
+from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from datasets import Dataset, Features
 
+Part = Literal["train", "validation", "test"]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 """Rows, each with its part: train, validation or test."""
@@ -51,6 +59,144 @@ class HeldOut(Recipe):
         return part_of(
             name, {"train": train, "validation": self.share, "test": self.test}, self.seed
         )
+
+
+class GroupShares(Recipe):
+    """How the groups of items (books, questions) are divided.
+
+    Attributes:
+        shares: The shares of the groups.
+        seed: Of that division.
+    """
+
+    shares: dict[Part, float] | None = None
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+
+    @model_validator(mode="after")
+    def _shares_add_up(self) -> Self:
+        try:
+            check_shares(self.divided)
+        except UsageError as error:
+            raise ValueError(error.what.rstrip(".")) from error
+        return self
+
+    @property
+    def divided(self) -> dict[str, float]:
+        """The shares, default or not."""
+        return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
+
+
+class DataPart(GroupShares):
+    """The files to learn from.
+
+    Attributes:
+        train: Files of items.
+        validation: Files of items; none of their groups may be in ``train``. Without them, groups
+            of ``train`` are held out by ``shares``.
+        shares: The shares of the groups of ``train``; those of ``test`` are not looked at.
+        without: Files of items whose groups are left out of training and validation: the books or
+            questions that a study tests on.
+    """
+
+    train: Several
+    validation: Several = ()
+    without: Several = ()
+
+    @model_validator(mode="after")
+    def _fits(self) -> "DataPart":
+        if not listed(self.train):
+            raise ValueError("`train` names no file")
+        if self.validation and self.shares:
+            raise ValueError("`shares` divide `train`, and have no effect beside `validation`")
+        return self
+
+    def files(self, folder: Path) -> dict[str, list[Path]]:
+        """The files, by the keys that name them."""
+        names = {"train": self.train, "validation": self.validation, "without": self.without}
+        return {
+            key: [file_path(name, folder) for name in listed(value)] for key, value in names.items()
+        }
+
+    def identity(self, folder: Path) -> dict[str, str]:
+        """The fingerprints of the files, by the keys that name them."""
+        with gathering() as each:
+            digests = {
+                key: [each(partial(source_digest, path)) for path in paths]
+                for key, paths in self.files(folder).items()
+            }
+        return {key: fingerprint(of_files) for key, of_files in digests.items()}
+
+    def card(self, groups: str) -> dict[str, Any]:
+        """What a model card shows of it; ``groups`` is what is kept apart."""
+        divided: dict[str, Any] = {"validation": list(listed(self.validation))}
+        if not self.validation:
+            divided = {f"shares of {groups}": self.divided, "seed of the division": self.seed}
+        left_out = {f"{groups} left out": list(listed(self.without))}
+        return {"training": list(listed(self.train)), **divided, **left_out}
+
+
+class Named(Protocol):
+    """What has an id of its own."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+def divided(
+    part: DataPart,
+    folder: Path,
+    read: Callable[[Path], Iterator[T]],
+    *,
+    group: Callable[[T], str],
+    groups: str,
+) -> Iterator[tuple[T, str]]:
+    """The items of a recipe, each with its part; read file by file and never held together.
+
+    Args:
+        folder: Where relative paths start.
+        read: Yields the items of a file.
+        group: The name of what must not be in two parts, or is left out.
+        groups: What these are, for messages.
+    """
+    files = part.files(folder)
+    banned = {group(item) for item in items_of(files["without"], read)}
+    trained_on, shared = set[str](), set[str]()
+    for item in items_of(files["train"], read):
+        name = group(item)
+        if name not in banned:
+            trained_on.add(name)
+            is_divided = not part.validation
+            yield item, part_of(name, part.divided, part.seed) if is_divided else "train"
+    for item in items_of(files["validation"], read):
+        name = group(item)
+        if name not in banned:
+            if name in trained_on:
+                shared.add(name)
+            yield item, "validation"
+    if shared:
+        raise InputError(
+            f"{len(shared)} {groups} are in the training data as well, such as {min(shared)!r}.",
+            path=files["validation"][0],
+            hint="A validation loss over what was memorised shows nothing: take others.",
+        )
+
+
+def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iterator[T]:
+    """The items of files, which need ids of their own in all of them together."""
+    ids, homes = Numbered(), array("q")
+    for place, path in enumerate(paths):
+        for item in read(path):
+            if len(paths) > 1:
+                number = ids.number(hash(item.id))
+                if number < len(homes):
+                    home = paths[homes[number]]
+                    raise InputError(f"the id {item.id!r} is in {home} as well.", path=path)
+                homes.append(place)
+            yield item
 
 
 @dataclass(frozen=True)
@@ -126,13 +272,3 @@ def sample(data: "Dataset", most: int | None, seed: int) -> "Dataset":
     if most is None or most >= len(data):
         return data
     return data.select(np.sort(np.random.default_rng(seed).permutation(len(data))[:most]))
-
-
-def refuse_empty(data: TrainingData, held_out: HeldOut, what: str) -> None:
-    """Refuse to train on nothing, or to validate on nothing where some was to be held out."""
-    if not len(data.train) or (held_out.share and not len(data.validation)):
-        empty = "validate with" if len(data.train) else "train on"
-        raise UsageError(
-            f"there are no {what} to {empty}: {len(data.train):,} and {len(data.validation):,}.",
-            hint="Give more data, another share, or another seed of the split.",
-        )

@@ -1,7 +1,7 @@
 """The kinds of models that can be trained, by the key ``kind`` of a recipe.
 
 Another package's kind is declared as an entry point of the group ``adducir.training``: a
-:class:`~adducir.training.plan.TrainingPlan`.
+:class:`~adducir.training.trainable.Trainable`.
 """
 
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
 from adducir.core.files import study_folder
 from adducir.core.registry import Family
-from adducir.training.plan import TrainingPlan
+from adducir.training.trainable import Trainable
 
 _COMPLEMENTARY = "adducir.studies.complementary_evidence"
-KINDS: Family[TrainingPlan[Any]] = Family(
+KINDS: Family[Trainable[Any]] = Family(
     "training",
-    TrainingPlan,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    Trainable,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
         "deepct": "adducir.deepct.training:DeepCT",
-        "dual-encoder": "adducir.encoders.training:EncoderPlan",
+        "dual-encoder": "adducir.encoders.training:EncoderTraining",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
         "monobert": "adducir.rerankers.training:MonoBERTTraining",
         "complementary": f"{_COMPLEMENTARY}.training:ComplementaryTrainable",
@@ -32,7 +32,7 @@ KINDS: Family[TrainingPlan[Any]] = Family(
 
 def open_training(
     recipe: Path | Document, changes: Sequence[str] = (), *, folder: Path | None = None
-) -> TrainingPlan[Any]:
+) -> Trainable[Any]:
     """Open a recipe's file and the sources that it names; no document is read, no model loaded.
 
     Args:

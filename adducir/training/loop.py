@@ -5,21 +5,22 @@ epoch has on the seed and the epoch's; so a training that was killed and goes on
 weights that it would have had. Sums are taken in another order with another number of threads, and
 weights drift apart by that; so the number is the recipe's, like the seed.
 
-On several processes (:mod:`adducir.training.processes`) each computes its share of every batch, and
-all take the same step; the first one writes. Each process draws dropout of its own.
+It trains the phases of hindsight, whose parts take turns; all other models are trained by
+:mod:`adducir.training.run`.
 """
 
+import json
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import progress
-from adducir.models.machine import computing_in, device_kind, device_of, seed_of, using_threads
+from adducir.models.machine import computing_in, seed_of, using_threads
 from adducir.training.card import kept_epoch
 from adducir.training.checkpoints import (
     load_snapshot,
@@ -29,9 +30,7 @@ from adducir.training.checkpoints import (
     save_weights,
     weights_of,
 )
-from adducir.training.history import History
-from adducir.training.parameters import RATE, adamw, checkpointing, freeze
-from adducir.training.processes import current
+from adducir.training.parameters import adamw, checkpointing, freeze
 from adducir.training.recipe import TrainingRecipe, listed
 
 if TYPE_CHECKING:
@@ -43,8 +42,40 @@ SNAPSHOT_EVERY = 60.0
 _RECENT = 20
 
 
+@dataclass
+class History:
+    """How a training went.
+
+    Attributes:
+        steps: Steps done.
+        validations: One entry each: ``step``, ``epoch`` (with its fraction), ``training_loss``
+            (mean since the last entry), ``validation_loss`` (or None), ``seconds``.
+        best_step: The step whose weights were kept.
+        best_loss: Their validation loss.
+        seconds: Time spent, that before a kill included.
+        stopped_early: Whether patience ended it.
+    """
+
+    steps: int = 0
+    validations: list[dict[str, Any]] = field(default_factory=list)
+    best_step: int = 0
+    best_loss: float | None = None
+    seconds: float = 0.0
+    stopped_early: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """The counts of a trained model's manifest."""
+        kept = {"steps": self.steps, "best_step": self.best_step}
+        return {**kept, "validation_loss": self.best_loss}
+
+    def save(self, folder: Path) -> None:
+        """Write it into a model's folder, as ``training.json``."""
+        text = json.dumps(asdict(self), indent=2)
+        (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
+
+
 class Trainee(Protocol):
-    """What the loop trains; see :class:`adducir.training.task.TrainingTask`.
+    """What the loop trains.
 
     Attributes:
         model: The network, on its device.
@@ -66,10 +97,7 @@ class Trainee(Protocol):
         """
 
     def losses(self, batch: Any) -> "tuple[torch.Tensor, int]":
-        """The sum of a batch's losses, with gradient, and how many losses these are.
-
-        On several processes the batch is this process's share, and may be empty.
-        """
+        """The sum of a batch's losses, with gradient, and how many losses these are."""
 
     def validate(self) -> float | None:
         """The validation loss, of which less is better; None where there is nothing to validate."""
@@ -83,8 +111,7 @@ def train(task: Trainee, recipe: TrainingRecipe, *, parts: Path | None = None) -
     Args:
         task: The model, with data and loss.
         recipe: How.
-        parts: A folder for snapshots; a training that stands there goes on. Of several processes
-            only the first writes there and ends with the best weights.
+        parts: A folder for snapshots; a training that stands there goes on.
 
     Raises:
         InputError: It is to stop early, and nothing is held out.
@@ -109,7 +136,7 @@ class _Training:
     def __init__(self, task: Trainee, recipe: TrainingRecipe, parts: Path | None) -> None:
         self.task, self.recipe = task, recipe
         self.snapshot = None if parts is None else parts / "training.safetensors"
-        self.parts, self.processes = parts, current()
+        self.parts = parts
         self.history = History()
         self.losses: list[float] = []
         first = task.batches(0)
@@ -122,8 +149,6 @@ class _Training:
     def run(self) -> History:
         """Train to the end, from where a killed training stood."""
         self._resume()
-        kind = device_kind(device_of(self.task.model))
-        self.history.take(self.processes.all_of(kind))
         progress().start("training", self.recipe.epochs * self.examples, self.task.unit)
         self.began = self.saved = time.monotonic()
         self.before = self.history.seconds
@@ -163,9 +188,9 @@ class _Training:
         step = self.history.steps
         share = _share_of_rate(step, self.total, self.recipe.warmup)
         for group in self.optimiser.param_groups:
-            group["lr"] = group[RATE] * share
+            group["lr"] = group["initial_lr"] * share
         self.task.model.train()
-        torch.manual_seed(self._seed(step))
+        torch.manual_seed(seed_of(self.recipe.seed, "step", step))
         self.optimiser.zero_grad(set_to_none=True)
         with computing_in(self.recipe.precision, self.task.model):
             value = self._backward(batch)
@@ -177,26 +202,19 @@ class _Training:
         progress().detail(f"loss {sum(self.losses[-_RECENT:]) / len(self.losses[-_RECENT:]):.5f}")
         progress().advance(len(batch))
 
-    def _seed(self, step: int) -> int:
-        """The seed of a step's dropout in this process."""
-        rank = self.processes.rank
-        return seed_of(self.recipe.seed, "step", step, *(("process", rank) if rank else ()))
-
     def _backward(self, batch: Any) -> float:
         """Add up the gradient of a batch's mean loss, piece by piece, and return the loss."""
-        pieces = _cut(self.processes.share(batch), self.recipe.gradient_accumulation)
-        is_whole = len(pieces) == self.processes.count == 1
+        pieces = _cut(batch, self.recipe.gradient_accumulation)
         total, count = 0.0, 0
         for piece in pieces:
             loss, losses = self.task.losses(piece)
-            if is_whole:
+            if len(pieces) == 1:
                 loss, losses = loss / max(losses, 1), 1
             total, count = total + float(loss.detach()), count + losses
             if loss.requires_grad:
                 loss.backward()  # type: ignore[no-untyped-call]
-        if not is_whole:
+        if len(pieces) > 1:
             # How many losses a batch has (words, say) is known when all its pieces are computed.
-            total, count = self.processes.add_up(self.task.model, total, count)
             for parameter in self.task.model.parameters():
                 if parameter.grad is not None:
                     parameter.grad /= max(count, 1)
@@ -218,8 +236,7 @@ class _Training:
 
         self.task.model.eval()
         with torch.inference_mode(), computing_in(self.recipe.precision, self.task.model):
-            # Early stopping must be the same in all processes, to the last bit.
-            value = self.processes.broadcast(self.task.validate())
+            value = self.task.validate()
         history = self.history
         entry = {
             "step": history.steps,
@@ -252,7 +269,7 @@ class _Training:
         path = self._best_file()
         if path is None:
             self.kept = weights_of(self.task.model)
-        elif self.processes.is_first:
+        else:
             save_weights(path, self.task.model)
 
     def _best_file(self) -> Path | None:
@@ -266,7 +283,7 @@ class _Training:
     def _take_best(self) -> None:
         if self.history.best_loss is not None and self.history.best_step < self.history.steps:
             path = self._best_file()
-            if path is not None and self.processes.is_first:
+            if path is not None:
                 load_weights(path, self.task.model)
             elif self.kept is not None:
                 put_weights(self.task.model, self.kept)
@@ -275,7 +292,7 @@ class _Training:
         self.task.model.eval()
 
     def _save(self) -> None:
-        if self.snapshot is not None and self.processes.is_first:
+        if self.snapshot is not None:
             self.history.seconds = self._seconds()
             state = {
                 "history": asdict(self.history),

@@ -12,9 +12,6 @@ from adducir.training.recipe import TrainingRecipe, listed
 if TYPE_CHECKING:
     import torch
 
-RATE = "highest_rate"
-"""The key of a group of parameters with its highest rate; ``lr`` is that of the step."""
-
 
 def freeze(model: "torch.nn.Module", patterns: Sequence[str]) -> None:
     """Leave the parameters whose names fit a pattern as they are.
@@ -60,8 +57,8 @@ def _by_decay(
     wide = [one for one in parameters if one.ndim > 1]
     flat = [one for one in parameters if one.ndim <= 1]
     return [
-        {"params": wide, "weight_decay": decay, RATE: rate},
-        {"params": flat, "weight_decay": 0.0, RATE: rate},
+        {"params": wide, "weight_decay": decay, "lr": rate, "initial_lr": rate},
+        {"params": flat, "weight_decay": 0.0, "lr": rate, "initial_lr": rate},
     ]
 
 

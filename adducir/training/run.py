@@ -31,6 +31,8 @@ from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, computing_in, seed_of, using_threads
 from adducir.training.card import kept_epoch, model_card
 from adducir.training.data import TrainingData
+from adducir.training.parameters import adamw, checkpointing, freeze
+from adducir.training.recipe import listed
 from adducir.training.trainable import Trainable
 
 CHECKPOINT_SECONDS = 120.0
@@ -113,10 +115,14 @@ class _Training:
         progress().note(self.trainable.summary(self.data))
         torch.manual_seed(self.recipe.seed)
         model = self.trainable.model()
+        freeze(model, listed(self.recipe.freeze))
         examples = self.recipe.epochs * len(self.data.train)
         trainer = _Trainer(self.trainable, model, self.data, self.arguments)
         began = time.monotonic()
-        with progress().doing("training", examples, self.trainable.unit):
+        with (
+            progress().doing("training", examples, self.trainable.unit),
+            checkpointing(model, self.recipe.gradient_checkpointing),
+        ):
             trainer.train(resume_from_checkpoint=_last_checkpoint(self.checkpoints))
         history = _history(trainer.state, time.monotonic() - began)
         progress().note(f"the weights are of epoch {kept_epoch(history)}")
@@ -241,6 +247,11 @@ class _Trainer(Trainer):
         )
         self.remove_callback(PrinterCallback)
 
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        trained: Any = self.model
+        self.optimizer: Any = adamw(trained, self.trainable.recipe.training)
+        return self.optimizer
+
     def get_train_dataloader(self) -> DataLoader[Any]:
         return _Loader(self.trainable, self.train_dataset, 0)
 
@@ -250,7 +261,14 @@ class _Trainer(Trainer):
     def training_step(self, model: torch.nn.Module, *inputs: Any, **more: Any) -> torch.Tensor:
         # The backward pass is inside: what it computes again must be in the same precision.
         with computing_in(self.precision, model):
-            return super().training_step(model, *inputs, **more)
+            loss = super().training_step(model, *inputs, **more)
+        if _processes() > 1 and self.accelerator.sync_gradients:
+            # Not by DistributedDataParallel: a loss may run the network several times, and back.
+            for parameter in model.parameters():
+                if parameter.grad is not None:
+                    torch.distributed.all_reduce(parameter.grad)
+                    parameter.grad /= _processes()
+        return loss
 
     def compute_loss(
         self,
@@ -259,12 +277,13 @@ class _Trainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Any = None,
     ) -> Any:
-        loss = self.trainable.loss(model, inputs)
+        loss = self.trainable.loss(self.accelerator.unwrap_model(model), inputs)
         return (loss, None) if return_outputs else loss
 
     def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
         with torch.no_grad(), computing_in(self.precision, model):
-            return self.trainable.loss(model, self._prepare_inputs(inputs)), None, None
+            network = self.accelerator.unwrap_model(model)
+            return self.trainable.loss(network, self._prepare_inputs(inputs)), None, None
 
 
 class _Watch(TrainerCallback):

@@ -7,18 +7,19 @@ Trainer of transformers, the model card. Another package's kind is declared as a
 the group ``adducir.training``.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.artifacts import artifact_fingerprint, is_current
 from adducir.models.batches import shuffled_batches, token_batches
 from adducir.models.machine import seed_of
 from adducir.training.card import Card
-from adducir.training.plan import TrainingPlan
 from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
@@ -26,22 +27,59 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
     from adducir.training.data import TrainingData
-    from adducir.training.task import TrainingTask
 
 R = TypeVar("R", bound=ModelRecipe)
 
 
-class Trainable(TrainingPlan[R]):
-    """A model that can be trained.
+class Trainable(ABC, Generic[R]):
+    """A model that can be trained, with one recipe of it.
 
     Attributes:
+        recipe: What the file says.
+        folder: The study's, where relative paths start.
+        origin: The package and version that the kind comes from; empty for our own.
+        before: What trains the base, and the base's folder, where the recipe names another recipe.
+        recipe_type: The kind's recipe.
+        artifact: What the trained model is called in manifests.
+        version: Raised whenever the same recipe would give other weights.
         columns: The columns of the data that the loss reads; None for all.
         unit: What a row is called in the progress.
     """
 
+    recipe_type: ClassVar[type[ModelRecipe]]
+    artifact: ClassVar[str]
     version: ClassVar[int] = 3
     columns: ClassVar[tuple[str, ...] | None] = None
     unit: ClassVar[str] = "examples"
+
+    def __init__(self, recipe: R, folder: Path) -> None:
+        self.recipe, self.folder = recipe, folder
+        self.origin: Mapping[str, str] = {}
+        self.before: tuple[Trainable[Any], Path] | None = None
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Those parts of the recipe that determine the weights, without the names of sources."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Mapping[str, str]:
+        """The fingerprints of what the model is trained on, by name."""
+
+    @property
+    def canonical(self) -> dict[str, Any]:
+        """All that determines the weights beside the inputs: settings, and whose kind it is."""
+        return {**self.settings, **({"kind of": dict(self.origin)} if self.origin else {})}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The fingerprint of the trained model."""
+        return artifact_fingerprint(self.artifact, self.canonical, self.inputs, self.version)
+
+    def is_current(self, output: Path) -> bool:
+        """Whether a folder holds the trained model."""
+        return is_current(output, self.fingerprint)
 
     @abstractmethod
     def dataset(self, folder: Path) -> "TrainingData":
@@ -86,5 +124,6 @@ class Trainable(TrainingPlan[R]):
         """What is measured of a trained model: further counts."""
         return {}
 
-    def task(self, device: "torch.device") -> "TrainingTask":
-        raise NotImplementedError
+    def report(self, counts: Mapping[str, Any]) -> Sequence[str]:
+        """Lines for whoever has trained a model: what was measured of it."""
+        return ()

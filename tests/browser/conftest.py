@@ -1,4 +1,4 @@
-"""A browser for the tests of pages: Debian's chromium, driven by playwright."""
+"""A browser for the tests of pages: Debian's chromium, driven by playwright; made-up reports."""
 
 import importlib.util
 import shutil
@@ -61,13 +61,12 @@ class Opened:
 
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
-    """Opens the report of a table, or one that is written, in a window as wanted."""
+    """Opens the report of a table, in a window as wanted."""
     contexts = []
 
-    def open_table(table: ResultTable | Path, **window: Any) -> Opened:
-        file = table if isinstance(table, Path) else tmp_path / f"report-{len(contexts)}.html"
-        if not isinstance(table, Path):
-            file.write_text(render(table, "html"), encoding="utf-8")
+    def open_table(table: ResultTable, **window: Any) -> Opened:
+        file = tmp_path / f"report-{len(contexts)}.html"
+        file.write_text(render(table, "html"), encoding="utf-8")
         window.setdefault("viewport", {"width": 1280, "height": 900})
         contexts.append(browser.new_context(**window))
         return Opened(contexts[-1].new_page(), file)

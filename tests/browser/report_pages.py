@@ -5,16 +5,11 @@ import polars as pl
 
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
-from adducir.statistics.settings import Testing
-from adducir.studies.complementary_evidence.measures import GoldSets, set_table
-from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
 from adducir.tables.build import Layout, build_table
 from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Curve, Material
-from adducir.tables.ranks import rank_table
 from adducir.tables.table import ResultTable
 
 UNJUDGED = -9
@@ -31,7 +26,7 @@ def made_up(
     odd: str = "",
     **testing: object,
 ) -> ResultTable:
-    """A table with everything that a report can show; by default tested against the first.
+    """A table with all that a report can show; by default tested against the first system.
 
     Every name and text ends with ``odd``.
     """
@@ -46,79 +41,32 @@ def made_up(
     ]
     schema = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
     qrels = Qrels(pl.DataFrame(rows, schema=schema, orient="row"), "made-up")
-    evaluator = Evaluator(qrels, measures)
     worth = {(qid, docno): grade for qid, docno, grade in rows}
-    runs = [
-        _run(f"system {n}{odd}", 0.3 + n / systems, qids, docnos, worth, depth, draw)
-        for n in range(systems)
-    ]
+    known = np.array([[worth.get((qid, docno), 0) for docno in docnos] for qid in qids])
+    evaluator = Evaluator(qrels, measures)
+    hits = HitCollector(qrels, systems, {qid: f"what is {qid} & <why>?" for qid in qids})
+    runs = []
+    for number in range(systems):
+        found = (0.3 + number / systems) * known + draw.gumbel(size=known.shape)
+        best = np.argsort(-found, axis=1)[:, :depth]
+        frame = pl.DataFrame(
+            {
+                "qid": np.repeat(qids, best.shape[1]),
+                "docno": docnos[best].ravel(),
+                "score": np.take_along_axis(found, best, 1).ravel(),
+            }
+        )
+        runs.append(Run.ranked(frame, f"system {number}{odd}"))
+        hits.add(runs[-1].tag, runs[-1])
     scores = [evaluator.score(run) for run in runs]
     if not testing and systems > 1 and topics > 1:
-        testing = {"baseline": f"system 0{odd}", "equivalence": 0.05}
-    queries = {qid: f"what is {qid} & <why>?" for qid in qids}
-    hits = HitCollector(qrels, systems, queries)
-    for run in runs:
-        hits.add(run.tag, run)
+        testing = {"baseline": f"system 0{odd}", "equivalence": 0.05, "against": f"system 0{odd}"}
     material = Material(
         {"": hits.found()},
         {docno: f"Document {docno} says <b>what</b> q1 is.{odd}" for docno in docnos},
-        {run.tag: Cost(2.0 + n, 1000 * n) for n, run in enumerate(runs)},
+        {run.tag: Cost(2.0 + number, 1000 * number) for number, run in enumerate(runs)},
         {f"a model{odd}": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},
         (("index", ()), (f"run A{odd}", ("index",)), (f"run B{odd}", ("index",))),
     )
     layout = Layout(title=f"Made-up <runs> & figures{odd}", material=material)
-    return build_table(compare(scores, **testing), layout)
-
-
-def _run(
-    name: str,
-    skill: float,
-    qids: list[str],
-    docnos: np.ndarray,
-    worth: dict[tuple[str, str], int],
-    depth: int,
-    draw: np.random.Generator,
-) -> Run:
-    frames = []
-    for qid in qids:
-        known = np.array([worth.get((qid, docno), 0) for docno in docnos])
-        found = skill * known + draw.gumbel(size=len(docnos))
-        best = np.argsort(-found)[:depth]
-        frames.append(
-            pl.DataFrame({"qid": [qid] * len(best), "docno": docnos[best], "score": found[best]})
-        )
-    return Run.ranked(pl.concat(frames), name)
-
-
-def known_item(queries: int = 30) -> ResultTable:
-    """A table of ranks of gold items, with a random ranking's expectation."""
-    draw = np.random.default_rng(queries)
-    qids = [f"c{number}" for number in range(queries)]
-    candidates = np.full(queries, 80)
-    systems = {
-        name: GoldRanks(
-            tuple(qids), draw.integers(0, most, queries), np.ones_like(candidates), candidates
-        )
-        for name, most in (("BM25", 60), ("EGRET", 25))
-    }
-    return rank_table({"": systems}, random=True, testing=Testing(baseline="BM25"))
-
-
-def evidence_sets(questions: int = 20) -> ResultTable:
-    """A table of selected sets, with the upper bound of the pools."""
-    draw = np.random.default_rng(questions)
-    pools = {f"q{n}": [f"p{n}-{m}" for m in range(8)] for n in range(questions)}
-    gold = GoldSets(
-        EvidenceQuestion(qid, "?", tuple(Passage(one, "", "") for one in pool), ((0, 1),))
-        for qid, pool in pools.items()
-    )
-    chosen = {
-        name: {
-            qid: tuple(pool[:2] if draw.random() < right else pool[3:5])
-            for qid, pool in pools.items()
-        }
-        for name, right in (("first", 0.4), ("second", 0.8))
-    }
-    scores = [gold.scores(name, found) for name, found in chosen.items()]
-    bound = gold.bound(chosen.values())
-    return set_table({"": scores}, {"": bound}, Testing(baseline="first"), Layout())
+    return build_table(compare(scores, **testing), layout)  # type: ignore[arg-type]

@@ -1,95 +1,91 @@
 """Ranks of the gold item against a plain loop; equal texts tie whatever their batch was."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from some_spans import some_spans
 
+from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.core.names import TextFile
 from adducir.corpora.relic import Pools, RelicBook, RelicQuote
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.maxsim import MultiVectors, maxsim_packed
+from adducir.encoders import span_vectors
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
     best,
     book_tasks,
-    by_maxsim,
-    by_vectors,
-    collection_task,
     context_ranks,
     pool_tasks,
-    rank_task,
-    run_task,
+    run_tasks,
     task_among,
 )
 from adducir.encoders.sources import encoder_source
+from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
 def test_ranks_against_a_loop(block):
     draw = np.random.default_rng(2)
-    values = ["a", "b", "a", "c", "d", "b", "a"]
-    same = Distinct(values)
+    same = Distinct(["a", "b", "a", "c", "d", "b", "a"])
     assert same.firsts.tolist() == [0, 1, 3, 4]
     assert same.counts.tolist() == [3, 2, 1, 1]
     contexts = draw.integers(-2, 3, size=(9, 2)).astype(np.float32)
     distinct = draw.integers(-2, 3, size=(4, 2)).astype(np.float32)
     gold = draw.integers(0, 7, size=9)
-    found = context_ranks(by_vectors(contexts, distinct), same.of[gold], same.counts, block=block)
+
+    def scores(first, last):
+        return contexts[first:last] @ distinct.T
+
+    found = context_ranks(scores, same.of[gold], same.counts, block=block)
     whole = contexts @ distinct[same.of].T
-    for query, scores in enumerate(whole):
-        gold_score = scores[gold[query]]
-        assert found.better[query] == sum(scores > gold_score)
-        assert found.tied[query] == sum(scores == gold_score)
+    for query, values in enumerate(whole):
+        gold_score = values[gold[query]]
+        assert found.better[query] == sum(values > gold_score)
+        assert found.tied[query] == sum(values == gold_score)
     assert found.candidates.tolist() == [7] * 9
-    numbers, scores = best(by_vectors(contexts, distinct), 9, same, 5, block=block)
+    numbers, values = best(scores, 9, same, 5, block=block)
     for query in range(9):
         wanted = sorted(range(7), key=lambda n, q=query: (-whole[q, n], n))[:5]
         assert numbers[query].tolist() == wanted
-        np.testing.assert_array_equal(scores[query], whole[query, wanted])
-
-
-def test_late_interaction_ranks_in_the_same_way():
-    draw = np.random.default_rng(4)
-    contexts = MultiVectors.of([draw.normal(size=(n, 3)).astype("f4") for n in (2, 5, 1)], 3)
-    texts = MultiVectors.of([draw.normal(size=(n, 3)).astype("f4") for n in (1, 4, 2, 3)], 3)
-    same = Distinct(range(4))
-    found = context_ranks(by_maxsim(contexts, texts), np.array([3, 0, 1]), same.counts, block=4)
-    whole = maxsim_packed(contexts, texts)
-    for query, gold in enumerate((3, 0, 1)):
-        assert found.ranks[query] == sum(whole[query] >= whole[query, gold])
+        np.testing.assert_array_equal(values[query], whole[query, wanted])
 
 
 def test_errors():
-    same = Distinct(["a"])
+    counts, nan = np.ones(1, dtype=np.int64), np.full((1, 1), np.nan, dtype=np.float32)
     with pytest.raises(UsageError, match="gold item"):
-        context_ranks(by_vectors(np.ones((1, 2)), np.ones((1, 2))), np.array([1]), same.counts)
-    nan = np.full((1, 2), np.nan, dtype=np.float32)
+        context_ranks(lambda first, last: nan, np.array([1]), counts)
     with pytest.raises(UsageError, match="not a number"):
-        context_ranks(by_vectors(nan, np.ones((1, 2))), np.array([0]), same.counts)
-    none = context_ranks(by_vectors(nan[:0], np.ones((1, 2))), np.zeros(0, dtype=int), same.counts)
-    assert len(none.ranks) == 0
+        context_ranks(lambda first, last: nan, np.array([0]), counts)
 
 
-def test_a_collection_with_equal_texts(tiny):
+@pytest.mark.parametrize("part", [1 << 15, 7])
+def test_a_collection_with_equal_texts(tiny, part, monkeypatch):
+    monkeypatch.setattr(span_vectors, "PART", part)  # candidates whose vectors are held at a time
     spans = some_spans(20)
     twin = MaskedSpan("twin", "other", ("slow .",), spans[3].span, (), "twin-candidate")
-    more = [MaskedSpan("far", "other", (), ("nuclear !",), (), "far")]
-    task = collection_task([*spans, twin], more)
+    far = MaskedSpan("far", "other", (), ("nuclear !",), (), "far")
+    task = task_among([*spans, twin], [*spans, twin, far])
     assert len(task.texts) == 22
-    encoder = DualEncoder.load(encoder_source(str(tiny)))
-    found = rank_task(encoder, task)
+    source = encoder_source(str(tiny))
+    vectors = DualVectors(source, {}, "float32")
+    work = SpanWork(vectors=vectors, tasks=partial(list, [task]), size=6)
+    with scored(work, Chunking()) as each:
+        ((_, scores, same),) = each
+        found = context_ranks(scores, same.of[task.gold], same.counts)
+        run = run_tasks([(task, scores, same)], 5, tag="t")
     assert found.tied[3] == found.tied[20] == 2
     assert found.candidates.tolist() == [22] * 21
-    scores = encoder.encode_contexts(task.spans) @ encoder.encode_documents(task.texts).T
+    encoder = DualEncoder.load(source)
+    whole = encoder.encode_contexts(task.spans) @ encoder.encode_documents(task.texts).T
     for query in range(20):
         if query != 3:
-            assert found.ranks[query] == sum(scores[query] >= scores[query, task.gold[query]])
-    run = run_task(encoder, task, 5, tag="t")
+            assert found.ranks[query] == sum(whole[query] >= whole[query, task.gold[query]])
     assert run.lengths.tolist() == [5] * 21
     first = run.frame.filter(run.frame["qid"] == "s0")["docno"].to_list()
-    assert first[0] == task.docnos[int(np.argmax(scores[0]))]
+    assert first[0] == task.docnos[int(np.argmax(whole[0]))]
 
 
 def test_candidates_in_files_are_those_in_memory():
@@ -110,7 +106,6 @@ def test_values_of_one_hash_are_not_taken_for_one():
     assert hash(-1) == hash(-2)
     same = Distinct([-2, 5, -1, -2, 5, -1, 7])
     assert same.of.tolist() == [0, 1, 2, 0, 1, 2, 3]
-    assert same.firsts.tolist() == [0, 1, 2, 6]
     assert same.counts.tolist() == [2, 2, 2, 1]
 
 
@@ -124,7 +119,7 @@ def test_each_query_of_a_pool_has_candidates_of_its_own():
     assert tasks[1].docnos == ["c1", "c0", "x"]
 
 
-def test_the_passages_of_a_book_are_its_quotations_candidates(tiny):
+def test_the_passages_of_a_book_are_its_quotations_candidates():
     sentences = [span.text for span in some_spans(9)]
     quotes = {
         "q1": RelicQuote(["the cat ."], 4, 2, ["a dog ."]),
@@ -140,5 +135,3 @@ def test_the_passages_of_a_book_are_its_quotations_candidates(tiny):
     assert two.texts[two.gold[0]] == " ".join(sentences[4:6])
     assert two.docnos[two.gold[0]] == "a_book/4+2" == two.spans[0].candidate
     assert two.keys == {"length": ["2"], "book": ["a book"]}
-    ranks = rank_task(DualEncoder.load(encoder_source(str(tiny))), two).ranks
-    assert 1 <= ranks[0] <= 8

@@ -21,7 +21,8 @@ from adducir.core.config import load, validate
 from adducir.corpora.relic import RelicBook, RelicQuote, write_relic
 from adducir.corpora.spans import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.ranking import best_of_task, collection_task
+from adducir.encoders.ranking import task_among
+from adducir.encoders.reading import ContextPart
 from adducir.encoders.sources import encoder_source
 from adducir.evaluation.gold_ranks import median_rank, recall
 from adducir.evaluation.rank_files import read_ranks
@@ -204,7 +205,7 @@ def test_bm25_against_a_plain_loop():
     """Ties as counted from whole scores of rank_bm25's formula, over the candidates alone."""
     spans = some_spans(25)
     spans.append(MaskedSpan("none", "g", ("zebra",), ("unheard",), ()))
-    task = collection_task(spans)
+    task = task_among(spans, spans)
     part, read = LexicalPart(k1=0.5, b=0.9), ContextRecipe(left=1, right=0)
     (found,) = lexical_ranks(part, [task], read, 1)
     texts = [text.lower().split() for text in task.texts]
@@ -243,7 +244,7 @@ def test_words_nearest_to_the_mask_are_read(study):
         MaskedSpan("2", "g", ("slow .",), ("cats run .",), ("cats",)),
     ]
     tokens, words = (
-        next(lexical_ranks(LexicalPart(), [collection_task(spans)], read))
+        next(lexical_ranks(LexicalPart(), [task_among(spans, spans)], read))
         for read in (ContextRecipe(tokens=2), ContextRecipe(words=2))
     )
     assert tokens.better.tolist() == words.better.tolist()
@@ -266,10 +267,9 @@ def test_rouge_of_what_is_ranked_first(here):
     assert [one["measure"] for one in table["columns"]][-2:] == ["ROUGE-L", "Median rank"]
     assert table["rows"][0]["cells"][-2]["mean"] is None  # random
     (task,) = plan_experiment(Path("experiments/rouge.yaml")).study.data["A"].tasks()
-    encoder = DualEncoder.load(encoder_source("tiny"))
-    part = encoder.settings.context.model_copy(update={"right": 0})
-    encoder.settings = encoder.settings.model_copy(update={"context": part})
-    numbers, _ = best_of_task(encoder, task, 1)
+    encoder = DualEncoder.load(encoder_source("tiny"), context=ContextPart(right=0, mask=False))
+    vectors = encoder.encode_contexts(task.spans), encoder.encode_documents(task.texts)
+    numbers = (vectors[0] @ vectors[1].T).argsort(axis=1)[:, -1:]
     wanted = [
         rouge_l(task.texts[gold], task.texts[first])
         for gold, (first,) in zip(task.gold, numbers, strict=True)

@@ -210,7 +210,7 @@ def _text(text: str) -> list[str]:
 
 
 def _html(text: str, near: float) -> list[str]:
-    """The data that a report carries: each part in full where it is short."""
+    """What a report carries: its copies and means, and how much of every other part."""
     data = re.search(
         r'<script type="application/octet-stream" id="data">(.*?)</script>', text, re.S
     )
@@ -224,4 +224,7 @@ def _html(text: str, near: float) -> list[str]:
     for kind in sorted(copies):
         cells = _csv(copies[kind], ",") if kind == "csv" else _text(copies[kind])
         lines += [f"(copied as {kind})", *shortened(cells, near)]
-    return lines + _json(report, near)
+    for part in sorted(report):
+        leaves = list(_leaves({part: report[part]}))
+        lines += leaves if part in ("names", "means") else [f"{part}: {len(leaves)} values"]
+    return lines

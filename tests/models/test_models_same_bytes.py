@@ -9,7 +9,7 @@ import transformers
 
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
-from adducir.encoders.vectors import read_shard, write_shard
+from adducir.models.arrays import read_shard, write_shard
 from adducir.models.loading import load_model
 from adducir.models.sources import model_source
 from adducir.studies.complementary_evidence.model import ComplementaryModel, DRNModel
@@ -92,7 +92,7 @@ def test_a_shard_of_vectors_has_one_form(tmp_path):
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     forms = set()
     for _ in range(12):
-        write_shard(tmp_path / "one.safetensors", ["a", "b"], values)
+        write_shard(tmp_path / "one.safetensors", {"a": values, "b": values})
         forms.add((tmp_path / "one.safetensors").read_bytes())
     assert len(forms) == 1
-    assert (read_shard(tmp_path / "one.safetensors", ["a", "b"]) == values).all()
+    assert (read_shard(tmp_path / "one.safetensors")["b"] == values).all()

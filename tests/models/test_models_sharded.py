@@ -9,8 +9,9 @@ import torch
 from adducir.core.errors import IncompleteError, MachineError
 from adducir.core.executors import HERE, Execution, Place
 from adducir.corpora.sources import open_corpus
-from adducir.encoders.encoding import encode
-from adducir.encoders.items import items_of_corpus
+from adducir.encoders import encoding
+from adducir.encoders.encoding import encode, items_of_corpus
+from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.models import machine
 
@@ -34,12 +35,13 @@ def check(make, tmp_path):
 
 
 @pytest.mark.slow
-def test_vectors_of_the_bundled_collection(tmp_path):
+def test_vectors_of_the_bundled_collection(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "CHUNK", 60)
     corpus = open_corpus("bundled:arguments")
 
     def make(path, execution):
         source, items = encoder_source("minilm"), items_of_corpus(corpus)
-        return encode(source, items, path, shard=60, execution=execution, threads=1)
+        return encode(source, items, path, execution=execution, threads=1)
 
     check(make, tmp_path)
 
@@ -51,7 +53,7 @@ def test_memory_that_does_not_suffice_ends_the_work(tmp_path, tiny, monkeypatch)
     def full(*arguments, **options):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr("adducir.encoders.model.Tower.forward", full)
+    monkeypatch.setattr("adducir.encoders.model.DualEncoder.forward", full)
     with pytest.raises(MachineError, match="the memory does not suffice for a batch of 2 texts"):
         encode(encoder_source(str(tiny)), items, tmp_path / "v")
 
@@ -60,20 +62,17 @@ def test_data_that_cannot_be_encoded_are_named(tmp_path, tiny, monkeypatch):
     lines = [f'{{"docno": "d{n}", "text": "cats {n}"}}\n' for n in range(6)]
     (tmp_path / "c.jsonl").write_text("".join(lines))
     items = items_of_corpus(open_corpus(tmp_path / "c.jsonl"))
-    read = "adducir.encoders.model.DualEncoder.read_documents"
+    whole = DualEncoder.encode_documents
 
-    def odd(encoder, texts, whole=None):
+    def odd(encoder, texts, **options):
         if any("3" in text for text in texts):
             raise ValueError("an odd text")
-        return whole(encoder, texts)
+        return whole(encoder, texts, **options)
 
-    from functools import partialmethod
-
-    from adducir.encoders.model import DualEncoder
-
-    monkeypatch.setattr(read, partialmethod(odd, whole=DualEncoder.read_documents))
+    monkeypatch.setattr(DualEncoder, "encode_documents", odd)
+    monkeypatch.setattr(encoding, "CHUNK", 2)
     with pytest.raises(IncompleteError, match=r"chunk 1 \(d2, d3\): ValueError: an odd text"):
-        encode(encoder_source(str(tiny)), items, tmp_path / "v", shard=2)
+        encode(encoder_source(str(tiny)), items, tmp_path / "v")
 
 
 def test_each_worker_takes_the_next_gpu(monkeypatch):

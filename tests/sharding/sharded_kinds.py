@@ -100,10 +100,10 @@ def pointwise(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
 def some_tasks() -> list[Any]:
     from some_spans import some_spans
 
-    from adducir.encoders.ranking import collection_task
+    from adducir.encoders.ranking import task_among
 
     spans = some_spans(20)
-    return [collection_task(spans[:9]), collection_task(spans[9:])]
+    return [task_among(some, some) for some in (spans[:9], spans[9:])]
 
 
 def spans(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
@@ -111,16 +111,17 @@ def spans(models: Models, patch: pytest.MonkeyPatch, folder: Path) -> Kind:
     from adducir.encoders.model import DualEncoder
     from adducir.encoders.ranking import run_tasks
     from adducir.encoders.sources import encoder_source
-    from adducir.encoders.span_work import SpanWork, scored_by_shards
+    from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
 
     model = models.get("encoder", tiny_bert)
-    work = SpanWork(encoder_source(str(model)), some_tasks, size=7, threads=1)
+    vectors = DualVectors(encoder_source(str(model)), {}, "float32")
+    work = SpanWork(vectors=vectors, tasks=some_tasks, size=7, threads=1)
     items = [name for name, _ in work.items(check=True)]
     odd = some_tasks()[0].spans[2]
 
     def make(chunking: Chunking) -> Any:
-        with scored_by_shards(work, chunking) as scored:
-            return run_tasks(scored, 5, tag="x").frame.rows()
+        with scored(work, chunking) as each:
+            return run_tasks(each, 5, tag="x").frame.rows()
 
     whole = DualEncoder.encode_contexts
 

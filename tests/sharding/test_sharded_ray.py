@@ -14,8 +14,7 @@ from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import MachineError
 from adducir.core.executors import Execution
 from adducir.corpora.sources import open_corpus
-from adducir.encoders.encoding import encode
-from adducir.encoders.items import items_of_corpus
+from adducir.encoders.encoding import encode, items_of_corpus
 from adducir.encoders.sources import encoder_source
 
 pytestmark = pytest.mark.slow

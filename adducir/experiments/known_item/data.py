@@ -18,7 +18,7 @@ from adducir.corpora.relic import read_pools, read_relic, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.corpora.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, pool_tasks, task_among
-from adducir.training.division import GroupShares, Part, items_of
+from adducir.training.data import GroupShares, Part, items_of
 from adducir.training.recipe import Several, listed
 
 

@@ -3,8 +3,7 @@
 import json
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,22 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import model_validator
 
 from adducir.core.absent import gathering, may_read
-from adducir.core.chunks import NOT_LOADED, Chunking, Local
+from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.texts import same_text
 from adducir.corpora.references import expanded, file_path
-from adducir.encoders.data import spans_of
-from adducir.encoders.filed_ranks import filed_ranks
 from adducir.encoders.ranking import SpanTask
-from adducir.encoders.recipe import EncoderRecipe
-from adducir.encoders.settings import ContextPart, LengthPart
+from adducir.encoders.reading import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.encoders.span_work import Rows, Sides, SpanWork
-from adducir.encoders.training import EncoderPlan
+from adducir.encoders.span_vectors import DualVectors
+from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.study import folder_name
-from adducir.experiments.known_item.system import SCORES, RankingSystem, RankStep, gold_ranks
+from adducir.experiments.known_item.system import RankingSystem, RankStep
 from adducir.experiments.step import ModelStep
 from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
@@ -75,32 +72,9 @@ class _Encoder(RankingSystem):
             "pooling": pooling,
         }
         is_alone = context.execution.is_here
-        work = SpanWork(
-            source,
-            partial(list, tasks) if is_alone else step.data.tasks,
-            how,
-            step.study.recipe.precision,
-            loaded=Local(DualEncoder.load(source, **how)) if is_alone else NOT_LOADED,
-            device=context.device,
-            threads=context.threads,
-            tokens=context.batch_tokens,
-        )
-        own = context.chunking(step.path)
-        with ExitStack() as stack:
-
-            def rows(sides: Sides, chunking: Chunking) -> Rows:
-                one = replace(work, sides=sides)
-                return Rows(one, stack.enter_context(chunking.made(one)))
-
-            candidates = rows("candidates", stack.enter_context(step.keeping(context)))
-            contexts = rows("contexts", own)
-            found = []
-            for task in tasks:
-                same, queries = task.same, contexts.take(len(task.spans))
-                vectors, gold = queries.rows(0, len(queries)).values, same.of[task.gold]
-                among = candidates.take(len(same.firsts))
-                found.append(filed_ranks(vectors, among, gold, same.counts, block=SCORES))
-            return gold_ranks(tasks, found)
+        loaded = Local(DualEncoder.load(source, **how)) if is_alone else NOT_LOADED
+        precision = step.study.recipe.precision
+        return step.by_vectors(DualVectors(source, how, precision, loaded), tasks, context)
 
 
 class Pretrained(_Encoder):
@@ -179,7 +153,7 @@ class Trained(_Encoder):
                             line=document.line_of(("base",)),
                             hint=f"Name both: train: [{recipe.base}, {recipe_name}].",
                         )
-                    each(partial(EncoderPlan, recipe, study.folder))
+                    each(partial(EncoderTraining, recipe, study.folder))
                 if each(partial(recipe.data.identity, study.folder)) is not None:
                     _check_examples(name, document, recipe, study)
 
@@ -237,11 +211,11 @@ def _places(study: "KnownItemStudy") -> dict[str, Path]:
     return found
 
 
-def _plan(training: _Training, before: Sequence[ModelStep], folder: Path) -> EncoderPlan:
+def _plan(training: _Training, before: Sequence[ModelStep], folder: Path) -> EncoderTraining:
     named = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
     recipe = validate(training.document, EncoderRecipe, (*training.changes, *named))
     base = [(one.plan, one.path) for one in before]
-    return EncoderPlan(recipe, folder, before=base[-1] if base else None)
+    return EncoderTraining(recipe, folder, before=base[-1] if base else None)
 
 
 def _check_examples(
@@ -252,7 +226,9 @@ def _check_examples(
     if not may_read(*(path for paths in files.values() for path in paths)):
         return
     # What is learned from may be more than memory holds; what is tested is not.
-    sought = {tested: {span.text for span in one.spans} for tested, one in study.data.items()}
+    sought = {
+        tested: {same_text(span.text) for span in one.spans} for tested, one in study.data.items()
+    }
     known = {tested: one.groups for tested, one in study.data.items()}
     groups: dict[str, set[str]] = {tested: set() for tested in sought}
     texts: dict[str, set[str]] = {tested: set() for tested in sought}
@@ -260,8 +236,8 @@ def _check_examples(
         for tested, some in sought.items() if part != "test" else ():
             if span.group in known[tested]:
                 groups[tested].add(span.group)
-            if span.text in some:
-                texts[tested].add(span.text)
+            if (text := same_text(span.text)) in some:
+                texts[tested].add(text)
     for tested, one in study.data.items():
         if groups[tested]:
             raise InputError(
@@ -271,7 +247,7 @@ def _check_examples(
                 hint="Give `data.shares` and `data.seed` the values that they have in the "
                 "study, or name the tested spans in `data.without`.",
             )
-        if count := sum(span.text in texts[tested] for span in one.spans):
+        if count := sum(same_text(span.text) in texts[tested] for span in one.spans):
             study.learned.setdefault(tested, []).append(
                 f"{count:,} gold items of {tested} read like spans that {name} was trained on "
                 f"({document.path.name})."

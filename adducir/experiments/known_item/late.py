@@ -1,41 +1,20 @@
 """``colbert:`` and ``maxsim:``: late interaction of every context with every candidate."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from adducir.core.chunks import NOT_LOADED, Local
-from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import progress
 from adducir.corpora.references import expanded
-from adducir.corpora.spans import context
-from adducir.encoders.filed_ranks import PART as BLOCK
-from adducir.encoders.maxsim import maxsim_packed
-from adducir.encoders.ranking import Integers, SpanTask, context_ranks
-from adducir.encoders.reading import shared_room
-from adducir.encoders.settings import LengthPart
-from adducir.encoders.token_work import (
-    SHARDS,
-    Inputs,
-    Loader,
-    Making,
-    Readable,
-    encoded,
-)
+from adducir.corpora.spans import MaskedSpan, context
+from adducir.encoders.ranking import Floats, SpanTask
+from adducir.encoders.reading import LengthPart, shared_room
+from adducir.encoders.span_vectors import Encode, SpanSide
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.experiments.known_item.system import (
-    SCORES,
-    ContextRecipe,
-    RankingSystem,
-    RankStep,
-    gold_ranks,
-)
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, RankStep
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision, choose_device, computing_in
+from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource, model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
 
@@ -44,9 +23,6 @@ if TYPE_CHECKING:
 
     from adducir.experiments.context import Context
     from adducir.experiments.known_item.study import KnownItemStudy
-
-LEAST = 1000
-"""Texts of a shard, at least: starting a process takes as long as encoding some hundreds."""
 
 
 class _Late(RankingSystem):
@@ -79,7 +55,6 @@ class _Late(RankingSystem):
             "lengths": self.lengths.model_dump(mode="json"),
             "pooling": None,
             "precision": study.recipe.precision,
-            "block": BLOCK,  # larger sets are cut into blocks before batches
         }
 
     def versions(self) -> Mapping[str, str]:
@@ -89,20 +64,11 @@ class _Late(RankingSystem):
         return {"model": self._source(step.study).identity()}
 
     def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
-        study, device = step.study, context.device
-        late = Late(self._source(study), self.reading(), study.recipe.precision, step.data.tasks)
-        late = replace(late, known=Local(tasks))
+        source, precision = self._source(step.study), step.study.recipe.precision
+        late = LateVectors(source, self.reading(), precision, step.read_of_context)
         if context.execution.is_here:
-            late = replace(late, model=Local(late.load(choose_device(device))))
-        given = device, context.threads, context.batch_tokens
-        of_system = [step.data.identity, self.fingerprint_inputs(study), self.identities(step)]
-        own = context.chunking(step.path)
-        with step.keeping(context) as kept:
-            of_candidates = Making(fingerprint(of_system), kept, *given)
-            of_contexts = Making(step.fingerprint, own, *given)
-            return by_late_interaction(
-                late, tasks, step.read_of_context, of_candidates, of_contexts
-            )
+            late = replace(late, loaded=Local(late.model()))
+        return step.by_vectors(late, tasks, context)
 
 
 class ColBERT(_Late):
@@ -151,102 +117,40 @@ class MaxSim(_Late):
 
 
 @dataclass(frozen=True)
-class Late:
-    """What late interaction computes with, in every process."""
+class LateVectors:
+    """Vectors of tokens; a context longer than a query may be is cut at its outer ends."""
 
     source: ModelSource
     reading: Reading
     precision: Precision
-    tasks: Callable[[], Iterable[SpanTask]]
-    model: Local = NOT_LOADED
-    known: Local = NOT_LOADED
+    read: ContextRecipe
+    loaded: Local = NOT_LOADED
 
-    def load(self, device: "torch.device") -> LateInteraction:
+    def identity(self, side: SpanSide) -> Mapping[str, Any]:
+        read = {} if side == "candidates" else self.read.model_dump(mode="json")
+        model, reading = self.source.identity(), asdict(self.reading)
+        return {"model": model, "reading": reading, "precision": self.precision, "context": read}
+
+    def model(self) -> LateInteraction:
         """The model that this process has, or loads."""
-        found: LateInteraction = self.model.value or LateInteraction.load(self.source, self.reading)
+        found: LateInteraction = self.loaded.value or LateInteraction.load(
+            self.source, self.reading
+        )
         found.precision = self.precision
-        found.to(device)
-        found.network.eval()
         return found
 
-    def candidates(self, device: "torch.device") -> Mapping[str, Readable]:
-        """The different candidates of each task."""
+    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+        model, read = self.model(), self.read
+        model.to(device)
+        model.network.eval()
 
-        def read(model: LateInteraction, task: SpanTask, numbers: Integers) -> Sequence[Any]:
-            return model.documents([task.texts[place] for place in task.same.firsts[numbers]])
-
-        return self._readable("candidates", device, read)
-
-    def contexts(self, how: ContextRecipe, device: "torch.device") -> Mapping[str, Readable]:
-        """The contexts of each task; one longer than a query may be is cut at its outer ends."""
-
-        def read(model: LateInteraction, task: SpanTask, numbers: Integers) -> Sequence[Any]:
-            spans = [task.spans[number] for number in numbers]
-            pairs = [context(span, how.left, how.right, how.words) for span in spans]
+        def of_spans(spans: Sequence[MaskedSpan]) -> list[Floats]:
+            pairs = [context(span, read.left, read.right, read.words) for span in spans]
             room = model.room_of_queries
-            texts = [nearest(model.tokenizer, *pair, room=room, side=how.tokens) for pair in pairs]
-            return model.queries(texts)
+            texts = [nearest(model.tokenizer, *pair, room=room, side=read.tokens) for pair in pairs]
+            return model.token_vectors(model.queries(texts), tokens)
 
-        return self._readable("contexts", device, read)
-
-    def _readable(
-        self, side: str, device: "torch.device", read: Callable[..., Sequence[Any]]
-    ) -> Mapping[str, Readable]:
-        model = self.load(device)
-        tasks = list(self.tasks()) if self.known.value is None else self.known.value
-
-        def inputs_of(task: SpanTask, numbers: Integers) -> Inputs:
-            inputs = read(model, task, numbers)
-            return Inputs(list(map(len, inputs)), partial(_encoded, model, inputs))
-
-        return {
-            name: Readable(partial(inputs_of, task), np.arange(count), device)
-            for (name, count), task in zip(_sizes(side, tasks).items(), tasks, strict=True)
-        }
-
-
-def by_late_interaction(
-    late: Late,
-    tasks: Sequence[SpanTask],
-    read: ContextRecipe,
-    kept: Making,
-    own: Making,
-    block: int = SCORES,
-) -> GoldRanks:
-    """The ranks that late interaction gives to all candidates.
-
-    The vectors lie in files, and are scored as they are read, ``block`` scores at a time.
-    """
-    of_candidates, of_contexts = _sizes("candidates", tasks), _sizes("contexts", tasks)
-    read_contexts, cut = Loader(partial(late.contexts, read)), (BLOCK, SHARDS, LEAST)
-    found = []
-    with (
-        encoded(Loader(late.candidates), of_candidates, kept, *cut) as (candidates, _),
-        encoded(read_contexts, of_contexts, own, *cut) as (contexts, _),
-        progress().doing("ranking", sum(of_contexts.values()), "contexts"),
-    ):
-        for task, documents, name in zip(tasks, of_candidates, of_contexts, strict=True):
-            among, queries = candidates.packed(documents), contexts.packed(name)
-
-            def scores(first: int, end: int, among: Any = among, queries: Any = queries) -> Any:
-                progress().advance(end - first)
-                return maxsim_packed(queries.rows(first, end), among)
-
-            gold, counts = task.same.of[task.gold], task.same.counts
-            found.append(context_ranks(scores, gold, counts, block=block))
-    return gold_ranks(tasks, found)
-
-
-def _sizes(side: str, tasks: Sequence[SpanTask]) -> dict[str, int]:
-    """How many different candidates, or contexts, each task has, by a name for each."""
-    counts = [len(one.same.firsts if side == "candidates" else one.spans) for one in tasks]
-    return {f"{side} of set {place},": count for place, count in enumerate(counts, 1)}
-
-
-def _encoded(model: LateInteraction, inputs: Sequence[Any], places: Integers) -> Any:
-    """The padded vectors of some texts, and which of them count."""
-    with computing_in(model.precision, model.network):
-        return model.encoded([inputs[place] for place in places])
+        return lambda texts: model.token_vectors(model.documents(texts), tokens), of_spans
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:

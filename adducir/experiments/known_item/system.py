@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -14,8 +15,9 @@ from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.corpora.spans import context
-from adducir.encoders.ranking import ContextRanks, SpanTask
-from adducir.encoders.settings import Some
+from adducir.encoders.ranking import ContextRanks, SpanTask, context_ranks
+from adducir.encoders.reading import Some
+from adducir.encoders.span_vectors import SpanWork, VectorSource, scored
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.rank_files import read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
@@ -40,7 +42,7 @@ SCORES = 1 << 22
 
 
 class ContextRecipe(Recipe):
-    """What systems read of a context; see :class:`adducir.encoders.settings.ContextPart`.
+    """What systems read of a context; see :class:`adducir.encoders.reading.ContextPart`.
 
     Attributes:
         left: Sentences on the left of the mask.
@@ -166,6 +168,25 @@ class RankStep(ArtifactStep):
             ranks = replace(ranks, rouge=None)
         write_ranks(folder / RANKS_FILE, {self.trial.run: ranks})
         return {"contexts": len(ranks.qids)}
+
+    def by_vectors(
+        self, vectors: VectorSource, tasks: Sequence[SpanTask], context: "Context"
+    ) -> GoldRanks:
+        """The rank of each gold item by vectors of contexts and candidates, kept in files."""
+        work = SpanWork(
+            vectors=vectors,
+            tasks=partial(list, tasks),
+            device=context.device,
+            threads=context.threads,
+            tokens=context.batch_tokens,
+        )
+        own, found = context.chunking(self.path), []
+        with self.keeping(context) as kept, scored(work, own, kept) as each:
+            for task, scores, same in each:
+                with progress().doing("ranking", len(task.spans), "contexts"):
+                    gold = same.of[task.gold]
+                    found.append(context_ranks(scores, gold, same.counts, block=SCORES))
+        return gold_ranks(tasks, found)
 
     def ranked(self) -> GoldRanks:
         """The ranks that stand in its file."""

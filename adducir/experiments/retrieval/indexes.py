@@ -325,10 +325,10 @@ class Dense(IndexRecipe):
             if not self.is_trained(study.folder):
                 source = partial(encoder_source, expanded(self.encoder), study.folder)
                 return (source().identity(), source), ()
-            from adducir.encoders.training import EncoderPlan
+            from adducir.encoders.training import EncoderTraining
 
             own = ("indexes", name)
-            step = study.training(self.encoder, seed, EncoderPlan, "an encoder", own)
+            step = study.training(self.encoder, seed, EncoderTraining, "an encoder", own)
             return (step.fingerprint, partial(encoder_source, str(step.path))), [step]
 
     @property

@@ -18,8 +18,7 @@ from adducir.experiments.study import Trial
 from adducir.indexes.documents import DocumentStore
 from adducir.runs.metadata import part_of
 from adducir.tables.hits import HitCollector
-from adducir.tables.material import Cost, Material
-from adducir.tables.report.quoted import WORD
+from adducir.tables.material import WORD, Cost, Material
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy

@@ -45,7 +45,7 @@ from adducir.runs.rules import some
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.training.plan import TrainingPlan
+    from adducir.training.trainable import Trainable
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
 
@@ -226,7 +226,7 @@ class RetrievalStudy(Study):
         self,
         reference: str,
         seed: int | None,
-        kind: "type[TrainingPlan[Any]]",
+        kind: "type[Trainable[Any]]",
         what: str,
         place: tuple[str, str],
     ) -> ModelStep:

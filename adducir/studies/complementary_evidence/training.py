@@ -7,7 +7,7 @@ exact match (then F1, then the first) on the validation questions.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -36,8 +36,7 @@ from adducir.studies.complementary_evidence.selection import (
     Weight,
 )
 from adducir.training.card import Card
-from adducir.training.data import Rows, TrainingData, stored
-from adducir.training.division import DataPart, Division
+from adducir.training.data import DataPart, Rows, TrainingData, divided, stored
 from adducir.training.kinds import KINDS
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
@@ -207,13 +206,12 @@ class EvidenceTrainable(Trainable[R]):
             **slices,
         )
 
-    def _questions(self) -> Division[EvidenceQuestion]:
+    def _questions(self) -> Iterator[tuple[EvidenceQuestion, str]]:
         """The questions, each with its part; equal texts are one question, whatever their ids."""
-        return Division(
+        return divided(
             self.recipe.data,
             self.folder,
             read_questions,
-            unit=lambda question: question.id,
             group=lambda question: same_text(question.question),
             groups="questions",
         )
@@ -230,8 +228,9 @@ class EvidenceTrainable(Trainable[R]):
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
         """The questions that can be learned from, since they have a gold passage."""
-        every, passages, sets = self._questions(), 0, 0
-        for question, part in every:
+        questions, passages, sets = 0, 0, 0
+        for question, part in self._questions():
+            questions += 1
             if not question.relevant or part == "test":
                 continue
             kept = question
@@ -240,12 +239,7 @@ class EvidenceTrainable(Trainable[R]):
                 passages, sets = passages + len(kept.passages), sets + len(kept.sets)
             text = orjson.dumps(kept).decode()
             yield part, {"question": text, "length": len(text) // 4}  # tokens, about
-        counts.update(
-            questions_read=every.read,
-            questions_excluded=every.excluded,
-            training_passages=passages,
-            training_sets=sets,
-        )
+        counts.update(questions=questions, training_passages=passages, training_sets=sets)
 
     def model(self) -> "EvidenceModel":
         seed = self.recipe.training.seed
@@ -375,7 +369,6 @@ class DRNTrainable(EvidenceTrainable[DRNRecipe]):
     """The training of DRN's two models, relevance and novelty."""
 
     recipe_type: ClassVar = DRNRecipe
-    networks = 2
 
     @classmethod
     def model_class(cls) -> "type[EvidenceModel]":

@@ -221,14 +221,12 @@ def _vectors(
     texts: Sequence[str], source: "EncoderSource", encoder: "DualEncoder", keep: Path | None
 ) -> NDArray[np.float32]:
     """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
-    from adducir.encoders.encoding import encode
-    from adducir.encoders.items import items_of_texts
-    from adducir.encoders.vectors import Vectors
+    from adducir.encoders.encoding import Vectors, encode, items_of_texts
 
     if keep is not None:
         items = items_of_texts(texts, "passages")
         folder = keep / fingerprint([items.identity, source.identity()])[:16]
-        device = str(encoder.document.network.device)
+        device = str(encoder.device)
         try:
             encode(source, items, folder, encoder=encoder, device=device)
             return Vectors(folder).all()

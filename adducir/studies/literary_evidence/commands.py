@@ -165,9 +165,9 @@ def retrieve(settings: Retrieve) -> None:
     from adducir.core.chunks import Chunking
     from adducir.corpora.relic import read_relic
     from adducir.encoders.ranking import relic_rankings, run_tasks
-    from adducir.encoders.settings import Settings
+    from adducir.encoders.reading import Settings
     from adducir.encoders.sources import encoder_source
-    from adducir.encoders.span_work import SpanWork, scored_by_shards
+    from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
     from adducir.studies.literary_evidence.submission import DEPTH, write_submission
@@ -180,24 +180,20 @@ def retrieve(settings: Retrieve) -> None:
     context = (source.settings or Settings()).context
     sides = {"left": settings.left, "right": settings.right}
     given = {name: count for name, count in sides.items() if count is not None}
+    read = {"context": context.model_copy(update=given)}
     work = SpanWork(
-        source,
-        partial(_tasks, settings.spans, settings.candidates, relic),
-        {"context": context.model_copy(update=given)},
-        settings.precision,
+        vectors=DualVectors(source, read, settings.precision),
+        tasks=partial(_tasks, settings.spans, settings.candidates, relic),
         device=settings.device,
         threads=settings.threads,
         tokens=settings.batch_tokens,
     )
-    with (
-        open_progress(),
-        using_threads(settings.threads),
-        scored_by_shards(work, Chunking(output, settings.execution())) as scored,
-    ):
+    chunking = Chunking(output, settings.execution())
+    with open_progress(), using_threads(settings.threads), scored(work, chunking) as ranked:
         if relic is not None and submits:
-            count = write_submission(relic_rankings(scored, depth), read_relic(relic), output)
+            count = write_submission(relic_rankings(ranked, depth), read_relic(relic), output)
         else:
-            run = run_tasks(scored, depth, tag=common.tag_of(output, settings.tag))
+            run = run_tasks(ranked, depth, tag=common.tag_of(output, settings.tag))
             about = {"name": settings.model, "precision": settings.precision, "depth": depth}
             write_run(run, output, {"method": {"retrieval": [about]}})
             count = len(run.qids)

@@ -42,7 +42,7 @@ TABLES = Family(
         "latex": f"{_HERE}.latex:Latex",
         "csv": f"{_HERE}.data:CSV",
         "json": f"{_HERE}.data:JSON",
-        "html": "adducir.tables.report.html:HTML",
+        "html": "adducir.tables.report.page:HTML",
     },
     what="table format",
 )

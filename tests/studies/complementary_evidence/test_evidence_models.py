@@ -27,8 +27,8 @@ from adducir.studies.complementary_evidence.questions import (
 )
 from adducir.studies.complementary_evidence.selection import DRNSelection, Selection
 from adducir.studies.complementary_evidence.training import in_sets, load_evidence_model
-from adducir.training.artifacts import train_model
 from adducir.training.kinds import open_training
+from adducir.training.run import train_model
 
 
 @pytest.fixture
@@ -380,7 +380,7 @@ def test_data_are_kept_apart(place) -> None:
         return opened(place, "ours", f"data={{{text}}}").dataset(place / text.replace("/", ""))
 
     found = data("train: mixed.jsonl, without: nine.jsonl, shares: {train: 1.0}")
-    assert (len(found.train), found.counts["questions_excluded"]) == (4, 3)
+    assert (len(found.train), found.counts["questions"]) == (4, 4)
     halves = data("train: train.jsonl, shares: {train: 0.5, validation: 0.5}")
     assert len(halves.train) + len(halves.validation) == 24
     for text in (

@@ -5,13 +5,13 @@ import torch
 
 from adducir.core.chunks import Local
 from adducir.encoders.maxsim import MultiVectors
-from adducir.encoders.token_work import Loader, Making
 from adducir.studies.grounded_generation.generators.generator import Texts
 from adducir.studies.grounded_generation.generators.lexical import Lexical
 from adducir.studies.grounded_generation.hindsight import closed_work
 from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest, ClosedSets
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
 from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.token_work import Loader, Making
 from adducir.studies.grounded_generation.hindsight.vectors import Kept
 
 PASSAGES = ["cats run fast", "cats sleep", "dogs run", "dogs bark at cats", "birds sing", "mice"]

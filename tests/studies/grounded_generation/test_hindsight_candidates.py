@@ -12,7 +12,6 @@ sys.path.append(str(Path(__file__).parents[2] / "models"))
 from tiny import tiny_bert
 
 from adducir.core.names import TextFile
-from adducir.encoders.token_work import Making
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
 from adducir.studies.grounded_generation.contexts import GroundedContext
@@ -30,6 +29,7 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     GuideRecipe,
     RetrieverRecipe,
 )
+from adducir.studies.grounded_generation.hindsight.token_work import Making
 from adducir.studies.grounded_generation.hindsight.vectors import Live, Network
 
 WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms"]

@@ -135,7 +135,7 @@ def test_the_command_keeps_what_an_encoder_made(path, tmp_path, capsys, monkeypa
     assert "bm25 #1" in shown
     assert len(list((tmp_path / "cache/adducir/ask").glob("[!.]*"))) == 1
     monkeypatch.setattr(
-        DualEncoder, "read_documents", lambda *_: pytest.fail("the book was read again")
+        DualEncoder, "encode_documents", lambda *_: pytest.fail("the book was read again")
     )
     assert main([*words, "--sentences", "1", "--top", "2"]) == 0
     assert capsys.readouterr().out == shown

@@ -92,8 +92,8 @@ class AnswerStep(ClosedStep):
         if self.study.recipe.decode is None:
             return counts
         from adducir.core.chunks import Local
-        from adducir.encoders.token_work import Loader
         from adducir.studies.grounded_generation.hindsight.decoding import write_answers
+        from adducir.studies.grounded_generation.hindsight.token_work import Loader
 
         given = self.loading, folder, context.batch_tokens
         writing = writing_with(*given, *self.loaded(context))
@@ -128,9 +128,9 @@ class LikelihoodStep(PartsStep):
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
         from adducir.core.chunks import Local
-        from adducir.encoders.token_work import Loader
         from adducir.models.arrays import write_shard
         from adducir.studies.grounded_generation.hindsight.posterior import likelihoods
+        from adducir.studies.grounded_generation.hindsight.token_work import Loader
 
         given = self.loading, self.answer.path, context.batch_tokens
         targets = targets_with(*given, *self.loaded(context))

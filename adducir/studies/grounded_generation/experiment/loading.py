@@ -16,13 +16,13 @@ from adducir.studies.grounded_generation.experiment.data import GroundedData
 if TYPE_CHECKING:
     import torch
 
-    from adducir.encoders.token_work import Readable
     from adducir.experiments.context import Context
     from adducir.studies.grounded_generation.hindsight.building import Frozen, Problem
     from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest
     from adducir.studies.grounded_generation.hindsight.decoding import Writing
     from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
     from adducir.studies.grounded_generation.hindsight.posterior import Targets
+    from adducir.studies.grounded_generation.hindsight.token_work import Readable
 
 VECTORS = "vectors.safetensors"
 CANDIDATES = "candidates.safetensors"

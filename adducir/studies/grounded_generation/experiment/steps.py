@@ -29,11 +29,11 @@ from adducir.studies.grounded_generation.generators.kinds import GENERATORS
 from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
 
 if TYPE_CHECKING:
-    from adducir.encoders.token_work import Making
     from adducir.experiments.context import Context
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy
     from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
     from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
+    from adducir.studies.grounded_generation.hindsight.token_work import Making
 
 
 class PartsStep(ArtifactStep):
@@ -92,7 +92,7 @@ class PartsStep(ArtifactStep):
 
     def making(self, context: "Context") -> "Making":
         """How its shards are made, which are kept until it is there."""
-        from adducir.encoders.token_work import Making
+        from adducir.studies.grounded_generation.hindsight.token_work import Making
 
         chunking = context.chunking(self.path)
         return Making(
@@ -211,8 +211,8 @@ class ClosedStep(PartsStep):
 
     def ranked(self, context: "Context") -> "ClosedSets":
         """Both lists of its contexts, by the weights as they are."""
-        from adducir.encoders.token_work import Loader
         from adducir.studies.grounded_generation.hindsight.closed_work import closed_sets
+        from adducir.studies.grounded_generation.hindsight.token_work import Loader
 
         candidates = None if self.candidates is None else self.candidates.path
         given = self.loading, self.parts, candidates

@@ -11,13 +11,18 @@ from numpy.typing import NDArray
 
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
-from adducir.encoders.token_work import Loader, Making, Readable, encoded
 from adducir.models.arrays import read_shard, write_shard
 from adducir.models.machine import seed_of
 from adducir.studies.grounded_generation.contexts import GroundedContext
 from adducir.studies.grounded_generation.generators.generator import Generator, Texts
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe, RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.token_work import (
+    Loader,
+    Making,
+    Readable,
+    encoded,
+)
 from adducir.studies.grounded_generation.hindsight.vectors import Kept, Live, Network, readable
 
 Numbers = NDArray[np.int64]

@@ -12,12 +12,19 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.progress import progress
-from adducir.encoders.token_work import BLOCK, PART, Loader, Making, Readable, encoded
 from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
 from adducir.indexes.models import BM25
 from adducir.models.arrays import Stored
 from adducir.studies.grounded_generation.hindsight.building import Problem
 from adducir.studies.grounded_generation.hindsight.recipe import ClosedRecipe, GuideRecipe
+from adducir.studies.grounded_generation.hindsight.token_work import (
+    BLOCK,
+    PART,
+    Loader,
+    Making,
+    Readable,
+    encoded,
+)
 from adducir.studies.grounded_generation.hindsight.vectors import Network, readable
 
 Numbers = NDArray[np.int64]

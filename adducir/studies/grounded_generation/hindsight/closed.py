@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
-from adducir.encoders.token_work import Inputs, Readable
 from adducir.indexes.candidates import Best, Ranking, rank
 from adducir.models.arrays import Stored
 from adducir.models.machine import Precision, computing_in
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
 from adducir.studies.grounded_generation.hindsight.samplers import Closed
+from adducir.studies.grounded_generation.hindsight.token_work import Inputs, Readable
 from adducir.studies.grounded_generation.hindsight.vectors import Live, Numbers, Padded, Vectors
 
 QUERIES = 64

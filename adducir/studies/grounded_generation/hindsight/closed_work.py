@@ -12,7 +12,9 @@ import torch
 
 from adducir.core.chunks import Local
 from adducir.encoders.maxsim import MultiVectors
-from adducir.encoders.token_work import (
+from adducir.studies.grounded_generation.hindsight.closed import QUERIES, ClosedRequest, ClosedSets
+from adducir.studies.grounded_generation.hindsight.context_work import Computing, ContextWork
+from adducir.studies.grounded_generation.hindsight.token_work import (
     BLOCK,
     PART,
     SHARDS,
@@ -22,8 +24,6 @@ from adducir.encoders.token_work import (
     VectorFiles,
     encoded,
 )
-from adducir.studies.grounded_generation.hindsight.closed import QUERIES, ClosedRequest, ClosedSets
-from adducir.studies.grounded_generation.hindsight.context_work import Computing, ContextWork
 from adducir.studies.grounded_generation.hindsight.vectors import Numbers
 
 SHARD = 8 * QUERIES

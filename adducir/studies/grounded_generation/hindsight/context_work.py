@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from adducir.core.executors import Place
 from adducir.core.fingerprint import fingerprint
-from adducir.encoders.token_work import Loader, Making
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import device_kind, device_of_worker, settle_threads
+from adducir.studies.grounded_generation.hindsight.token_work import Loader, Making
 
 
 class Computing(Protocol):

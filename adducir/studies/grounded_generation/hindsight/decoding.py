@@ -16,13 +16,13 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.files import writing_text
-from adducir.encoders.token_work import Loader, Making
 from adducir.models.batches import batch_rule
 from adducir.studies.grounded_generation.generators.generator import Decoding
 from adducir.studies.grounded_generation.hindsight.building import Problem
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.hindsight.context_work import Computing, ContextWork
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
+from adducir.studies.grounded_generation.hindsight.token_work import Loader, Making
 
 _CONTEXTS = 16
 """Contexts whose texts are written at a time."""

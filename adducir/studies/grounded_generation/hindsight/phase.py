@@ -20,8 +20,7 @@ from adducir.studies.grounded_generation.hindsight.losses import (
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
 from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
 from adducir.studies.grounded_generation.hindsight.samplers import SampleRecipe, sample
-from adducir.training.history import History
-from adducir.training.loop import train
+from adducir.training.loop import History, train
 from adducir.training.recipe import TrainingRecipe, listed
 
 Numbers = NDArray[np.int64]

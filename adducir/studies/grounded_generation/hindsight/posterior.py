@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.encoders.token_work import Loader, Making
 from adducir.models.arrays import read_shard, write_shard
 from adducir.models.batches import batch_rule
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.hindsight.context_work import Computing, ContextWork
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
+from adducir.studies.grounded_generation.hindsight.token_work import Loader, Making
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float32]

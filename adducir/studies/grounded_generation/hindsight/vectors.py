@@ -13,12 +13,12 @@ from adducir.core.names import read_texts
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.settings import LengthPart
+from adducir.encoders.reading import LengthPart
 from adducir.encoders.sources import encoder_source
-from adducir.encoders.token_work import Inputs, Readable
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
 from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.token_work import Inputs, Readable
 
 Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]
@@ -84,7 +84,7 @@ class Network(torch.nn.Module):
                 towers=None if is_as_it_is else recipe.towers,
             )
             self._late: dict[Side, LateInteraction] = {}
-            self.towers = self._dual.towers
+            self.towers: torch.nn.Module = self._dual.model
             return
         reading = _reading(recipe)
         source_of = model_source(recipe.base, folder)
@@ -110,11 +110,11 @@ class Network(torch.nn.Module):
 
     def _read(self, texts: Sequence[str], side: Side) -> list[Any]:
         if not self._late:
-            tower = self._dual.tower(side)
+            inputs = self._dual.inputs
             if side == "document":
-                return list(self._dual.read_documents(texts))
-            room = min(self._length, tower.reader.longest) - 2
-            return list(self._dual.read_queries(_endings(tower.reader.tokenizer, texts, room)))
+                return list(inputs.documents(texts))
+            room = min(self._length, inputs.query.longest) - 2
+            return list(inputs.queries(_endings(inputs.query.tokenizer, texts, room)))
         late = self._late[side]
         if side == "document":
             return list(late.documents(texts))
@@ -123,7 +123,7 @@ class Network(torch.nn.Module):
     def forward(self, inputs: Sequence[Any], side: Side) -> Padded:
         """Vectors of tokens, with gradient where there is one."""
         if not self._late:
-            found = self._dual.tower(side).forward(inputs)[:, None]
+            found = self._dual.forward(inputs, side)[:, None]
             return found, found.new_ones(len(inputs), 1)
         vectors = self._late[side].vectors(inputs)
         mask = torch.zeros(vectors.shape[:2], device=vectors.device)

@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 from adducir.core.chunks import NOT_LOADED, TEMPORARY, Chunking, Local, Made
 from adducir.core.executors import Place
 from adducir.encoders.maxsim import Floats, MultiVectors
-from adducir.encoders.packed_files import PackedFiles, PackedPart, write_packed
 from adducir.models.artifacts import model_versions
 from adducir.models.batches import batch_rule, computed, token_batches
 from adducir.models.machine import choose_device, device_kind, device_of_worker, settle_threads
+from adducir.studies.grounded_generation.hindsight.packed_files import (
+    PackedFiles,
+    PackedPart,
+    write_packed,
+)
 
 if TYPE_CHECKING:
     import torch

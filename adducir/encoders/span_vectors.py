@@ -1,0 +1,232 @@
+"""Vectors of spans and of their contexts in chunks, one for each text or one for each token.
+
+Late interaction (ColBERT; Khattab and Zaharia, SIGIR 2020): score(q, d) = sum over q's vectors of
+the greatest inner product with any of d's vectors. What is padding must not take part. Padding that
+is set to zero does take part: where a query vector's products with all true vectors are negative,
+the zero is greater.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from adducir.core.chunks import NOT_LOADED, Chunking, Local, Made
+from adducir.encoders.encoding import CHUNK, Item, described
+from adducir.encoders.maxsim import MultiVectors, maxsim_packed
+from adducir.encoders.ranking import Floats, Integers, Scored, Scores, SpanTask
+from adducir.encoders.sources import EncoderSource
+from adducir.models.machine import Precision
+from adducir.models.work import ModelWork
+
+if TYPE_CHECKING:
+    import torch
+
+PART = 1 << 15
+"""Candidates whose vectors are held at a time: 96 MB of 768 numbers each, twice."""
+
+SpanSide = Literal["both", "candidates", "contexts"]
+Encode = Callable[[Sequence[Any]], Iterable[Floats]]
+"""Gives (T, D) vectors of each of some texts, or of each of some spans' contexts."""
+
+
+class VectorSource(Protocol):
+    """What makes vectors; it can be pickled, and is small."""
+
+    def identity(self, side: SpanSide) -> Mapping[str, Any]:
+        """All that determines the vectors of a side beside texts and batches."""
+
+    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+        """Load the network; what encodes texts and spans, in batches of so many padded tokens."""
+
+
+@dataclass(frozen=True)
+class DualVectors:
+    """Vectors of a dual encoder; ``options`` are those of :meth:`.DualEncoder.load`."""
+
+    source: EncoderSource
+    options: Mapping[str, Any]
+    precision: Precision
+    loaded: Local = NOT_LOADED
+
+    def identity(self, side: SpanSide) -> Mapping[str, Any]:
+        given = {
+            key: one.model_dump(mode="json") if hasattr(one, "model_dump") else one
+            for key, one in self.options.items()
+            if not (key == "context" and side == "candidates")
+        }
+        return {"model": self.source.identity(), "options": given, "precision": self.precision}
+
+    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+        from adducir.encoders.model import DualEncoder
+
+        encoder: DualEncoder = self.loaded.value or DualEncoder.load(self.source, **self.options)
+        encoder.to(device)
+
+        def single(encode: Callable[..., Floats]) -> Encode:
+            options = {"tokens": tokens, "precision": self.precision}
+            return lambda some: iter(encode(some, **options)[:, None])
+
+        return single(encoder.encode_documents), single(encoder.encode_contexts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanWork(ModelWork):
+    """Vectors of tasks, one after another: of different candidates, of contexts, or both."""
+
+    vectors: VectorSource
+    tasks: Callable[[], Iterable[SpanTask]]
+    side: SpanSide = "both"
+    size: int = CHUNK
+    doing: ClassVar[str] = "encoding"
+    unit: ClassVar[str] = "texts"
+
+    def identity(self) -> Mapping[str, Any]:
+        return {**super().identity(), "vectors": self.vectors.identity(self.side)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "tasks": None}  # a worker is given its own
+
+    def items(self, *, check: bool) -> Iterator[Item]:
+        for task in self.tasks():
+            if self.side != "contexts":
+                firsts = task.same.firsts.tolist()
+                yield from ((task.docnos[first], task.texts[first]) for first in firsts)
+            if self.side != "candidates":
+                yield from ((span.id, span) for span in task.spans)
+
+    def describe(self, item: Item) -> tuple[str, bytes]:
+        return described(item)
+
+    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Any]]:
+        of_texts, of_spans = self.vectors.load(device, self.tokens)
+
+        def arrays(items: Sequence[Item]) -> Mapping[str, Any]:
+            found = list[Floats]()
+            for is_text, some in groupby(items, lambda item: isinstance(item[1], str)):
+                found += (of_texts if is_text else of_spans)([content for _, content in some])
+            counts = np.array([len(vectors) for vectors in found], dtype=np.int64)
+            return {"values": np.concatenate(found).astype(np.float32), "counts": counts}
+
+        return arrays
+
+
+class PackedFiles:
+    """The vectors of N texts in the files of chunks, read by number.
+
+    Attributes:
+        starts: (N + 1,) where the vectors of each text begin.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        from safetensors import safe_open
+
+        self._paths, counts, self._width = paths, [np.zeros(0, dtype=np.int64)], 0
+        for path in paths:
+            with safe_open(path, "np") as file:
+                counts.append(file.get_tensor("counts"))
+                self._width = file.get_slice("values").get_shape()[1]
+        self._firsts = np.cumsum([len(some) for some in counts])
+        self.starts: Integers = np.append(0, np.cumsum(np.concatenate(counts)))
+
+    def rows(self, first: int, last: int) -> MultiVectors:
+        """The texts ``first`` to ``last`` - 1."""
+        from safetensors import safe_open
+
+        parts = [np.zeros((0, self._width), dtype=np.float32)]
+        for number, path in enumerate(self._paths):
+            begin, end = (int(place) for place in self._firsts[number : number + 2])
+            low, high = max(first, begin), min(last, end)
+            if low < high:
+                places = self.starts[[low, high]] - self.starts[begin]
+                with safe_open(path, "np") as file:
+                    parts.append(file.get_slice("values")[places[0] : places[1]])
+        starts = self.starts[first : last + 1] - self.starts[first]
+        return MultiVectors(np.concatenate(parts), starts)
+
+
+@dataclass(frozen=True)
+class PackedRun:
+    """Some texts of others: ``first`` to ``first + count`` - 1."""
+
+    of: PackedFiles
+    first: int
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def starts(self) -> Integers:
+        """(count + 1,) where the vectors of each text begin."""
+        found = self.of.starts[self.first : self.first + self.count + 1]
+        moved: Integers = found - self.of.starts[self.first]
+        return moved
+
+    def rows(self, first: int, last: int) -> MultiVectors:
+        """The texts ``first`` to ``last`` - 1 of these."""
+        return self.of.rows(self.first + first, self.first + last)
+
+
+class Rows:
+    """The vectors of some work, from first to last."""
+
+    def __init__(self, made: Made) -> None:
+        self._all, self._next = PackedFiles(made.files), 0
+
+    def take(self, count: int) -> PackedRun:
+        """The next ones, in their files."""
+        self._next += count
+        return PackedRun(self._all, self._next - count, count)
+
+
+@contextmanager
+def scored(
+    work: SpanWork, chunking: Chunking, kept: Chunking | None = None
+) -> Iterator[Iterator[Scored]]:
+    """What ranks the candidates of each task: by inner product, or by late interaction.
+
+    Args:
+        work: The vectors.
+        chunking: Where chunks are kept.
+        kept: Where those of candidates are kept, if elsewhere.
+    """
+    with ExitStack() as stack:
+
+        def rows(side: SpanSide, place: Chunking) -> Rows:
+            return Rows(stack.enter_context(place.made(replace(work, side=side))))
+
+        if kept is None:
+            candidates = contexts = rows("both", chunking)
+        else:
+            candidates, contexts = rows("candidates", kept), rows("contexts", chunking)
+
+        def each() -> Iterator[Scored]:
+            for task in work.tasks():
+                among = candidates.take(len(task.same.firsts))
+                yield task, _scores(contexts.take(len(task.spans)), among), task.same
+
+        yield each()
+
+
+def _scores(contexts: PackedRun, candidates: PackedRun) -> Scores:
+    texts = len(candidates)
+    if contexts.starts[-1] != len(contexts) or candidates.starts[-1] != texts:
+        return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
+    # Parts are of one size: a product with few candidates is computed otherwise, so that equal
+    # vectors in different parts would differ in the last digit, and not tie.
+    size = -(-texts // max(1, -(-texts // PART)))
+    if texts <= PART:
+        held = np.ascontiguousarray(candidates.rows(0, texts).values.T)
+        return lambda first, last: contexts.rows(first, last).values @ held
+
+    def streamed(first: int, last: int) -> Floats:
+        own = contexts.rows(first, last).values
+        parts = (candidates.rows(n, min(n + size, texts)).values for n in range(0, texts, size))
+        return np.concatenate([own @ np.ascontiguousarray(part.T) for part in parts], axis=1)
+
+    return streamed

@@ -1,0 +1,74 @@
+"""The model confidence set against arch, and what it means."""
+
+import numpy as np
+import pytest
+from arch.bootstrap import MCS
+from drawn import compared, similar
+
+from adducir.statistics.best_set import confidence_sets
+
+
+def p_best(values, *, falls: bool = False, samples: int = 999) -> np.ndarray:
+    return confidence_sets(np.asarray(values)[None], [falls], samples=samples)[0]
+
+
+@pytest.mark.parametrize(("systems", "seed"), [(2, 1), (6, 2), (10, 3)])
+def test_the_set_is_archs_model_confidence_set(systems: int, seed: int) -> None:
+    values = similar(systems, 50, 0.06, seed)
+    theirs = MCS(1 - values.T, 0.1, reps=8_000, block_size=1, bootstrap="circular", seed=4)
+    theirs.compute()
+    found = p_best(values, samples=8_000)
+    assert found == pytest.approx(theirs.pvalues["Pvalue"].sort_index(), abs=0.03)
+    assert np.flatnonzero(found > 0.1).tolist() == theirs.included
+    assert found.max() == 1.0
+
+
+def test_lower_may_be_better_and_measures_share_samples() -> None:
+    values = similar(5, 40, 0.4, seed=5)
+    assert (p_best(values) == p_best(-values, falls=True)).all()
+    several = confidence_sets(np.stack([values, -values]), [False, True], samples=999)
+    assert (several == p_best(values)).all()
+
+
+def test_sure_differences_separate_and_equal_systems_do_not() -> None:
+    base = np.random.default_rng(7).random(40)
+    wide = np.random.default_rng(8).normal(0, 0.01, (3, 40))
+    found = p_best(np.array([base, base + 0.2, base + 0.4]) + wide)
+    assert (found > 0.05).tolist() == [False, False, True]
+    same = p_best([base, base, base - 0.3 + wide[0]])
+    assert (same > 0.05).tolist() == [True, True, False]
+    constant = p_best([base, base + 0.25])  # without a warning
+    assert (constant > 0.05).tolist() == [False, True]
+
+
+def test_few_topics_eliminate_nothing_and_one_system_is_the_best() -> None:
+    base = np.linspace(0.1, 0.5, 5)
+    for shift in (0.3, np.linspace(0.3, 0.31, 5)):
+        assert p_best([base, base + shift]).tolist() == [2.0**-4, 1.0]
+    assert p_best([[0.1, 0.2, 0.4]]).tolist() == [1.0]
+
+
+@pytest.mark.slow
+def test_the_set_keeps_its_level() -> None:
+    """All systems equal: 1 - alpha of the sets hold them all."""
+    rng = np.random.default_rng(10)
+    whole = [
+        p_best(rng.beta(1, 2, 30) + rng.normal(0, 0.1, (5, 30)), samples=500) for _ in range(400)
+    ]
+    assert np.mean([(one > 0.1).all() for one in whole]) > 0.84  # .857 with 30 topics
+
+
+@pytest.mark.parametrize(
+    "tests", [{}, {"baseline": "s0"}, {"comparisons": "all-pairs"}, {"equivalence": 0.1}]
+)
+def test_a_comparison_has_the_set_on_request(tests: dict[str, object]) -> None:
+    values = similar(6, 40, 0.1, seed=3)
+    found = compared(np.stack([values, values], axis=2), "AP Judged@5", **tests, best="set")
+    expected = p_best(values, samples=10_000).tolist()
+    assert found.means.filter(measure="AP")["p_best"].to_list() == expected
+    assert found.means.filter(measure="Judged@5")["p_best"].null_count() == 6
+    assert found.undecided == set()
+    plain = compared(values, **tests)
+    assert plain.means["p_best"].null_count() == 6
+    alike = compared(similar(4, 12, 0.0, seed=6), best="set")
+    assert alike.undecided == {("", "AP")}

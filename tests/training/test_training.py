@@ -1,0 +1,403 @@
+"""Every kind of model that can be trained, by the same tests; and kinds of other packages."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from plugin_package import install
+from safetensors.torch import load_file
+from some_spans import some_spans
+from tiny import tiny_bert
+
+from adducir.cli.app import main
+from adducir.core.artifacts import read_manifest
+from adducir.core.errors import InputError, MachineError
+from adducir.core.progress import Progress
+from adducir.corpora.spans import write_spans
+from adducir.training import kinds, run
+from adducir.training.card import kept_epoch
+from adducir.training.kinds import open_training
+from adducir.training.run import train_model
+
+RECIPES = {
+    "deepct": "corpus: {source: pets.jsonl}\ntext: premise\nreference: conclusion\n"
+    "passages: {length: 20}\nheld_out: {share: 0.25}\n",
+    "dual-encoder": "data: {train: spans.jsonl, shares: {train: 0.5, validation: 0.5}}\n",
+    "cross-encoder": "examples: {corpus: {source: pets.jsonl}, query_field: conclusion}\n"
+    "held_out: {share: 0.25}\n",
+    "monobert": "examples: {corpus: {source: pets.jsonl}, query_field: conclusion}\n"
+    "length: 40\nheld_out: {share: 0.25}\n",
+}
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory):
+    """A folder with a tiny BERT."""
+    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
+
+
+@pytest.fixture
+def study(tmp_path, bert):
+    """A study with ``KIND.yaml`` for every kind, and data."""
+    pets = [
+        {
+            "docno": f"d{n}",
+            "conclusion": f"Cats {n} run fast",
+            "premise": f"The cat {n} ran fast. " * (1 + n),
+        }
+        for n in range(16)
+    ]
+    (tmp_path / "pets.jsonl").write_text("".join(json.dumps(pet) + "\n" for pet in pets))
+    write_spans(some_spans(32), tmp_path / "spans.jsonl")
+    for kind, recipe in RECIPES.items():
+        training = "{epochs: 3, batch_size: 8, learning_rate: 0.001, patience: null}"
+        text = f"kind: {kind}\nbase: {bert}\n{recipe}training: {training}\n"
+        (tmp_path / f"{kind}.yaml").write_text(text)
+    return tmp_path
+
+
+KINDS = tuple(RECIPES)
+
+
+def weights(folder):
+    return {
+        f"{path.relative_to(folder)} {name}": tensor
+        for path in sorted(folder.rglob("*.safetensors"))
+        for name, tensor in load_file(path).items()
+    }
+
+
+def same_weights(one, other):
+    one, other = weights(one), weights(other)
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def train(study, kind, name, *changes):
+    return train_model(open_training(study / f"{kind}.yaml", changes), study / name)
+
+
+class KilledAt(Progress):
+    """Ends a training after some examples, as Ctrl-C would."""
+
+    def __init__(self, examples):
+        super().__init__()
+        self.left, self.trains, self.notes = examples, False, []
+
+    def note(self, message):
+        self.notes.append(message)
+        self.trains |= "to train on" in message
+
+    def advance(self, count):
+        self.left -= count * self.trains
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_from_a_recipe_to_a_folder_that_is_left_as_it_is(study, kind):
+    plan = open_training(study / f"{kind}.yaml")
+    assert not plan.is_current(study / "one")
+    manifest = train_model(plan, study / "one")
+    assert manifest.fingerprint == plan.fingerprint
+    assert plan.is_current(study / "one")
+    assert train(study, kind, "one", "description=other") == manifest
+    assert (study / "one" / "README.md").read_text().count("| training loss |") == 1
+    log = json.loads((study / "one" / "training.json").read_text())
+    assert len(log["validations"]) == 3
+    assert manifest.counts["validation_loss"] == log["best_loss"] > 0
+    # The same recipe gives the same weights, another seed others.
+    train(study, kind, "two")
+    train(study, kind, "other", "training.seed=1")
+    assert same_weights(study / "one", study / "two")
+    assert not same_weights(study / "one", study / "other")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_training_goes_on_with_the_rows_it_had(study, kind, monkeypatch):
+    train(study, kind, "whole")
+    monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt), KilledAt(20):
+        train(study, kind, "cut")
+    plan = open_training(study / f"{kind}.yaml")
+    monkeypatch.setattr(type(plan), "_rows", lambda *_: pytest.fail("rows were made again"))
+    with KilledAt(999) as after:
+        train_model(plan, study / "cut")
+    assert any("goes on after step" in note for note in after.notes)
+    assert same_weights(study / "whole", study / "cut")
+    assert read_manifest(study / "cut").counts == read_manifest(study / "whole").counts
+    assert not list(study.glob(".cut.parts*"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_precision_and_pieces_are_near(study, kind):
+    losses = {
+        name: train(study, kind, name, *changes).counts["validation_loss"]
+        for name, changes in {
+            "single": (),
+            "half": ("training.precision=bfloat16",),
+            "again": ("training.gradient_checkpointing=true",),
+            "pieces": ("training.batch_size=4", "training.gradient_accumulation=2"),
+        }.items()
+    }
+    assert losses["again"] == pytest.approx(losses["single"], rel=1e-4)
+    assert losses["half"] == pytest.approx(losses["single"], rel=0.05)
+    assert losses["pieces"] == pytest.approx(losses["single"], rel=0.5)
+    found = {str(tensor.dtype) for tensor in weights(study / "half").values()}
+    assert "torch.bfloat16" not in found
+
+
+LINE = '''
+"""A line through points, of an author who is not of Adducir."""
+from typing import Literal
+import torch
+from adducir.core.files import file_digest
+from adducir.corpora.references import file_path
+from adducir.training.card import Card
+from adducir.training.data import stored
+from adducir.training.recipe import ModelRecipe
+from adducir.training.trainable import Trainable
+
+class LineRecipe(ModelRecipe):
+    kind: Literal["line"] = "line"
+    points: str
+
+class Line(Trainable[LineRecipe]):
+    recipe_type = LineRecipe
+    artifact = "line"
+    unit = "points"
+
+    @property
+    def settings(self):
+        return self.recipe.fingerprinted({"points": True})
+
+    @property
+    def inputs(self):
+        return {"points": file_digest(file_path(self.recipe.points, self.folder))}
+
+    def dataset(self, folder):
+        return stored(folder, {"x": "float32", "y": "float32", "length": "int32"}, self._rows)
+
+    def _rows(self, counts):
+        for line in file_path(self.recipe.points, self.folder).open():
+            part, x, y = line.split()
+            counts["points"] = counts.get("points", 0) + 1
+            yield part, {"x": float(x), "y": float(y), "length": 1}
+
+    def model(self):
+        torch.manual_seed(self.recipe.training.seed)
+        return torch.nn.Linear(1, 1)
+
+    def collate(self, rows):
+        return {name: torch.tensor([[float(row[name])] for row in rows]) for name in ("x", "y")}
+
+    def loss(self, model, batch):
+        return ((model(batch["x"]) - batch["y"]) ** 2).mean()
+
+    def save(self, model, folder):
+        slope, ordinate = (float(p.detach()) for p in model.parameters())
+        (folder / "line.txt").write_text(f"{slope} {ordinate}")
+
+    def card(self, counts):
+        return Card("A line.", ("line",), "none", "None.", {}, {})
+'''
+
+
+@pytest.fixture
+def line(tmp_path, monkeypatch):
+    site = install(tmp_path / "site", "line_model", LINE, {"adducir.training": {"line": "Line"}})
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.delitem(vars(kinds.KINDS), "_installed", raising=False)
+    points = [(("train", "validation")[x % 5 == 0], x / 10) for x in range(20)]
+    text = "".join(f"{part} {x} {3 * x - 1}\n" for part, x in points)
+    (tmp_path / "points.txt").write_text(text)
+    recipe = tmp_path / "line.yaml"
+    training = "{epochs: 150, batch_size: 4, learning_rate: 0.05, patience: null}"
+    recipe.write_text(f"kind: line\npoints: points.txt\ntraining: {training}\n")
+    yield recipe
+    sys.modules.pop("line_model", None)
+    vars(kinds.KINDS).pop("_installed", None)
+
+
+def test_a_package_brings_a_kind_of_model(line, capsys):
+    assert main(["train", str(line)]) == 0
+    assert "16 points to train on, 4 held out" in capsys.readouterr().err
+    slope, ordinate = map(float, (line.parent / "line" / "line.txt").read_text().split())
+    assert (slope, ordinate) == (pytest.approx(3, abs=0.1), pytest.approx(-1, abs=0.1))
+    recipe = read_manifest(line.parent / "line").recipe
+    assert recipe["kind of"] == {"package": "line_model", "version": "1.2"}
+    assert main(["train", str(line), "--set=pints=x"]) == 3
+
+
+def test_some_parameters_are_frozen_and_others_have_rates_of_their_own(line):
+    changes = (
+        "training.freeze=bias",
+        "training.parameter_groups=[{match: weight, learning_rate: 1e-6}]",
+    )
+    plan = open_training(line, changes)
+    train_model(plan, line.parent / "some")
+    slope, ordinate = map(float, (line.parent / "some" / "line.txt").read_text().split())
+    start = plan.model()
+    assert ordinate == start.bias.item()
+    assert 0 < abs(slope - start.weight.item()) < 1e-3
+    for change in ("training.freeze=x*", "training.freeze=[bias, weight]"):
+        with pytest.raises(InputError):
+            train_model(open_training(line, (change,)), line.parent / "none")
+
+
+def test_patience_ends_it_and_the_best_weights_are_kept(line, monkeypatch):
+    plan = open_training(line, ("training.patience=2", "training.validations=2"))
+    monkeypatch.setattr(type(plan), "_given", iter([5.0, 3.0, 4.0, 3.5, 1.0]), raising=False)
+    loss = type(plan).loss
+
+    def scripted(self, model, batch):
+        found = loss(self, model, batch)
+        return found if found.requires_grad else torch.tensor(next(self._given))
+
+    monkeypatch.setattr(type(plan), "loss", scripted)
+    manifest = train_model(plan, line.parent / "stopped")
+    log = json.loads((line.parent / "stopped" / "training.json").read_text())
+    assert (log["stopped_early"], log["steps"], log["best_step"]) == (True, 8, 4)
+    assert [entry["validation_loss"] for entry in log["validations"]] == [5.0, 3.0, 4.0, 3.5]
+    assert manifest.counts["validation_loss"] == 3.0
+    assert kept_epoch(log) == "1 of 2, stopped early"
+
+
+def test_a_loss_that_is_not_a_number_ends_it(line):
+    with pytest.raises(MachineError):
+        train_model(open_training(line, ("training.learning_rate=1e38",)), line.parent / "broken")
+    assert not (line.parent / "broken").exists()
+
+
+def test_nothing_held_out_cannot_stop_it_early(line):
+    (line.parent / "points.txt").write_text("train 1 2\n" * 4)
+    with pytest.raises(InputError) as caught:
+        train_model(open_training(line, ("training.patience=1",)), line.parent / "none")
+    assert "training.patience" in str(caught.value)
+    manifest = train_model(open_training(line), line.parent / "line")
+    assert manifest.counts["validation_loss"] is None
+
+
+def test_recipes_without_a_kind_are_refused(study):
+    text = (study / "deepct.yaml").read_text()
+    (study / "none.yaml").write_text(text.replace("kind: deepct\n", ""))
+    (study / "odd.yaml").write_text(text.replace("kind: deepct", "kind: deept"))
+    for name, line_number in (("none", None), ("odd", 1)):
+        with pytest.raises(InputError) as caught:
+            open_training(study / f"{name}.yaml")
+        assert (caught.value.path, caught.value.line) == (study / f"{name}.yaml", line_number)
+
+
+STEPS = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from adducir.training import run
+from adducir.training.kinds import open_training
+from adducir.training.run import train_model
+
+run.CHECKPOINT_SECONDS = 0.0
+recipe, output, *changes = sys.argv[1:]
+
+def kill_at_the_second_checkpoint():
+    saved = f".{Path(output).name}.parts-*/checkpoints/*/rng_state_*"
+    while len(list(Path(output).parent.glob(saved))) < 3:  # the first is whole
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if os.environ["RANK"] == "1" and "KILL" in os.environ:
+    threading.Thread(target=kill_at_the_second_checkpoint).start()
+train_model(open_training(Path(recipe), changes), Path(output))
+"""
+
+
+def by_torchrun(*arguments, **environment):
+    """What two processes print that torchrun starts and gloo connects, and whether all is well."""
+    program = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run(
+        [sys.executable, *program, *map(str, arguments)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["deepct", "dual-encoder"])
+def test_several_processes_train_one_model_and_survive_a_kill(study, kind):
+    (study / "steps.py").write_text(STEPS)
+    changes = ["training.epochs=20"]
+    if kind == "dual-encoder":
+        changes += ["batches.mini_batch_num_tokens=60", "batches.by=group"]
+    arguments = (study / "steps.py", study / f"{kind}.yaml")
+    done, text = by_torchrun(*arguments, study / "whole", *changes)
+    assert done, text
+    assert json.loads((study / "whole" / "training.json").read_text())["processes"] == 2
+    done, text = by_torchrun(*arguments, study / "cut", *changes, KILL="1")
+    assert not done and not (study / "cut").exists()
+    done, text = by_torchrun(*arguments, study / "cut", *changes)
+    assert done, text
+    for name, tensor in weights(study / "whole").items():
+        torch.testing.assert_close(weights(study / "cut")[name], tensor, atol=1e-6, rtol=1e-5)
+
+
+GRADIENT = """
+import sys
+from pathlib import Path
+import numpy as np
+import torch
+from adducir.training.kinds import open_training
+
+torch.distributed.init_process_group("gloo")
+rank, count = torch.distributed.get_rank(), torch.distributed.get_world_size()
+study = Path(sys.argv[1])
+plan = open_training(study / "dual-encoder.yaml", sys.argv[2:])
+rows = plan.dataset(study / f"rows-{rank}").train.with_format("numpy")
+model = plan.model().double().eval()
+# Batches of 5 and 2: processes need not have equally many.
+plan.loss(model, plan.collate([rows[n] for n in ((range(5)), range(5, 7))[rank]])).backward()
+for parameter in model.parameters():
+    if parameter.grad is not None:
+        torch.distributed.all_reduce(parameter.grad)
+named = {name: p.grad.numpy() / count for name, p in model.named_parameters() if p.grad is not None}
+np.savez(study / f"gradient-{rank}.npz", **named)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tokens", ["null", "60"])
+def test_negatives_are_the_spans_of_all_processes(study, tokens):
+    changes = ["towers=shared", f"batches.mini_batch_num_tokens={tokens}"]
+    plan = open_training(study / "dual-encoder.yaml", changes)
+    rows = plan.dataset(study / "rows").train.with_format("numpy")
+    model = plan.model().double().eval()
+    batch = plan.collate([rows[n] for n in range(7)])
+    contexts, spans = (
+        model(
+            {
+                "input_ids": batch[f"{name}_ids"],
+                "attention_mask": batch[f"{name}_mask"],
+                "task": side,
+            }
+        )["sentence_embedding"]
+        for name, side in (("context", "query"), ("span", "document"))
+    )
+    losses = torch.nn.functional.cross_entropy(
+        contexts @ spans.T, torch.arange(7), reduction="none"
+    )
+    ((losses[:5].mean() + losses[5:].mean()) / 2).backward()
+    wanted = {n: p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None}
+    assert max(np.abs(one).max() for one in wanted.values()) > 1e-3
+    (study / "gradient.py").write_text(GRADIENT)
+    done, text = by_torchrun(study / "gradient.py", study, *changes)
+    assert done, text
+    for rank in range(2):
+        found = np.load(study / f"gradient-{rank}.npz")
+        assert set(found.files) == set(wanted)
+        for name, one in wanted.items():
+            np.testing.assert_allclose(found[name], one, atol=1e-9)
