@@ -28,8 +28,7 @@ from adducir.core.absent import LARGEST
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import is_known
 from adducir.corpora.spans import write_spans
-from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.experiment import Plan
+from adducir.experiments.experiment import Plan, plan_experiment, run_experiment
 from adducir.studies.complementary_evidence.questions import write_questions
 from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
 

@@ -9,7 +9,6 @@ from experiment_studies import GIVEN, Study, run_lines
 from adducir.core.errors import AdducirError, InputError, MachineError, UsageError
 from adducir.core.executors import Execution
 from adducir.experiments.context import Context
-from adducir.experiments.experiment import run_experiment
 
 TASKS = {
     "retrieval": GIVEN,
@@ -250,8 +249,6 @@ def test_all_tasks_refuse_the_same_mistakes_at_the_dry_run(
 
 
 def test_numbers_that_mean_nothing_are_refused(given: Study) -> None:
-    with pytest.raises(UsageError, match="or more"):
-        run_experiment(given.plan(), jobs=0)
     for wrong in ({"threads": 0}, {"batch_tokens": -5}):
         with pytest.raises(UsageError, match="or more"):
             Context(**wrong)

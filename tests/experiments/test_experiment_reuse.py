@@ -142,7 +142,7 @@ def test_rebuild_makes_all_anew(study: Study) -> None:
     assert study.verbs(rebuild=True) == ALL
     manifest = study.folder / "indexes/pets" / "manifest.json"
     written = manifest.stat().st_mtime_ns
-    assert len(run_experiment(study.plan(), context=Context(threads=1), rebuild=True).runs) == 2
+    assert len(run_experiment(study.plan(rebuild=True), context=Context(threads=1)).runs) == 2
     assert manifest.stat().st_mtime_ns > written
 
 

@@ -295,7 +295,7 @@ def test_several_workers_give_the_same_weights_and_vectors(study):
     files = {}
     for workers in (1, 2):
         plan = planned(study, dense, systems, "comparison=null")
-        run_experiment(plan, rebuild=True, context=Context(execution=Execution(workers)))
+        run_experiment(plan, context=Context(execution=Execution(workers)))
         paths = [study / "deepct" / "tiny.pets.weights", study / "indexes" / "vectors"]
         files[workers] = [read_manifest(path).files for path in paths]
     assert files[1] == files[2]
