@@ -292,20 +292,16 @@ def _with_steps(finding: Finding, plan: Plan) -> Finding:
     )
     curves, epochs = {}, {}
     for step in plan.steps:
-        if not isinstance(step, ModelStep):
-            continue
         log, name = training_log(step.path), plan.shown(step.path)
-        training, validation = (
-            tuple(
-                (one["step"], one[key])
-                for one in log.get("validations", ())
-                if one.get(key) is not None
-            )
-            for key in ("training_loss", "validation_loss")
-        )
-        curves[name] = Curve(training, validation, log.get("best_step"))
         if epoch := kept_epoch(log):
             epochs[name] = epoch
+        if isinstance(step, ModelStep):
+            entries = log.get("validations", ())
+            training, validation = (
+                tuple((one["step"], one[key]) for one in entries if one.get(key) is not None)
+                for key in ("training_loss", "validation_loss")
+            )
+            curves[name] = Curve(training, validation, log.get("best_step"))
     material = replace(finding.table.material, plan=graph, curves=curves)
     provenance = {**finding.table.provenance, **({"epochs kept": epochs} if epochs else {})}
     return replace(finding, table=replace(finding.table, material=material, provenance=provenance))

@@ -45,8 +45,6 @@ def _as_seeds(value: Any) -> Any:
 
 
 def _once(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    if not seeds:
-        raise ValueError("at least one is needed")
     if twice := repeated([str(seed) for seed in seeds]):
         raise ValueError(f"{', '.join(twice)} is repeated")
     return seeds

@@ -165,9 +165,12 @@ class Study(ABC):
             comparison.check(planner, several_runs=several)
         recipe.table.check(planner, comparison)
         for name, system in recipe.systems.items():
+            place = ("systems", name, "seeds")
+            if "seeds" in system.model_fields_set and not system.seeds:
+                planner.add(place, "at least one is needed")
             if getattr(system, "seeds", ()) and not self.is_trained("systems", name):
                 what = "nothing that it is made with is trained here, so all runs are equal"
-                planner.add(("systems", name, "seeds"), f"{what}: leave `seeds` out")
+                planner.add(place, f"{what}: leave `seeds` out")
 
     def is_trained(self, section: str, name: str) -> bool:
         """Whether an entry of the file stands on a model that is trained from a recipe."""

@@ -141,10 +141,10 @@ def planned(study, *changes, name="reranked", **options):
 
 def run(study, *changes, name="reranked", **options):
     """The plan's lines, the outcome, and what was reported of it."""
-    plan, notes = planned(study, *changes, name=name), Notes()
+    plan, notes = planned(study, *changes, name=name, **options), Notes()
     lines = plan.lines()
     with notes:
-        outcome = run_experiment(plan, context=Context(threads=1), **options)
+        outcome = run_experiment(plan, context=Context(threads=1))
     return lines, outcome, notes.lines
 
 
@@ -388,8 +388,6 @@ def test_the_footer_and_the_files_say_what_runs_there_are(seeded, capsys):
         strict=True,
     ):
         assert [cell["mean"] for cell in row["cells"]] == [cell.mean for cell in own.cells]
-        p = [one["p"] for one in row["cells"][0]["versus"]]
-        assert p == [one.p for one in own.cells[0].versus]
 
 
 def test_snippets_of_weighted_documents_have_the_weights_of_their_index(seeds, seeded):
@@ -454,10 +452,3 @@ def test_errors_are_reported_before_anything_runs(bare, change, place):
     with pytest.raises(InputError) as caught:
         planned(bare, change, name="seeded")
     assert f"at `{place}" in str(caught.value)
-
-
-def test_a_recipe_whose_model_would_have_the_folder_of_a_seed_is_refused(study):
-    (study / "deepct" / "tiny.seed1.yaml").write_text((study / "deepct" / "tiny.yaml").read_text())
-    with pytest.raises(InputError) as caught:
-        planned(study, name="seeded")
-    assert "at `corpora.weighted.model`" in str(caught.value)
