@@ -265,15 +265,15 @@ class RetrievalStudy(Study):
             for seed in self.seeds(name):
                 yield from (Trial(name, topics, seed) for topics in self.recipe.topics)
 
-    def step(self, trial: Trial) -> Step | None:
+    def step(self, trial: Trial) -> Step:
         """See :meth:`.Study.step`; topic sets that differ in judgements only share a run."""
         system = self.recipe.systems.get(trial.system)
         if system is None or trial.system in self.made_of(trial.system):
-            return None
+            raise Known
         step = system.step(trial, self)
         for other, one in self.planned.items():
             is_same = other._replace(data=trial.data) == trial and not isinstance(one, Absent)
-            if step and is_same and one.fingerprint == step.fingerprint:
+            if is_same and one.fingerprint == step.fingerprint:
                 return one
         return step
 

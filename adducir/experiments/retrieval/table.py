@@ -10,7 +10,7 @@ from adducir.core.progress import progress
 from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.report import collectors, material
-from adducir.experiments.retrieval.runs import GivenRun, run_facts
+from adducir.experiments.retrieval.runs import Given, GivenRun, method_of, run_facts
 from adducir.experiments.study import Trial
 from adducir.runs.metadata import part_of
 from adducir.runs.run import Run
@@ -112,7 +112,7 @@ def _depths(study: "RetrievalStudy") -> Iterator[str]:
     """Sentences about given runs that are deeper or shorter than the measures and searches."""
     cutoffs = [getattr(one, "params", {}).get("cutoff") or 0 for one in study.measures]
     deepest, depth, recipe = max(cutoffs), study.recipe.most, study.recipe
-    are_searches = any(not system.is_given for system in recipe.systems.values())
+    are_searches = any(not isinstance(system, Given) for system in recipe.systems.values())
     for trial, step in study.steps.items():
         if not isinstance(step, GivenRun):
             continue
@@ -136,7 +136,7 @@ def chosen_settings(study: "RetrievalStudy") -> Chosen:
     for name, system in study.recipe.systems.items():
         for seed in study.seeds(name) if getattr(system, "tune", None) else ():
             trial = Trial(name, next(iter(study.topic_sets)), seed)
-            folds = part_of(study.run(trial).method(), "tuning").get("folds", [])
+            folds = part_of(method_of(study.run(trial)), "tuning").get("folds", [])
             found[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
     return found
 

@@ -61,7 +61,6 @@ class TunableSystem(System):
 
     def tuned_method(self, step: RunStep, context: "Context") -> dict[str, Any]:
         """More of the method, for the metadata of a tuned run."""
-        del step, context
         return {}
 
     @field_validator("tune", mode="before")
@@ -103,18 +102,14 @@ class TunableSystem(System):
         if (measure := study.planner.opening(objective, parse)) is not None:
             can_compute(objective, measure, study)
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step | None:
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         if self.tune is None:
             return super().step(trial, study)
         steps: dict[str, Any] = {
             one: self.untuned.step(trial._replace(data=one), study) for one in study.recipe.topics
         }
-        if None in steps.values():
-            return None
-        make = partial(self.tune.make_folds, study.pool, study.file)
-        folds = study.planner.opening(("systems", trial.system, "tune", "folds"), make)
-        if folds is None:
-            return None
+        with study.planner.at("systems", trial.system, "tune", "folds"):
+            folds = self.tune.make_folds(study.pool, study.file)
         return TunedStep(
             self,
             trial,
