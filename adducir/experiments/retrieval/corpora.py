@@ -32,12 +32,14 @@ class OpenedCorpus:
 
     Attributes:
         corpus: The documents; they need not be readable yet.
+        label: What it is, in a few words.
         steps: What has to be made first.
         reads: The entries of the file that name what is read with its documents.
         facts: What shows how it is made, for the provenance of a table.
     """
 
     corpus: Corpus
+    label: str
     steps: Sequence[Step] = ()
     reads: Sequence[KeyPath] = ()
     facts: dict[str, Any] = field(default_factory=dict)
@@ -45,11 +47,6 @@ class OpenedCorpus:
 
 class CorpusRecipe(Linked):
     """The base of every kind of corpus."""
-
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """What it is, in a few words."""
 
     @abstractmethod
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
@@ -75,15 +72,11 @@ class SourceCorpus(CorpusRecipe):
     format: str | None = None
     docno_field: str | None = None
 
-    @property
-    def label(self) -> str:
-        return self.source
-
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         with study.planner.at("corpora", name, "source"):
             source = study.planner.source(self.source)
             corpus = open_corpus(source, docno_field=self.docno_field, format=self.format)
-        return OpenedCorpus(corpus, reads=[("corpora", name)])
+        return OpenedCorpus(corpus, self.source, reads=[("corpora", name)])
 
 
 class ExpandedRecipe(CorpusRecipe):
@@ -103,10 +96,6 @@ class ExpandedRecipe(CorpusRecipe):
     scale: Annotated[float, Field(gt=0)] = 100.0
     transform: Literal["linear", "sqrt"] = "linear"
     precision: Precision = "float32"
-
-    @property
-    def label(self) -> str:
-        return f"{self.expand}, expanded by {self.model}"
 
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.model, folder)
@@ -138,7 +127,9 @@ class ExpandedRecipe(CorpusRecipe):
         }
         reads = [("corpora", name), *base.reads]
         weights = WeightsStep(corpus, model, self.precision, training, reads)
-        return OpenedCorpus(corpus, [weights], base.reads, facts)
+        label = f"{self.expand}, expanded by {self.model}"
+        label += f", seed {seed}" if seed is not None else ""
+        return OpenedCorpus(corpus, label, [weights], base.reads, facts)
 
     def _model(
         self, name: str, seed: int | None, study: "RetrievalStudy"

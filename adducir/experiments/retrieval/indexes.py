@@ -1,7 +1,9 @@
 """Indexes of an experiment file, by engine: Lucene's, arrays in memory that rank alike, vectors."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -17,8 +19,10 @@ from adducir.core.registry import Family, entry, hyperparameters
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
+from adducir.experiments.planner import Known
+from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.sections import Linked, Name, is_recipe
-from adducir.experiments.step import Shown, Step
+from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.building import DenseSettings, IndexSettings
 from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
@@ -36,6 +40,23 @@ if TYPE_CHECKING:
     from adducir.indexes.index import Index
 
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
+
+
+@dataclass(frozen=True)
+class IndexPlan:
+    """How an index is built.
+
+    Attributes:
+        fingerprint: Of the index that ``build`` would build.
+        recipe: All that determines it beside the corpus, as the manifest has it.
+        build: Builds it, unless it is there.
+        models: What is trained for it.
+    """
+
+    fingerprint: str
+    recipe: Mapping[str, Any]
+    build: Callable[["Context"], Manifest]
+    models: Sequence[Step] = ()
 
 
 class IndexRecipe(Linked):
@@ -56,16 +77,14 @@ class IndexRecipe(Linked):
         """What it is called in manifests."""
 
     @abstractmethod
-    def fingerprint(self, step: "IndexStep") -> str:
-        """Of the index that :meth:`build` would build."""
+    def plan(self, step: "IndexStep", seed: int | None, study: "RetrievalStudy") -> IndexPlan:
+        """Open what the entry names, for an index of ``step.corpus`` at ``step.path``.
 
-    @abstractmethod
-    def settings(self, step: "IndexStep") -> Mapping[str, Any]:
-        """All that determines it beside the corpus, as the manifest has it."""
-
-    @abstractmethod
-    def build(self, step: "IndexStep", context: "Context") -> Manifest:
-        """Build it at ``step.path`` from ``step.corpus``, unless it is there."""
+        Args:
+            step: With path, corpus, fields and place.
+            seed: Of the trainings that it stands on; None for their recipes' own.
+            study: Where it stands.
+        """
 
     def search(
         self,
@@ -88,19 +107,6 @@ class IndexRecipe(Linked):
             threads=context.threads,
         )
 
-    def open(
-        self, name: str, seed: int | None, fields: Sequence[str], study: "RetrievalStudy"
-    ) -> tuple[Any, Sequence[Step]]:
-        """What it names, opened, for ``step.opened``, and what trains it.
-
-        Args:
-            name: Its own, in the file.
-            seed: Of the trainings that it stands on; None for their recipes' own.
-            fields: Those that are indexed.
-            study: Where it stands.
-        """
-        return None, ()
-
     def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
         """What a search asks for and the index does not have, with its place in the search."""
         yield from ()
@@ -115,26 +121,27 @@ class IndexStep(Step):
         source: The corpus in a few words.
         facts: What shows how the corpus is made, for the provenance of a table.
         fields: The fields of the documents that are indexed.
-        opened: What the entry has opened for it.
-        models: What trains it.
+        plan: How it is built.
     """
 
-    verb = "build"
-    stage = 1
+    verb, stage = "build", 1
 
     def __init__(
         self, entry: IndexRecipe, name: str, seed: int | None, study: "RetrievalStudy"
     ) -> None:
         documents = study.corpus(entry.corpus, seed)
-        self.entry, self.kind = entry, entry.artifact
+        self.entry, self.kind, self.place = entry, entry.artifact, ("indexes", name)
         self.path = study.index_path(name, seed)
         self.corpus, self.facts = documents.corpus, documents.facts
-        self.source = study.label(entry.corpus, seed)
+        self.source = documents.label
         self.fields = entry.fields or self._default_fields()
-        self.opened, self.models = entry.open(name, seed, self.fields, study)
-        self.inputs = [*documents.steps, *self.models]
-        self.reads = [*documents.reads, ("indexes", name)]
-        self.fingerprint = entry.fingerprint(self) if self.fields else UNREAD
+        self.plan = entry.plan(self, seed, study)
+        self.inputs = [*documents.steps, *self.plan.models]
+        self.reads = [*documents.reads, self.place]
+        self.fingerprint = self.plan.fingerprint if self.fields else UNREAD
+        self.why()  # raises where something else stands in its place
+        with suppress(Known), study.planner.at(*self.place, "fields"):
+            refuse_unknown_fields(self.corpus, self.fields or self.corpus.default_fields)
 
     def _default_fields(self) -> tuple[str, ...]:
         try:
@@ -146,7 +153,7 @@ class IndexStep(Step):
             return tuple(read_manifest(self.path).recipe["fields"]) if there else ()
 
     def recipe(self) -> Mapping[str, Any]:
-        return self.entry.settings(self)
+        return self.plan.recipe
 
     def title(self, shown: Shown) -> str:
         return f"index {shown(self.path)} of {self.source}"
@@ -156,7 +163,7 @@ class IndexStep(Step):
         name, why = f"index {context.shown(self.path)}", self.why()
         if why not in (None, MISSING):
             progress().note(f"{name}: {why}")
-        counts = self.entry.build(self, context).counts
+        counts = self.plan.build(context).counts
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
         progress().note(f"{name}: {counts['documents']:,} documents{empty}")
 
@@ -230,40 +237,34 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             what = f"field weights need an index with `separate_fields: true`: `{index}`"
             yield ("fields",), what
 
-    def open(
-        self, name: str, seed: int | None, fields: Sequence[str], study: "RetrievalStudy"
-    ) -> tuple[IndexSettings, Sequence[Step]]:
+    @property
+    def artifact(self) -> str:
+        return KINDS[self.engine]
+
+    def plan(self, step: IndexStep, seed: int | None, study: "RetrievalStudy") -> IndexPlan:
         weights = None
         if self.weights is not None:
-            with study.planner.at("indexes", name, "weights"):
+            with study.planner.at(*step.place, "weights"):
                 weights = file_path(self.weights, study.folder)
                 identity_of(weights)
-        with study.planner.at("indexes", name, "stopwords"):
+        with study.planner.at(*step.place, "stopwords"):
             analysis = self.analysis(study.folder)
-        return IndexSettings(
-            tuple(fields),
+        settings = IndexSettings(
+            tuple(step.fields),
             analysis,
             self.positions,
             self.vectors,
             self.accurate_length,
             weights=weights,
             separate_fields=self.separate_fields,
-        ), ()
+        )
 
-    @property
-    def artifact(self) -> str:
-        return KINDS[self.engine]
+        def build(context: "Context") -> Manifest:
+            make, (threads, rebuild) = builder(self.engine), (context.threads, context.rebuild)
+            return make(step.corpus, step.path, settings, threads=threads, rebuild=rebuild)
 
-    def fingerprint(self, step: IndexStep) -> str:
-        return fingerprint_of_index(self.engine, step.corpus, step.opened)
-
-    def settings(self, step: IndexStep) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = step.opened.recipe()
-        return found
-
-    def build(self, step: IndexStep, context: "Context") -> Manifest:
-        build, (threads, rebuild) = builder(self.engine), (context.threads, context.rebuild)
-        return build(step.corpus, step.path, step.opened, threads=threads, rebuild=rebuild)
+        fingerprint = fingerprint_of_index(self.engine, step.corpus, settings)
+        return IndexPlan(fingerprint, settings.recipe(), build)
 
 
 class Dense(IndexRecipe):
@@ -302,56 +303,49 @@ class Dense(IndexRecipe):
         if system.tune is not None:
             yield ("tune",), "a search of a dense index has nothing to tune"
 
-    def open(
-        self, name: str, seed: int | None, fields: Sequence[str], study: "RetrievalStudy"
-    ) -> tuple[Any, Sequence[Step]]:
-        """The encoder's fingerprint and what opens it; what trains it."""
-        from adducir.encoders.sources import encoder_source
-
-        with study.planner.at("indexes", name, "encoder"):
-            if not self.is_trained(study.folder):
-                source = partial(encoder_source, expanded(self.encoder), study.folder)
-                return (source().identity(), source), ()
-            from adducir.encoders.training import EncoderTraining
-
-            own = ("indexes", name)
-            step = study.training(self.encoder, seed, EncoderTraining, "an encoder", own)
-            return (step.fingerprint, partial(encoder_source, str(step.path))), [step]
-
     @property
     def artifact(self) -> str:
         return "dense-index"
 
-    def fingerprint(self, step: IndexStep) -> str:
-        from adducir.indexes.dense_build import dense_identity
+    def plan(self, step: IndexStep, seed: int | None, study: "RetrievalStudy") -> IndexPlan:
+        from adducir.encoders.sources import encoder_source
+        from adducir.encoders.training import EncoderTraining
+        from adducir.indexes.dense_build import Running, build_dense_index, dense_identity
 
-        encoder, _ = step.opened
-        return dense_identity(step.corpus, encoder, self.of_index, step.fields, self.precision)
+        models: list[ModelStep] = []
+        with study.planner.at(*step.place, "encoder"):
+            if self.is_trained(study.folder):
+                model = study.training(
+                    self.encoder, seed, EncoderTraining, "an encoder", step.place
+                )
+                models, encoder = [model], model.fingerprint
+                source = partial(encoder_source, str(model.path))
+            else:
+                source = partial(encoder_source, expanded(self.encoder), study.folder)
+                encoder = source().identity()
 
-    def settings(self, step: IndexStep) -> Mapping[str, Any]:
-        settings = self.of_index.recipe()
-        return {"fields": list(step.fields), **settings, "precision": self.precision}
+        def build(context: "Context") -> Manifest:
+            running = Running(
+                context.device,
+                context.threads,
+                context.batch_tokens,
+                precision=self.precision,
+                execution=context.execution,
+            )
+            return build_dense_index(
+                step.corpus,
+                step.path,
+                source(),
+                self.of_index,
+                fields=step.fields,
+                running=running,
+                rebuild=context.rebuild,
+            )
 
-    def build(self, step: IndexStep, context: "Context") -> Manifest:
-        from adducir.indexes.dense_build import Running, build_dense_index
-
-        _, source = step.opened
-        running = Running(
-            context.device,
-            context.threads,
-            context.batch_tokens,
-            precision=self.precision,
-            execution=context.execution,
-        )
-        return build_dense_index(
-            step.corpus,
-            step.path,
-            source(),
-            self.of_index,
-            fields=step.fields,
-            running=running,
-            rebuild=context.rebuild,
-        )
+        settings, fields = self.of_index, tuple(step.fields)
+        fingerprint = dense_identity(step.corpus, encoder, settings, fields, self.precision)
+        recipe = {"fields": list(fields), **settings.recipe(), "precision": self.precision}
+        return IndexPlan(fingerprint, recipe, build, models)
 
 
 INDEXES = Family(

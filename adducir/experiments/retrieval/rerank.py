@@ -141,7 +141,7 @@ class Rerank(TunableSystem):
         if self.is_trained(study.folder):
             from adducir.rerankers.training import CrossEncoderTraining
 
-            own, path = ("systems", trial.system), study.file(self.by)
+            own, path = ("systems", trial.system), file_path(self.by, study.folder)
             model = study.training(
                 self.by, trial.seed, CrossEncoderTraining, "a cross-encoder", own
             )

@@ -10,7 +10,7 @@ the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no tr
 the table they are one row (:mod:`adducir.evaluation.seeds`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 
 from adducir.core.errors import InputError
+from adducir.core.recipe import KeyPath
 from adducir.core.registry import chosen_by_key
 from adducir.corpora.references import file_path
 from adducir.evaluation.scores import run_name
@@ -27,7 +28,6 @@ from adducir.experiments.retrieval.corpora import (
     CORPORA,
     CorpusRecipe,
     OpenedCorpus,
-    refuse_unknown_fields,
 )
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep, chosen_by_engine
 from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
@@ -165,26 +165,13 @@ class RetrievalStudy(Study):
     def _open(self, section: str, name: str, seed: int | None) -> Any:
         """A corpus or the step of an index, opened once; :class:`.Known` with an error."""
         key = section, name, seed if self.is_trained(section, name) else None
-        if key not in self._opened:
-            make = self._open_corpus if section == "corpora" else self._open_index
-            self._opened[key] = self.planner.opening((section, name), partial(make, *key[1:]))
-        if self._opened[key] is None:
+        entries: Mapping[str, Any] = getattr(self.recipe, section)
+        if key not in self._opened and name in entries:
+            make = entries[name].open if section == "corpora" else partial(IndexStep, entries[name])
+            self._opened[key] = self.planner.opening(key[:2], partial(make, name, key[2], self))
+        if self._opened.get(key) is None:
             raise Known
         return self._opened[key]
-
-    def _open_corpus(self, name: str, seed: int | None) -> OpenedCorpus | None:
-        recipe = self.recipe.corpora.get(name)
-        return None if recipe is None else recipe.open(name, seed, self)
-
-    def _open_index(self, name: str, seed: int | None) -> IndexStep | None:
-        if (recipe := self.recipe.indexes.get(name)) is None:
-            return None
-        step = IndexStep(recipe, name, seed, self)
-        step.place = ("indexes", name)
-        step.why()  # raises where something else stands in its place
-        with suppress(Known), self.planner.at("indexes", name, "fields"):
-            refuse_unknown_fields(step.corpus, step.fields or step.corpus.default_fields)
-        return step
 
     def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus:
         """A corpus of the file."""
@@ -201,12 +188,6 @@ class RetrievalStudy(Study):
         if name not in self.topic_sets:
             raise Known
         return self.topic_sets[name]
-
-    def label(self, corpus: str, seed: int | None) -> str:
-        """A corpus in a few words."""
-        label = self.recipe.corpora[corpus].label
-        is_seeded = seed is not None and self.is_trained("corpora", corpus)
-        return f"{label}, seed {seed}" if is_seeded else label
 
     @property
     def indexes(self) -> dict[str, IndexStep]:
@@ -228,7 +209,7 @@ class RetrievalStudy(Study):
         seed: int | None,
         kind: "type[Trainable[Any]]",
         what: str,
-        place: tuple[str, str],
+        place: KeyPath,
     ) -> ModelStep:
         """The step that trains the model that a recipe is named for.
 
@@ -237,7 +218,7 @@ class RetrievalStudy(Study):
         """
         from adducir.training.kinds import open_training
 
-        path = self.file(reference)
+        path = file_path(reference, self.folder)
         folder = path.with_suffix("")
         overrides: tuple[str, ...] = ()
         if seed is not None:
@@ -247,10 +228,6 @@ class RetrievalStudy(Study):
         if not isinstance(plan, kind):
             raise InputError(f"this is not a recipe of {what}.", path=path)
         return self.models.add(folder, plan, place)
-
-    def file(self, source: str) -> Path:
-        """Where a file is that the experiment names."""
-        return file_path(source, self.folder)
 
     def trials(self) -> Iterator[Trial]:
         """Each system after those that it is made from."""
@@ -300,13 +277,14 @@ class RetrievalStudy(Study):
 
     def goals(self) -> Sequence[Step]:
         goals = super().goals()
-        for section in ("corpora", "indexes"):  # errors of what nothing uses are shown as well
-            used = {name for known, name, _ in self._opened if known == section}
-            for name, entry in getattr(self.recipe, section).items():
-                if name not in used:
-                    given = (entry.fields,) if section == "indexes" else ()
-                    make = partial(entry.open, name, None, *given, self)
-                    self.planner.opening((section, name), make)
+        used = {key[:2] for key in self._opened}  # errors of what nothing uses are shown as well
+        for name, entry in self.recipe.indexes.items():
+            if ("indexes", name) not in used:
+                make = partial(IndexStep, entry, name, None, self)
+                self.planner.opening(("indexes", name), make)
+        for name in self.recipe.corpora:
+            with suppress(Known):
+                self.corpus(name)
         return goals
 
     def others(self) -> Sequence[Step]:

@@ -11,6 +11,7 @@ from pydantic import field_validator, model_validator
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import errors_at
+from adducir.corpora.references import file_path
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.runs import Answer, RunStep, System
 from adducir.experiments.retrieval.topics import can_compute
@@ -109,7 +110,7 @@ class TunableSystem(System):
             one: self.untuned.step(trial._replace(data=one), study) for one in study.recipe.topics
         }
         with study.planner.at("systems", trial.system, "tune", "folds"):
-            folds = self.tune.make_folds(study.pool, study.file)
+            folds = self.tune.make_folds(study.pool, partial(file_path, folder=study.folder))
         return TunedStep(
             self,
             trial,

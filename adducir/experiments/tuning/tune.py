@@ -238,13 +238,7 @@ class Tuning:
         fewest = min(len(self.folds.train(fold)) for fold in range(folds))
         if fewest < FEW_TOPICS:
             lines.append(f"a setting was chosen on {fewest} topics only: little can be concluded")
-        for what, names in (
-            ("have no judgements and took no part", self.pool.unjudged),
-            ("have judgements and no query, and count 0", self.pool.unsearchable),
-        ):
-            if names:
-                lines.append(f"{len(names)} topics {what}: {', '.join(names[:10])}")
-        return lines
+        return [*lines, *self.pool.notes()]
 
 
 @dataclass(frozen=True)
