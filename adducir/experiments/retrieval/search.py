@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 class Search(TunableSystem):
     """A search; the model's hyperparameters stand beside ``model``, feedback under its name.
 
-    A dense index has no model; ``fields`` are weights of separate fields: BM25F.
+    Attributes:
+        index: The index.
+        model: The retrieval model; a dense index has none.
+        fields: Weights of separate fields: BM25F.
     """
 
     model_config = ConfigDict(extra="allow")

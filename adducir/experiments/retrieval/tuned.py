@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
@@ -64,13 +64,6 @@ class TunableSystem(System):
         """More of the method, for the metadata of a tuned run."""
         return {}
 
-    @field_validator("tune", mode="before")
-    @classmethod
-    def _given(cls, value: Any) -> Any:
-        if value is None:
-            raise ValueError("is empty; name a `grid` and `folds`, or leave it out")
-        return value
-
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
         if self.tune is None:
@@ -87,9 +80,12 @@ class TunableSystem(System):
     def check(self, name: str, study: "RetrievalStudy") -> None:
         """What a member is made with may not know the labels of held-out topics."""
         super().check(name, study)
-        if self.tune is None:
-            return
         place, systems = ("systems", name), study.recipe.systems
+        if self.tune is None:
+            if "tune" in self.model_fields_set:
+                what = "is empty; name a `grid` and `folds`, or leave it out"
+                study.planner.add((*place, "tune"), what)
+            return
         for link in self.links():
             if link.section != "systems":
                 continue
