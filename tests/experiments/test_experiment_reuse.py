@@ -8,7 +8,7 @@ import yaml
 from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 
 from adducir.core.artifacts import read_manifest
-from adducir.core.errors import ArtifactError
+from adducir.core.errors import ArtifactError, InputError
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import run_experiment
 from adducir.runs.metadata import metadata_for
@@ -133,9 +133,11 @@ def test_an_index_is_built_where_a_run_needs_it(study: Study) -> None:
     assert study.verbs() == KEEP | {"pets": "skip"}
     assert study.run().runs == []
     assert not (study.folder / "indexes").exists()
-    # One that no system uses is not looked at.
-    study.change("indexes:\n", "indexes:\n  other: {corpus: pets, fields: [none]}\n")
+    # One that no system uses is checked, and not built.
+    study.change("indexes:\n", "indexes:\n  other: {corpus: pets, fields: [text]}\n")
     assert study.verbs() == KEEP | {"pets": "skip"}
+    with pytest.raises(InputError, match=r"indexes\.other\.fields"):
+        study.plan("indexes.other.fields=[none]")
 
 
 def test_rebuild_makes_all_anew(study: Study) -> None:

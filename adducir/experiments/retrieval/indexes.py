@@ -47,13 +47,13 @@ class IndexPlan:
     """How an index is built.
 
     Attributes:
-        fingerprint: Of the index that ``build`` would build.
+        fingerprint: Gives that of the index that ``build`` would build.
         recipe: All that determines it beside the corpus, as the manifest has it.
         build: Builds it, unless it is there.
         models: What is trained for it.
     """
 
-    fingerprint: str
+    fingerprint: Callable[[], str]
     recipe: Mapping[str, Any]
     build: Callable[["Context"], Manifest]
     models: Sequence[Step] = ()
@@ -138,7 +138,7 @@ class IndexStep(Step):
         self.plan = entry.plan(self, seed, study)
         self.inputs = [*documents.steps, *self.plan.models]
         self.reads = [*documents.reads, self.place]
-        self.fingerprint = self.plan.fingerprint if self.fields else UNREAD
+        self.fingerprint = self.plan.fingerprint() if self.fields else UNREAD
         self.why()  # raises where something else stands in its place
         with suppress(Known), study.planner.at(*self.place, "fields"):
             refuse_unknown_fields(self.corpus, self.fields or self.corpus.default_fields)
@@ -263,7 +263,7 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             make, (threads, rebuild) = builder(self.engine), (context.threads, context.rebuild)
             return make(step.corpus, step.path, settings, threads=threads, rebuild=rebuild)
 
-        fingerprint = fingerprint_of_index(self.engine, step.corpus, settings)
+        fingerprint = partial(fingerprint_of_index, self.engine, step.corpus, settings)
         return IndexPlan(fingerprint, settings.recipe(), build)
 
 
@@ -343,7 +343,8 @@ class Dense(IndexRecipe):
             )
 
         settings, fields = self.of_index, tuple(step.fields)
-        fingerprint = dense_identity(step.corpus, encoder, settings, fields, self.precision)
+        of_corpus = partial(dense_identity, step.corpus, encoder)
+        fingerprint = partial(of_corpus, settings, fields, self.precision)
         recipe = {"fields": list(fields), **settings.recipe(), "precision": self.precision}
         return IndexPlan(fingerprint, recipe, build, models)
 
