@@ -141,16 +141,3 @@ def test_two_at_once_make_each_run_once(tmp_path: Path, undisturbed) -> None:
     second.end()
     assert results(study) == undisturbed["given"]
     assert leftovers(study) == []
-
-
-@pytest.mark.slow
-def test_an_interrupted_experiment_leaves_nothing_half_made(tmp_path: Path, undisturbed) -> None:
-    study = Study(tmp_path / "study")
-    child = Child(study, "indexes/pets").go()
-    child.until("reached")
-    child.end(signal.SIGINT)
-    assert child.process.returncode != 0
-    assert leftovers(study) == []
-    assert [path.name for path in (study.folder / "indexes").iterdir()] == [".pets.lock"]
-    study.run()
-    assert results(study) == undisturbed["searched"]
