@@ -1,16 +1,16 @@
 """What the report of a retrieval experiment shows beyond its table."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from adducir.core.errors import ArtifactError
-from adducir.corpora.documents import text_of
-from adducir.deepct.expansion import WEIGHTED, ExpandedCorpus
-from adducir.deepct.words import words
+from adducir.corpora.documents import Document, text_of
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
@@ -21,6 +21,7 @@ from adducir.tables.hits import HitCollector
 from adducir.tables.material import WORD, Cost, Material
 
 if TYPE_CHECKING:
+    from adducir.deepct.expansion import ExpandedCorpus
     from adducir.experiments.retrieval.study import RetrievalStudy
 
 
@@ -77,10 +78,10 @@ def _cost(study: "RetrievalStudy", system: str, seed: int | None) -> Cost:
         if not time.endswith(" s") or not isinstance(count, int):
             return Cost()
         seconds, topics = seconds + float(time.removesuffix(" s")), topics + count
-    name, size = study.recipe.systems[system].index_name(study), None
-    folder = study.index(name, seed).path if name else None
-    if folder is not None and folder.is_dir():
-        size = sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+    size = None
+    if name := study.recipe.systems[system].index_name(study):
+        files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
+        size = sum(one.stat().st_size for one in files) if files else None
     times = [training_log(model.path).get("seconds") for model in _models(steps)]
     trained = sum(time for time in times if time) if any(times) else None
     return Cost(1000 * seconds / topics if topics else None, size, trained)
@@ -114,30 +115,33 @@ def snippets(
             if wanted == "judged":
                 frame = frame.join(judged, on=["qid", "docno"], how="semi")
             docnos.update(frame["docno"].unique().to_list())
-    plain: list[tuple[IndexStep, tuple[str, ...]]] = []
-    weighted: list[tuple[IndexStep, tuple[str, ...]]] = []
-    for index in study.indexes.values() if docnos else ():
-        if isinstance(index.corpus, ExpandedCorpus):
-            text = index.corpus.settings.text
-            read = [text if one == WEIGHTED else (one,) for one in index.fields]
-            weighted.append((index, tuple(dict.fromkeys(one for many in read for one in many))))
-        else:
-            plain.append((index, index.fields))
     found: dict[str, str] = {}
-    for index, fields in plain + weighted:
-        store = _store(index)
-        for docno in sorted(docnos - found.keys()) if store is not None else ():
-            if store is not None and docno in store:
-                found[docno] = " ".join(text_of(store.get(docno), fields).split())[:LENGTH]
+    indexes = study.indexes.values() if docnos else ()
+    for index in sorted(indexes, key=lambda one: _expanded(one) is not None):
+        fields, corpus = index.fields, _expanded(index)
+        if corpus is not None:
+            from adducir.deepct.expansion import WEIGHTED
+
+            read = [corpus.settings.text if one == WEIGHTED else (one,) for one in fields]
+            fields = tuple(dict.fromkeys(one for many in read for one in many))
+        for docno, document in _documents(index, docnos - found.keys()):
+            found[docno] = " ".join(text_of(document, fields).split())[:LENGTH]
     return found
 
 
-def _store(index: IndexStep) -> DocumentStore | None:
-    """The texts beside an index; None where it is not there, for no run to be made needs it."""
-    try:
-        return DocumentStore(index.path)
-    except ArtifactError:
-        return None
+def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str, Document]]:
+    """Documents beside an index; none where it is not there, for no run to be made needs it."""
+    with suppress(ArtifactError):
+        store = DocumentStore(index.path)
+        for docno in sorted(docnos):
+            if docno in store:
+                yield docno, store.get(docno)
+
+
+def _expanded(index: IndexStep) -> "ExpandedCorpus | None":
+    """The corpus of an index, where its words are weighted by DeepCT."""
+    corpus: Any = index.corpus
+    return corpus if hasattr(corpus, "rendering") else None
 
 
 def weights(
@@ -150,28 +154,30 @@ def weights(
     them. Of a system of several runs they are those of its first run, whose hits the report shows.
     """
     found: dict[str, Mapping[str, Sequence[int]]] = {}
-    known: dict[str, dict[str, Sequence[int]]] = {}
+    known: dict[Path, dict[str, Sequence[int]]] = {}
     for row, system in study.recipe.systems.items() if snippets else ():
-        name = system.index_name(study)
-        index = study.index(name, study.seeds(row)[0]) if name else None
-        if not isinstance(index, IndexStep) or WEIGHTED not in index.fields:
+        if not (name := system.index_name(study)):
             continue
-        corpus = index.corpus
-        if not isinstance(corpus, ExpandedCorpus):
+        index = study.index(name, study.seeds(row)[0])
+        corpus = _expanded(index)
+        if corpus is None:
             continue
-        name = str(index.path)
-        if name not in known:
-            store, known[name] = _store(index), {}
-            for docno, text in snippets.items() if store is not None else ():
-                if store is not None and docno in store:
-                    counts = Counter(store.get(docno).fields.get(WEIGHTED, "").lower().split())
-                    known[name][docno] = _weights_of(text, counts, corpus)
-        found[row] = known[name]
+        from adducir.deepct.expansion import WEIGHTED
+
+        if index.path not in known:
+            known[index.path] = {
+                docno: _weights_of(snippets[docno], document.fields.get(WEIGHTED, ""), corpus)
+                for docno, document in _documents(index, snippets)
+            }
+        found[row] = known[index.path]
     return found
 
 
-def _weights_of(text: str, counts: Mapping[str, int], corpus: ExpandedCorpus) -> list[int]:
+def _weights_of(text: str, weighted: str, corpus: "ExpandedCorpus") -> list[int]:
     """The weight of each word of a text in hundredths."""
+    from adducir.deepct.words import words
+
+    counts = Counter(weighted.lower().split())
     known = iter(words(text, whole=corpus.settings.tokenization == "lucene"))
     word, found = next(known, None), []
     for match in WORD.finditer(text):
