@@ -2,8 +2,7 @@
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -103,15 +102,6 @@ class Pretrained(_Encoder):
         return self.lengths, self.pooling
 
 
-@dataclass(frozen=True)
-class _Training:
-    """One training of a chain: its recipe with changes, and what determines it."""
-
-    document: Document
-    changes: tuple[str, ...]
-    key: str
-
-
 class Trained(_Encoder):
     """An encoder that is trained for each context anew.
 
@@ -130,7 +120,6 @@ class Trained(_Encoder):
         return self
 
     def is_trained(self, folder: Path) -> bool:
-        del folder
         return True
 
     def source(self, step: RankStep) -> EncoderSource:
@@ -158,64 +147,27 @@ class Trained(_Encoder):
                     _check_examples(name, document, recipe, study)
 
     def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
-        """See :meth:`RankingSystem.models`; what would be the same is trained once."""
-        if not study.places:
-            study.places = _places(study)
-        steps: list[ModelStep] = []
-        for training in self._chain(trial, study):
-            path, before = study.places[training.key], steps[-1:]
-            plan = _plan(training, before, study.folder)
-            steps.append(study.models.add(path, plan, ("systems", trial.system), before))
-        return steps
-
-    def _chain(self, trial: Trial, study: "KnownItemStudy") -> Iterator[_Training]:
-        """The trainings for one context."""
-        given = study.recipe.contexts[trial.part].model_dump(mode="json")
+        """See :meth:`RankingSystem.models`; what several chains begin with is trained once."""
+        read = study.recipe.contexts[trial.part].model_dump(mode="json")
         changes = (
             *self.set,
             *(() if trial.seed is None else (f"training.seed={trial.seed}",)),
-            *(f"context.{key}={json.dumps(value)}" for key, value in given.items()),
+            *(f"context.{key}={json.dumps(value)}" for key, value in read.items()),
         )
-        before: tuple[str, ...] = ()
-        for recipe in listed(self.train):
-            document = load(file_path(recipe, study.folder))
-            stated = validate(document, EncoderRecipe, changes).model_dump(
-                mode="json", exclude={"description"} | ({"base"} if before else set())
-            )
-            before = (fingerprint([stated, *before]),)
-            yield _Training(document, changes, before[0])
-
-    def places(self, trial: Trial, study: "KnownItemStudy") -> dict[str, Path]:
-        """The folders of the trainings, by what determines them."""
         folder = study.folder / "encoders" / study.name / folder_name(trial.run)
-        name, chain = folder_name(trial.part), [*self._chain(trial, study)]
-        found = {one.key: folder / f"{name}-{number}" for number, one in enumerate(chain, 1)}
-        return found | {chain[-1].key: folder / name}
-
-
-def _places(study: "KnownItemStudy") -> dict[str, Path]:
-    """The folders of all trainings, by what determines them.
-
-    A training that several chains begin with has the place of the system whose encoder it is, or
-    else that of the first of them.
-    """
-    systems = study.recipe.systems
-    chains = [
-        [*system.places(trial, study).items()]
-        for trial in study.trials()
-        if isinstance(system := systems[trial.system], Trained)
-    ]
-    found: dict[str, Path] = {}
-    for key, path in (*(chain[-1] for chain in chains), *(one for some in chains for one in some)):
-        found.setdefault(key, path)
-    return found
-
-
-def _plan(training: _Training, before: Sequence[ModelStep], folder: Path) -> EncoderTraining:
-    named = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
-    recipe = validate(training.document, EncoderRecipe, (*training.changes, *named))
-    base = [(one.plan, one.path) for one in before]
-    return EncoderTraining(recipe, folder, before=base[-1] if base else None)
+        place, names, steps = ("systems", trial.system), listed(self.train), list[ModelStep]()
+        for number, name in enumerate(names, 1):
+            document = load(file_path(name, study.folder))
+            bases = [str(one.path.relative_to(study.folder)) for one in steps[-1:]]
+            named = [f"base={json.dumps(base)}" for base in bases]
+            recipe = validate(document, EncoderRecipe, (*changes, *named))
+            before = (steps[-1].plan, steps[-1].path) if steps else None
+            plan = EncoderTraining(recipe, study.folder, before=before)
+            own = folder_name(trial.part) + (f"-{number}" if number < len(names) else "")
+            key = fingerprint(recipe.model_dump(mode="json", exclude={"description"}))
+            path = study.places.setdefault(key, folder / own)
+            steps.append(study.models.add(path, plan, place, steps[-1:]))
+        return steps
 
 
 def _check_examples(
@@ -229,12 +181,11 @@ def _check_examples(
     sought = {
         tested: {same_text(span.text) for span in one.spans} for tested, one in study.data.items()
     }
-    known = {tested: one.groups for tested, one in study.data.items()}
     groups: dict[str, set[str]] = {tested: set() for tested in sought}
     texts: dict[str, set[str]] = {tested: set() for tested in sought}
     for span, part in spans_of(recipe.data, study.folder):
         for tested, some in sought.items() if part != "test" else ():
-            if span.group in known[tested]:
+            if span.group in study.data[tested].groups:
                 groups[tested].add(span.group)
             if (text := same_text(span.text)) in some:
                 texts[tested].add(text)
