@@ -38,12 +38,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 from ir_measures import Measure
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from adducir.core.chunks import ANY, TEMPORARY, Chunking
 from adducir.core.errors import UsageError
 from adducir.core.executors import Place
-from adducir.core.recipe import KeyPath, Recipe, errors_at
+from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator, is_ours
 from adducir.evaluation.lists import Floats, Integers, NegativeGrades
@@ -111,19 +111,6 @@ class TuneRecipe(Recipe):
     folds: Literal["topics"] | FoldsRecipe
     objective: str = DEFAULT_OBJECTIVE
 
-    @field_validator("grid")
-    @classmethod
-    def _exact(cls, grid: dict[str, float | tuple[float, ...] | Range]) -> object:
-        errors = []
-        for name, given in grid.items():
-            try:
-                from_recipe(given)
-            except UsageError as error:
-                errors.append(((name,), error.paragraph()))
-        if errors:
-            raise errors_at(*errors)
-        return grid
-
     @property
     def values(self) -> dict[str, list[Decimal]]:
         """The values by parameter."""
@@ -135,9 +122,9 @@ class TuneRecipe(Recipe):
         """What is wrong with the grid of a system that has these parameters, with its place."""
         if not self.grid:
             yield ("grid",), "there is nothing to tune"
-        for name, values in self.values.items():
+        for name, given in self.grid.items():
             try:
-                Grid.of({name: values}, hyperparameters)
+                Grid.of({name: from_recipe(given)}, hyperparameters)
             except UsageError as error:
                 yield ("grid", name), error.paragraph()
 
@@ -210,16 +197,15 @@ class Tuning:
         Where a better one may lie beyond, whichever of tied settings is taken.
         """
         found: Counter[tuple[str, Number, str]] = Counter()
-        for place, parameter in enumerate(self.grid.parameters):
-            for fold in range(len(self.folds)):
-                tied = {self.grid.places(number)[place] for number in self.best(fold).tolist()}
-                value = parameter.values[min(tied)]
-                if len(tied) == 1 and parameter.is_edge(value):
-                    end = "smallest" if value == parameter.values[0] else "largest"
-                    found[parameter.name, value, end] += 1
-        return dict(
-            sorted(found.items(), key=lambda one: (self.grid.names.index(one[0][0]), one[0][1]))
-        )
+        for fold in range(len(self.folds)):
+            tied = np.array([self.grid.places(number) for number in self.best(fold).tolist()])
+            for one, places in zip(self.grid.parameters, tied.T, strict=True):
+                value = one.values[places[0]]
+                if (places == places[0]).all() and one.is_edge(value):
+                    end = "smallest" if value == one.values[0] else "largest"
+                    found[one.name, value, end] += 1
+        order = self.grid.names.index
+        return dict(sorted(found.items(), key=lambda one: (order(one[0][0]), one[0][1])))
 
     def warnings(self) -> list[str]:
         """What a reader of the figures has to know, a sentence each."""
