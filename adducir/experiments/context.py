@@ -55,11 +55,11 @@ class Context:
         """A path as the study's own, where it lies in it."""
         return shown(path, self.folder)
 
-    def chunking(self, output: Path, *, keep: bool = True) -> "Chunking":
+    def chunking(self, output: Path) -> "Chunking":
         """How the chunks of an output are made; see :class:`adducir.core.chunks.Chunking`."""
         from adducir.core.chunks import Chunking
 
-        return Chunking(output, self.execution, keep)
+        return Chunking(output, self.execution)
 
     def shared(self, what: Hashable, opener: Callable[[], T], key: Hashable = None) -> T:
         """What several steps use, opened once and closed at the end.

@@ -26,7 +26,7 @@ from adducir.experiments.sections import Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial
 from adducir.experiments.tuning.grid import Hyperparameter, Setting
-from adducir.experiments.tuning.tune import Tunable, TuneRecipe, digest, of_topics
+from adducir.experiments.tuning.tune import Tunable, TuneRecipe, of_topics
 from adducir.models.machine import using_threads
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.registry import (
@@ -276,7 +276,7 @@ def depth_of(
             )
 
     facts = {"first stage": first.tag, "reranked": reranked.tag}
-    return Tunable(partial(_cut, rows, depth, name), facts, [depth, digest(rows)], check=check)
+    return Tunable(partial(_cut, rows, depth, name), facts, check=check)
 
 
 def _cut(rows: pl.DataFrame, depth: int, name: str, setting: Setting, topics: Topics) -> Run:

@@ -174,8 +174,6 @@ class TunedStep(RunStep):
         from adducir.experiments.tuning.report import write_report
 
         study, name = self.study, self.trial.run
-        # Chunks are kept beside one run, whichever topic set asks for the tuning.
-        first = study.path_of(self.trial._replace(data=next(iter(study.recipe.topics))))
         tuning = tune(
             self.system.opened(self.steps, context),
             Grid.of(self.tuning.values, self.system.hyperparameters),
@@ -184,7 +182,6 @@ class TunedStep(RunStep):
             self.tuning.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
-            chunking=context.chunking(first, keep=False),
         )
         folder = study.planner.output / "tuning" / file_name(name)
         write_report(tuning, folder, with_runs=False)
