@@ -20,6 +20,7 @@ from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.indexes.documents import DocumentStore
 from adducir.rerankers.registry import open_reranker
+from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.statistics.two_level import two_level
 from adducir.tables.material import WORD
@@ -187,7 +188,7 @@ def test_scores_that_are_known_are_not_computed_again(study):
     assert all("(0 computed" in note for note in notes if "the best" in note)
 
 
-def test_given_fused_and_tuned_runs_are_reranked(study):
+def test_given_fused_and_tuned_runs_are_reranked(study, monkeypatch):
     run(
         study,
         "systems.Given.run=given.run",
@@ -205,6 +206,14 @@ def test_given_fused_and_tuned_runs_are_reranked(study):
     # The held-out rankings of the tuned search are the candidates.
     before, after = ranking(study, "BM25"), ranking(study, "CE")
     assert {docno for docno, _ in before["2"][:3]} == {docno for docno, _ in after["2"][:3]}
+    # Metadata keep the stages, and so does the command.
+    monkeypatch.chdir(study)
+    given = ["-r", "runs/reranked/CE.t.trec.gz", "-t", "topics.tsv", "-i", "indexes/pets"]
+    assert main(["rerank", *given, "-m", "maxsim:bert", "-o", "twice.trec"]) == 0
+    for name, count in (("runs/reranked/CE.t.trec.gz", 1), ("twice.trec", 2)):
+        method = read_metadata(study / name)["method"]
+        assert ("tuning" in method, len(method["reranking"])) == (True, count)
+        assert "file" in method["reranking"][-1]["candidates"]
 
 
 def test_a_model_is_trained_where_a_run_needs_it(study):

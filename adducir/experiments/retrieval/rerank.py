@@ -238,7 +238,8 @@ class Rerank(TunableSystem):
         return depth_of(first, pool.joined(runs), depth=self.untuned.depth, name="depth")
 
     def tuned_method(self, step: RunStep, context: "Context") -> dict[str, Any]:
-        return {"reranking": [self._settings(self._deepest(step, context), step, context)]}
+        settings = self._settings(self._deepest(step, context), step, context)
+        return reranked_method(method_of(step.parts["rerank"]), settings)
 
     def _deepest(self, step: RunStep, context: "Context") -> Reranked:
         """The candidates of a topic set, reranked to the greatest depth."""
