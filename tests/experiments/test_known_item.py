@@ -27,8 +27,8 @@ from adducir.evaluation.gold_ranks import median_rank, recall
 from adducir.evaluation.rank_files import read_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.known_item.late import nearest
 from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks
+from adducir.experiments.known_item.vectors import nearest
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.statistics.two_level import two_level

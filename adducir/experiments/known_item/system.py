@@ -99,10 +99,10 @@ RANKING_SYSTEMS = Family(
     RankingSystem,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
         "bm25": f"{_HERE}.system:Lexical",
-        "encoder": f"{_HERE}.encoders:Pretrained",
-        "train": f"{_HERE}.encoders:Trained",
-        "colbert": f"{_HERE}.late:ColBERT",
-        "maxsim": f"{_HERE}.late:MaxSim",
+        "encoder": f"{_HERE}.vectors:Pretrained",
+        "train": f"{_HERE}.vectors:Trained",
+        "colbert": f"{_HERE}.vectors:ColBERT",
+        "maxsim": f"{_HERE}.vectors:MaxSim",
     },
     what="kind of system",
 )
