@@ -99,8 +99,7 @@ def tune(settings: Tune) -> None:
 
     For each fold the setting with the best mean over the topics of all other folds is chosen.
     Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
-    map, the settings, the folds, and the pooled run, to be evaluated like any other. Work that was
-    killed resumes.
+    map, the settings, the folds, and the pooled run, to be evaluated like any other.
 
     Examples:
         adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels \
@@ -118,7 +117,6 @@ def tune(settings: Tune) -> None:
 
     from adducir.cli.console import open_progress, show
     from adducir.core.artifacts import refuse_other_results
-    from adducir.core.chunks import Chunking
     from adducir.evaluation.measures import parse_measure
     from adducir.experiments.tuning.folds import Pool
     from adducir.experiments.tuning.grid import Grid
@@ -140,7 +138,6 @@ def tune(settings: Tune) -> None:
             objective,
             negative=said.negative_grades,
             tag=output.name,
-            chunking=Chunking(output),
         )
         files = write_report(tuning, output)
         for line in (*tuning.warnings(), f"{output}: {', '.join(files)}"):

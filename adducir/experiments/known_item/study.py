@@ -69,9 +69,6 @@ class KnownItem(Task):
 
     @model_validator(mode="after")
     def _fits(self) -> "KnownItem":
-        for names in (self.data, self.contexts, self.systems):
-            if len({folder_name(name) for name in names}) < len(names):
-                raise ValueError(f"two of {', '.join(names)} would have one folder")
         for name, system in self.systems.items():
             if unknown := set(system.contexts) - set(self.contexts):
                 raise ValueError(f"the system {name!r} names no context {min(unknown)!r}")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -99,10 +99,10 @@ RANKING_SYSTEMS = Family(
     RankingSystem,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
         "bm25": f"{_HERE}.system:Lexical",
-        "encoder": f"{_HERE}.encoders:Pretrained",
-        "train": f"{_HERE}.encoders:Trained",
-        "colbert": f"{_HERE}.late:ColBERT",
-        "maxsim": f"{_HERE}.late:MaxSim",
+        "encoder": f"{_HERE}.vectors:Pretrained",
+        "train": f"{_HERE}.vectors:Trained",
+        "colbert": f"{_HERE}.vectors:ColBERT",
+        "maxsim": f"{_HERE}.vectors:MaxSim",
     },
     what="kind of system",
 )
@@ -111,8 +111,8 @@ RANKING_SYSTEMS = Family(
 class RankStep(ArtifactStep):
     """The ranks of one system, on one data set, with one context."""
 
-    kind: ClassVar[str] = "ranks"
-    version: ClassVar[int] = 3
+    kind = "ranks"
+    version = 3
     verb = "rank"
     stage = 2
 
@@ -124,7 +124,6 @@ class RankStep(ArtifactStep):
         self.inputs = self.models = system.models(trial, study)
         self.reads = [] if self.models else [("systems", trial.system)]
         if not self.models:  # the vectors of candidates serve all contexts of a system
-            self.shared_work = trial.data, trial.run
             self.chunk_places = [self.path.parent]
 
     @property

@@ -129,8 +129,8 @@ class SelectionStep(ArtifactStep):
         training: What trains the model.
     """
 
-    kind: ClassVar[str] = "chosen-sets"
-    version: ClassVar[int] = 3
+    kind = "chosen-sets"
+    version = 3
     verb = "select"
     stage = 2
 
@@ -275,7 +275,7 @@ class EvidenceStudy(Study):
         if not isinstance(plan, EvidenceTrainable):
             raise InputError("this is not a recipe of an evidence selector.", path=document.path)
         path = self.folder / "rerankers" / self.name / self.path_of(trial).name
-        return self.models.add(path, lambda: plan, ("systems", trial.system))
+        return self.models.add(path, plan, ("systems", trial.system))
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         """The table."""
