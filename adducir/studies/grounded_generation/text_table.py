@@ -60,8 +60,7 @@ def measured(
             lacking.append(f"{head}{few:,} of {len(references):,} references do not count.")
         if titles:
             wholes.append(f"{titles[0]} to {titles[-1]} are of all texts at once, and not tested.")
-    notes = [*lacking, *(note for one in measures for note in one.notes()), *wholes]
-    found.notes.extend(dict.fromkeys(notes))
+    found.notes.extend(dict.fromkeys([*lacking, *wholes]))
     return found
 
 

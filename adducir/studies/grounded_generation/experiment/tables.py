@@ -25,14 +25,18 @@ from adducir.studies.grounded_generation.measures import (
     mass_scores,
 )
 from adducir.studies.grounded_generation.text_table import measured
-from adducir.studies.grounded_generation.texts import Generated, Reference, read_generated
+from adducir.studies.grounded_generation.texts import (
+    Generated,
+    Reference,
+    System,
+    read_generated,
+)
 from adducir.tables.build import Figure, Layout, build_table, merged
 from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
     from adducir.studies.grounded_generation.experiment.steps import AnswerStep, LikelihoodStep
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy
-    from adducir.studies.grounded_generation.hindsight.building import Problem
     from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 
 
@@ -156,7 +160,7 @@ def texts_table(study: "GroundedStudy", layout: Callable[..., Layout]) -> Result
             name: {one.run: _written(study, one) for one in study.answers(name, k)}
             for name in study.recipe.systems
         }
-        found = measured(written, references, _measures(study, common, references))
+        found = measured(written, references, _measures(study, common, references, written))
         for one in found.scores:
             sections.add(section, one.sets[0], one.systems[0], [one])
         sections.figures += [
@@ -184,13 +188,25 @@ def _common(study: "GroundedStudy") -> Sequence[str]:
 
 
 def _measures(
-    study: "GroundedStudy", common: Sequence[str], references: Mapping[str, Reference]
+    study: "GroundedStudy",
+    common: Sequence[str],
+    references: Mapping[str, Reference],
+    written: Mapping[str, Mapping[str, System]],
 ) -> list[TextMeasures]:
     """All that there are data for."""
     problem, decode = study.data.problem(), study.recipe.decode
     depth = min(decode.best, decode.passages) if decode else 1
-    passages = _Passages(problem)
     right = references.values()
+    named = {docno for one in right for docno in one.gold}
+    named |= {
+        output.docno or ""
+        for runs in written.values()
+        for texts in runs.values()
+        for one in texts.values()
+        for output in one.outputs
+    }
+    numbers = (number for number, docno in enumerate(problem.docnos) if docno in named)
+    passages = {problem.docnos[number]: problem.passages[number] for number in numbers}
     are_answered = any(one.answers for one in right)
     are_gold = any(one.gold for one in right)
     there: list[tuple[TextMeasures, bool]] = [
@@ -201,23 +217,6 @@ def _measures(
         (_OnPages(), any(one.evidence for one in right)),
     ]
     return [measures for measures, is_known in there if is_known]
-
-
-class _Passages(Mapping[str, str]):
-    """The texts of passages by docno, which may lie in a file."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._texts = problem.passages
-        self._numbers = {docno: number for number, docno in enumerate(problem.docnos)}
-
-    def __getitem__(self, docno: str) -> str:
-        return self._texts[self._numbers[docno]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
 
 
 class _OnPages(Kilt):
