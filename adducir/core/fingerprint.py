@@ -15,7 +15,7 @@ import numbers
 import os
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
@@ -44,6 +44,15 @@ def fingerprint(value: Any) -> str:
     if _MARK not in text:
         return digest
     return f"{_MARK}{text.split(_MARK)[1]}{_MARK}{digest}"
+
+
+def digest_of(texts: Iterable[str]) -> str:
+    """The SHA-256, in hexadecimal, of a sequence of texts, each preceded by its length."""
+    hasher = sha256()
+    for text in texts:
+        data = text.encode()
+        hasher.update(len(data).to_bytes(8, "little") + data)
+    return hasher.hexdigest()
 
 
 def unread_digest(path: Path) -> str:

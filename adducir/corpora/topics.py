@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.texts import repeated
 from adducir.corpora import irds
-from adducir.corpora.digests import digest_of
 from adducir.corpora.frames import QID, QUERY, column_of, ids_of
 from adducir.corpora.sources import resolve
 from adducir.corpora.topic_files import RawTopic, read_topics

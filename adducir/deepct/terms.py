@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import read_lines
-from adducir.corpora.digests import digest_of
+from adducir.core.fingerprint import digest_of
 from adducir.deepct.words import Word, match_key, words
 
 Tokenization = Literal["lucene", "bert"]

@@ -18,10 +18,9 @@ import numpy as np
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.core.texts import same_text
-from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Document, refuse_duplicates, text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path

@@ -42,7 +42,7 @@ from adducir.evaluation.lists import (
     RankedJudgements,
     RankedTopics,
 )
-from adducir.evaluation.measures import kind_of, parse_measures
+from adducir.evaluation.measures import is_ours, parse_measures
 from adducir.evaluation.scores import Evaluation, Scores
 from adducir.runs.run import Run
 
@@ -118,17 +118,6 @@ class Evaluator:
             for measure in self.measures
         ]
         return np.column_stack(columns), ranked, len(judged.topic) > 0
-
-
-def is_ours(measure: Measure) -> bool:
-    """Whether Adducir itself computes a measure with these parameters."""
-    kind = kind_of(measure)
-    if kind is None or hasattr(measure, "runtime_impl"):
-        return False
-    fields, theirs = kind.model_fields, measure.SUPPORTED_PARAMS
-    # What ir_measures requires has been checked; RBP's rel is required here alone.
-    needed = {key for key in fields if fields[key].is_required() and not theirs[key].required}
-    return needed <= measure.params.keys()
 
 
 def evaluate(

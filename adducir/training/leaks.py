@@ -23,7 +23,7 @@ import polars as pl
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
-from adducir.corpora.digests import digest_of
+from adducir.core.fingerprint import digest_of
 from adducir.corpora.qrels import load_qrels
 from adducir.runs.read import read_run
 from adducir.runs.run import Run

@@ -141,12 +141,6 @@ def test_identity_follows_the_content_only(tmp_path):
     assert open_corpus(path).identity() != before
 
 
-@pytest.mark.parametrize("tail", ["", "\n"])
-def test_size_hint_counts_records(tmp_path, tail):
-    assert open_corpus(write(tmp_path, {"a.tsv": "a\tx\nb\ty" + tail})).size_hint() == 2
-    assert open_corpus(write(tmp_path, {"a.trec": doc("a") * 50 + tail})).size_hint() == 50
-
-
 def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
     packed = gzip.compress(b"packed")
     files = {"letters/to a friend.txt": "Dear\nfriend", "b.txt.gz": packed}
