@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.progress import Progress
 from adducir.corpora import load_qrels, load_topics, open_corpus, refuse_duplicates
 
 
@@ -65,31 +64,6 @@ def test_which_files_of_a_folder_are_read(tmp_path, files, wanted, expected):
     else:
         with pytest.raises(InputError, match=expected):
             docnos(refuse_duplicates(open_corpus(tmp_path, format=wanted)))
-
-
-class Notes(Progress):
-    message = ""
-
-    def note(self, message):
-        self.message += message
-
-
-def test_files_of_a_folder_that_are_not_read_are_reported(tmp_path):
-    with Notes() as notes:
-        write(tmp_path, MIXED | {f"scans/{n}.pdf": "x" for n in range(40)})
-        open_corpus(tmp_path)
-    assert "42 files" in notes.message
-    assert "README.txt" in notes.message
-
-
-def test_links(tmp_path):
-    write(tmp_path, {"elsewhere/b.jsonl": ["b"], "corpus/a.jsonl": ["a"]})
-    (tmp_path / "corpus/linked").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "corpus/circle").symlink_to(tmp_path / "corpus")
-    assert docnos(refuse_duplicates(open_corpus(tmp_path / "corpus"))) == ["a", "b"]
-    (tmp_path / "corpus/c.jsonl").symlink_to(tmp_path / "gone.jsonl")
-    with pytest.raises(InputError, match=r"c\.jsonl"):
-        docnos(open_corpus(tmp_path / "corpus"))
 
 
 def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch):

@@ -97,13 +97,6 @@ def test_errors_name_the_book_and_the_quotation(tmp_path, keys, value, named):
     assert error.value.path == tmp_path / "relic.json"
 
 
-def test_broken_json_has_its_line(tmp_path):
-    (tmp_path / "relic.json").write_text('{\n"a": {,\n')
-    with pytest.raises(InputError) as error:
-        read_relic(tmp_path / "relic.json")
-    assert error.value.line == 2
-
-
 def pool_folder(folder):
     query = {"qid": "q_1", "text": "He said: [masked sentence(s)] Then; he left."}
     (folder / "queries.jsonl").write_text(json.dumps(query) + "\n")

@@ -1,21 +1,17 @@
 """What ``adducir check`` finds in runs."""
 
-import csv
 import gzip
-import json
 
 import ir_measures
-import polars as pl
 import pytest
-from ir_measures import AP, RR, Bpref, Judged, P, R, nDCG
+from ir_measures import RR, Bpref, Judged, P, R, nDCG
 
-from adducir.cli.app import main
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.check import check
 from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
-from adducir.runs.run import SCHEMA, Run
+from adducir.runs.run import Run
 from adducir.runs.write import write_run
 
 
@@ -108,13 +104,6 @@ def test_what_is_found(run, options, expected):
     assert codes(run, **options) == expected
 
 
-def test_nothing_is_said_of_a_clean_run_and_a_repeated_document_is_an_error():
-    options = {"topics": Topics.of({"1": "x", "2": "y"}), "docnos": ["a", "b", "c"]}
-    assert check([CLEAN], qrels=QRELS, measures=[AP, R @ 2], **options) == []
-    rows = [("1", "a", 2.0), ("1", "a", 1.0)]
-    assert codes(Run(pl.DataFrame(rows, schema=SCHEMA, orient="row"), "t")) == "duplicate!"
-
-
 def test_messages_hold_the_figures():
     assert message(CLEAN, "unknown-docnos", docnos=["a", "b"]).startswith("1 document of 3 ")
     assert NAMES[0] in message(CUT, "truncated-docnos", qrels=JUDGED_NAMES)
@@ -185,24 +174,6 @@ def test_runs_that_cannot_be_compared_are_named():
     assert codes(CLEAN, run_of("1 b a, 2 c", "x")) == ""
     assert codes(CLEAN, run_of("1 a b, 2 a c", "again")) == "same-ranking?"
     assert codes(CLEAN, run_of("1 b a")) == "same-tag? topic-sets?"
-
-
-def test_the_command_prints_a_matrix_or_rows(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.trec").write_text(BAD)
-    write_run(CLEAN, tmp_path / "clean.trec")
-    assert main(["check", "bad.trec", "clean.trec"]) == 1
-    head, bad, clean = capsys.readouterr().out.splitlines()[:3]
-    assert head.split()[:2] == ["score", "columns"]
-    assert bad.split()[:3] == ["bad.trec", "error", "error"]
-    assert set(clean.split()[1:]) == {"-"}
-    assert main(["check", "bad.trec", "--format", "json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert found[0].keys() == {"run", "severity", "code", "line", "message"}
-    assert main(["check", "bad.trec", "--format", "csv"]) == 1
-    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-    assert [row["code"] for row in rows] == [one["code"] for one in found]
-    assert main(["check", "clean.trec"]) == 0
 
 
 def test_real_runs_and_qrels(collections):

@@ -101,17 +101,6 @@ def test_the_error_is_that_of_a_mixed_model() -> None:
     assert found.error == pytest.approx(np.sqrt(model.bse["system"] ** 2 + twice), rel=0.03)
 
 
-def test_seeds_that_decide_are_not_taken_for_methods() -> None:
-    rng = np.random.default_rng(4)
-    false = {"runs": 0, "topics": 0}
-    for _ in range(300):
-        a, b = two(rng, runs=5, topics=50, sd=0.05)
-        false["runs"] += two_level(a, b).p < 0.05
-        false["topics"] += stats.ttest_rel(a.mean(axis=0), b.mean(axis=0)).pvalue < 0.05
-    assert false["runs"] / 300 < 0.09
-    assert false["topics"] / 300 > 0.2  # as if the seeds' means were the methods'
-
-
 def test_without_variance() -> None:
     found = two_level(np.array([[0.1, 0.2], [0.1, 0.2]]), np.array([[0.1, 0.2]]))
     assert (found.t, found.p) == (0.0, 1.0)

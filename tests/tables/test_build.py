@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sample_tables import YEARS, scores_of, small, wide
+from sample_tables import scores_of, small, wide
 
 from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores
@@ -89,14 +89,6 @@ def test_the_set_of_the_best_is_marked_on_request() -> None:
     assert min(cell.p_best or 0.0 for cell in cells) > 0.05
 
 
-def test_columns_know_their_measures() -> None:
-    columns = {column.measure: column for column in build_table(compared()).columns}
-    assert (columns["Judged@5"].descriptive, columns["Judged@5"].summed) == (True, False)
-    assert (columns["NumRet"].descriptive, columns["NumRet"].summed) == (True, True)
-    assert (columns["Bpref"].descriptive, columns["Bpref"].title) == (False, "Bpref")
-    assert columns["nDCG(judged_only=True)@5"].title == "nDCG@5 (condensed)"
-
-
 @pytest.mark.parametrize(
     ("measure", "name"),
     [
@@ -108,16 +100,6 @@ def test_columns_know_their_measures() -> None:
 )
 def test_measures_of_condensed_lists_have_one_name(measure: str, name: str) -> None:
     assert printed_name(measure) == name
-
-
-def test_several_baselines_get_letters() -> None:
-    table = build_table(compared(baseline=["bm25", "qld"]))
-    rows = {row.system: row for row in table.rows}
-    assert table.references == ("bm25", "qld")
-    assert (rows["bm25"].letter, rows["qld"].letter, rows["rm3"].letter) == ("a", "b", "")
-    assert [one.reference for one in rows["rm3"].cells[0].tests] == ["bm25", "qld"]
-    assert rows["copy"].cells[0].marks == (Mark("better", "b"),)
-    assert rows["bm25"].cells[0].marks == (Mark("better", "b"),)  # tested once, seen by both
 
 
 def test_all_pairs_make_every_system_a_reference() -> None:
@@ -138,18 +120,6 @@ def test_topic_sets_become_groups() -> None:
     rows = {row.system: row for row in table.rows}
     assert (rows["rm3"].cells[0].n, rows["rm3"].cells[5].mean) == (40, None)
     assert rows["rm3"].cells[5].text == "–"
-
-
-def test_sections_keep_their_systems_together_in_the_order_given() -> None:
-    layout = Layout(sections={"bm25": "Original", "rm3": "DeepCT", "qld": "Original"})
-    table = build_table(compared(), layout)
-    assert [(row.section, row.system) for row in table.rows] == [
-        ("Original", "bm25"),
-        ("Original", "qld"),
-        ("DeepCT", "rm3"),
-        ("", "copy"),
-    ]
-    assert not table.stacked
 
 
 def test_topic_sets_may_be_sections_that_are_tested_by_themselves() -> None:
@@ -200,18 +170,6 @@ def test_numbers_are_rounded_once(value: float | None, style: Style, expected: s
     assert style.number(value) == expected
 
 
-def test_p_values_are_never_zero_and_differences_have_signs() -> None:
-    texts = [Style().p_value(p) for p in (0.0123, 0.0, 1.0)]
-    assert texts == ["=0.012", "<0.001", "=1.000"]
-    assert Style(4).p_value(0.00099) == "=0.0010"
-    assert Style(1).p_value(0.0123) == "=0.012"
-    assert [Style().number(d, signed=True) for d in (0.01, -0.01, 1e-5)] == [
-        "+0.010",
-        "-0.010",
-        "0.000",
-    ]
-
-
 def test_details_come_in_the_order_asked_for() -> None:
     details = ("wins", "ci", "effect", "p", "p_corrected", "difference", "equivalence_p")
     table = small(Style(details=details), against="BM25")
@@ -240,13 +198,6 @@ def test_topic_table_has_a_row_a_topic_and_the_means_last() -> None:
     assert [c.mean for c in topics.rows[-1].cells] == [row.cells[0].mean for row in table.rows]
     with pytest.raises(UsageError, match="no values per topic for n"):
         topic_table(figure_table([Column("n")], {"a": [1.0]}), Column("n"))
-
-
-def test_frames_hold_a_row_for_each_cell_and_reference() -> None:
-    frame = wide().to_polars()
-    assert frame.filter(claim="difference").height == 6 * (10 * 2 + 2)
-    assert set(frame["group"]) == set(YEARS)
-    assert wide().to_pandas()["mean"].tolist() == frame["mean"].to_list()
 
 
 def test_what_no_renderer_could_print_is_refused() -> None:
