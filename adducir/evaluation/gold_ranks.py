@@ -51,9 +51,6 @@ class GoldRanks:
         keys: Properties of the queries to break figures down by, each (Q,) texts.
         unranked: (Q,) where the system did not rank the gold item; it counts as the last candidate.
         rouge: (Q,) ROUGE-L of the candidate that the system ranks first, with the gold text.
-
-    Raises:
-        UsageError: Numbers that cannot be, or arrays of unequal lengths.
     """
 
     qids: tuple[str, ...]
@@ -63,21 +60,6 @@ class GoldRanks:
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unranked: NDArray[np.bool_] | None = None
     rouge: Floats | None = None
-
-    def __post_init__(self) -> None:
-        optional = [one for one in (self.unranked, self.rouge) if one is not None]
-        columns = (self.better, self.tied, self.candidates, *self.keys.values(), *optional)
-        if {len(one) for one in columns} != {len(self.qids)}:
-            raise UsageError("each query needs one rank, and one value of each key.")
-        if len(set(self.qids)) < len(self.qids):
-            raise UsageError("a query has two ranks of its gold item.")
-        wrong = (self.better < 0) | (self.tied < 1) | (self.better + self.tied > self.candidates)
-        if wrong.any():
-            place = int(np.flatnonzero(wrong)[0])
-            raise UsageError(
-                f"query {self.qids[place]}: {self.better[place]} better and {self.tied[place]} "
-                f"tied candidates (the gold item among them) cannot be of {self.candidates[place]}."
-            )
 
     def rows(self, chosen: Sequence[int] | Integers) -> "GoldRanks":
         """The same of some queries, by their places."""
@@ -136,13 +118,7 @@ def rank_scores(
     ties: Ties = "pessimistic",
     run: str = "",
 ) -> Scores:
-    """R@k, RR, Rank and perhaps ROUGE-L of every query, of one run of a system.
-
-    Raises:
-        UsageError: No query, a cutoff below 1, or an unknown rule of ties.
-    """
-    if ties not in TIES:
-        raise UsageError(f"ties can be taken as {' or '.join(TIES)}, not as {ties!r}.")
+    """R@k, RR, Rank and perhaps ROUGE-L of every query, of one run of a system."""
     if not ranks.qids:
         raise UsageError(f"{system} has no query.")
     if any(cutoff < 1 for cutoff in cutoffs):

@@ -13,6 +13,7 @@ any other        a property of the query, such as ``length``, to break the figur
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -29,26 +30,20 @@ KNOWN = (*REQUIRED, "system", "tied", ROUGE)
 
 
 def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
-    """Read the ranks of one or several systems.
+    """Read the ranks of one or several systems; ``system`` is the name where the file has none.
 
-    Args:
-        path: The file, plain or gzipped.
-        system: The system's name where the file has no column for it.
-
-    Raises:
-        InputError: A column is missing, a number cannot be, or a system has a query twice; with
-            the line.
+    An InputError with the line where a column is missing, a number cannot be, or a system has a
+    query twice.
     """
     rows: dict[str, dict[str, tuple[int, dict[str, str]]]] = {}
     for line, record in records(path, REQUIRED):
         name, qid = record.get("system", system), record["qid"]
-        one = rows.setdefault(name, {})
         if not qid or not name:
             raise InputError("the qid or the system is empty.", path=path, line=line)
-        if qid in one:
-            what = f"{name} has query {qid} twice, first in line {one[qid][0]}."
+        first, _ = rows.setdefault(name, {}).setdefault(qid, (line, record))
+        if first != line:
+            what = f"{name} has query {qid} twice, first in line {first}."
             raise InputError(what, path=path, line=line)
-        one[qid] = line, record
     if not rows:
         raise InputError("there is no rank in it.", path=path)
     return {name: _ranks(one, path) for name, one in rows.items()}
@@ -56,52 +51,42 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
 
 def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRanks:
     """The ranks of one system."""
-    columns: dict[str, list[str]] = {}
     numbers: list[tuple[int, int, int, bool]] = []
+    rouge = list[float]()
+    keys = {name: list[str]() for name in next(iter(rows.values()))[1] if name not in KNOWN}
     for line, record in rows.values():
         unranked = not record["rank"]
         candidates = _integer(record["candidates"], "candidates", path, line)
         rank = candidates if unranked else _integer(record["rank"], "rank", path, line)
-        tied = _integer(record.get("tied") or "1", "tied", path, line)
-        tied = 1 if unranked else tied
+        tied = 1 if unranked else _integer(record.get("tied") or "1", "tied", path, line)
         if rank + tied - 1 > candidates:
             what = f"rank {rank} with {tied} tied cannot be among {candidates} candidates."
             raise InputError(what, path=path, line=line)
-        own = {name: record[name] for name in record if name not in KNOWN or name == ROUGE}
-        if numbers and (odd := own.keys() ^ columns.keys()):
+        if odd := keys.keys() ^ (record.keys() - {*KNOWN}):
             raise InputError(f"not every object has {min(odd)!r}.", path=path, line=line)
         numbers.append((rank - 1, tied, candidates, unranked))
-        if ROUGE in own:
-            _check_share(own[ROUGE], path, line)
-        for name, value in own.items():
-            columns.setdefault(name, []).append(value)
-    rouge = columns.pop(ROUGE, None)
+        for name, values in keys.items():
+            values.append(record[name])
+        if ROUGE in record:
+            rouge.append(_share(record[ROUGE], path, line))
     better, same, number, missing = np.array(numbers, dtype=np.int64).T
     return GoldRanks(
         tuple(rows),
         better,
         same,
         number,
-        {name: tuple(values) for name, values in columns.items()},
+        {name: tuple(values) for name, values in keys.items()},
         missing.astype(np.bool_),
-        None if rouge is None else np.array(rouge, dtype=np.float64),
+        np.array(rouge) if len(rouge) == len(rows) else None,
     )
 
 
 def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
-    """Write ranks as TSV, as :func:`read_ranks` reads them.
-
-    Raises:
-        UsageError: Systems have other keys, one has ROUGE-L and another has not, or a text holds a
-            tab or a line break.
-    """
-    forms = {(tuple(ranks.keys), ranks.rouge is not None) for ranks in systems.values()}
-    if len(forms) > 1:
-        raise UsageError("the systems' queries have different keys, or only some have ROUGE-L.")
-    names, has_rouge = next(iter(forms), ((), False))
+    """Write ranks as TSV, as :func:`read_ranks` reads them; all systems have the same keys."""
+    first = next(iter(systems.values()))
+    rouge = (ROUGE,) if first.rouge is not None else ()
     with writing_text(path) as handle:
-        rouge = (ROUGE,) * has_rouge
-        handle.write("\t".join(("system", *REQUIRED, "tied", *rouge, *names)) + "\n")
+        handle.write("\t".join(("system", *REQUIRED, "tied", *rouge, *first.keys)) + "\n")
         for system, ranks in systems.items():
             for place, qid in enumerate(ranks.qids):
                 missing = ranks.unranked is not None and ranks.unranked[place]
@@ -112,25 +97,23 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                     str(ranks.candidates[place]),
                     str(ranks.tied[place]),
                     *(() if ranks.rouge is None else (repr(float(ranks.rouge[place])),)),
-                    *(ranks.keys[name][place] for name in names),
+                    *(ranks.keys[name][place] for name in first.keys),
                 )
                 if any(set(cell) & set("\t\n\r") for cell in cells):
                     raise UsageError(f"query {qid}: a text holds a tab or a line break.")
                 handle.write("\t".join(cells) + "\n")
 
 
-def _check_share(text: str, path: Path, line: int) -> None:
-    try:
-        is_share = 0 <= float(text) <= 1
-    except ValueError:
-        is_share = False
-    if not is_share:
-        raise InputError(f"{ROUGE} is {text!r}, not a number of 0 to 1.", path=path, line=line)
+def _share(text: str, path: Path, line: int) -> float:
+    with suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1:
+            return value
+    raise InputError(f"{ROUGE} is {text!r}, not a number of 0 to 1.", path=path, line=line)
 
 
 def _integer(text: str, name: str, path: Path, line: int) -> int:
     value = whole_number(text)
     if not value:
-        what = f"{name} is {shortened(text)!r}, not a whole number of 1 or more."
+        what = f"{name} is {shortened(text)!r}, not an integer of 1 or more."
         raise InputError(what, path=path, line=line)
     return value

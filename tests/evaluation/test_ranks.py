@@ -70,14 +70,6 @@ def test_the_random_ranking_is_exact():
     assert harmonic / 4888 == pytest.approx((1 / drawn).mean(), rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("better", "tied", "candidates"), [([-1], [1], [5]), ([0], [0], [5]), ([4], [2], [5])]
-)
-def test_numbers_that_cannot_be_are_refused(better, tied, candidates):
-    with pytest.raises(UsageError, match="query q0"):
-        gold_ranks(better, tied, candidates)
-
-
 def test_scores_hold_the_values_of_each_query():
     scores = rank_scores("s", of_ranks(["a", "b"], [1, 4], 10), cutoffs=(1, 5))
     assert [*scores.measures] == ["R@1", "R@5", "RR", "Rank"]

@@ -107,7 +107,7 @@ def test_names_of_measures() -> None:
         ("a.csv", "qid,measure,value\n1,AP,.1\n1,AP,.2\n", "twice"),
         ("a.csv", "qid,measure,value\n1,AP,.1\n2,P@5,.2\n", "no P@5 of topic 1"),
         ("a.txt", "1 AP\n", "2 columns"),
-        ("a.txt", "\n", "no values"),
+        ("a.txt", "\n", "empty"),
     ],
 )
 def test_what_is_no_score_is_refused_with_its_place(
