@@ -42,15 +42,9 @@ def check(
 ) -> list[Finding]:
     """Check the lines of run files, each run by itself, and all together.
 
-    Args:
-        runs: Runs or their files; of a file with malformed lines, the run of the others is checked.
-        qrels: The judgements they are to be evaluated with.
-        topics: The topics that were searched.
-        docnos: Every docno of the collection or index.
-        measures: The measures (of ir_measures) that are to be computed.
-
-    Returns:
-        The findings by run, errors first; at last those that concern several runs.
+    Of a file with malformed lines, the run of the others is checked. ``docnos`` are all of the
+    collection, ``measures`` (of ir_measures) are to be computed. The findings are given by run,
+    errors first; at last those that concern several runs.
     """
     known = None if docnos is None else pl.Series(list(docnos), dtype=pl.String)
     found: list[Finding] = []

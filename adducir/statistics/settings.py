@@ -37,9 +37,7 @@ class SignificanceTest(Recipe):
     def rows(self, first: "FloatArray", second: "FloatArray") -> "tuple[FloatArray, FloatArray]":
         """(K,) statistics and (K,) p-values, in (0, 1], of K pairs of systems.
 
-        Args:
-            first: (K, T) finite scores on T topics, at least two.
-            second: (K, T) those of the systems that each is compared with.
+        ``first`` and ``second`` are (K, T) finite scores on T topics, at least two.
         """
 
     def pairs(

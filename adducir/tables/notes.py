@@ -44,14 +44,10 @@ def lines_of(
     unit: str,
     evaluated: bool,
 ) -> tuple[Note, ...]:
-    """The lines below a table of a comparison.
+    """The lines below a table of a comparison, with printed names of systems and measures.
 
-    Args:
-        table: The table.
-        system_names: Printed names of systems.
-        measure_names: Printed names of measures, by exact name.
-        unit: What a topic is called.
-        evaluated: Whether the values are ours: only then is it known how unjudged documents count.
+    ``unit`` is what a topic is called; ``evaluated`` whether the values are ours: only then is it
+    known how unjudged documents count.
     """
     if table.comparison is None:
         return ()
