@@ -66,19 +66,6 @@ def test_which_files_of_a_folder_are_read(tmp_path, files, wanted, expected):
             docnos(refuse_duplicates(open_corpus(tmp_path, format=wanted)))
 
 
-def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch):
-    os.mkfifo(tmp_path / "p.jsonl")
-    with pytest.raises(InputError, match="read twice"):
-        open_corpus(tmp_path / "p.jsonl")
-
-    def forbidden(path):
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(os, "scandir", forbidden)
-    with pytest.raises(InputError, match="permission denied"):
-        open_corpus(tmp_path)
-
-
 def test_a_format_can_be_named(tmp_path):
     path = write(tmp_path, {"docs.dat": ["a"]})
     with pytest.raises(InputError, match=r"\.jsonl"):

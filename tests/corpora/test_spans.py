@@ -6,7 +6,7 @@ import json
 import pytest
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.spans import MaskedSpan, candidates_of, context, read_spans, write_spans
+from adducir.corpora.spans import MaskedSpan, context, read_spans, write_spans
 from adducir.corpora.splitting import part_of, split
 
 SPAN = MaskedSpan(
@@ -68,13 +68,6 @@ def test_a_wrong_line_is_named(tmp_path, change, key):
 )
 def test_contexts_are_cut_to_what_is_nearest(arguments, wanted):
     assert context(SPAN, **arguments) == wanted
-
-
-def test_a_candidate_has_one_text():
-    one, other = (MaskedSpan(name, "g", (), (text,), (), "c") for name, text in ("1x", "2y"))
-    assert candidates_of([SPAN, one]) == {"q1:7": "(e.g. five)", "c": "x"}
-    with pytest.raises(InputError, match="'c'"):
-        candidates_of([one, other])
 
 
 def group_of(name):

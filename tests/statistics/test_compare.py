@@ -120,33 +120,6 @@ def _pair(system: str, reference: str, measure: str) -> pl.Expr:
     return is_pair & (pl.col("measure") == measure)
 
 
-def test_corrected_values_decide_and_p_may_equal_alpha(systems: list[Scores]) -> None:
-    asked = {"baseline": "bm25", "correction": "bonferroni"}
-    test = row_of(compare(systems, **asked), "bm25+rm3", "AP")
-    between = (test["p"] + test["p_corrected"]) / 2
-    for correction, alpha, verdict in (
-        ("bonferroni", between, None),
-        ("none", between, "better"),
-        ("bonferroni", test["p_corrected"], "better"),
-    ):
-        found = compare(systems, baseline="bm25", correction=correction, alpha=alpha)
-        assert row_of(found, "bm25+rm3", "AP")["verdict"] == verdict
-    asked = {"equivalence": 0.1, "against": "bm25", "correction": "none"}
-    p = compare(systems, **asked).tests.filter(system="qld", measure="AP")["p"][0]
-    for alpha, verdict in ((p, "equivalent"), (float(np.nextafter(p, 0)), None)):
-        found = compare(systems, **asked, alpha=alpha).tests.filter(system="qld", measure="AP")
-        assert found["verdict"].to_list() == [verdict]
-
-
-def test_topics_and_measures_are_aligned_by_name(systems: list[Scores], values: np.ndarray) -> None:
-    qids = [str(q) for q in range(TOPICS)]
-    turned = Scores.of("bm25+rm3", qids[::-1], MEASURES[::-1], values[2][::-1, ::-1])
-    expected = compare(systems, baseline="bm25")
-    found = compare([*systems[:2], turned, systems[3]], baseline="bm25")
-    assert found.tests.equals(expected.tests)
-    assert found.means.equals(expected.means)
-
-
 def test_equivalence_is_tested_with_the_best_of_each_measure(
     systems: list[Scores], values: np.ndarray
 ) -> None:
@@ -232,14 +205,6 @@ def test_sets_of_topics_are_tested_by_themselves(values: np.ndarray) -> None:
         assert found.tests.filter(set=name).drop("set").equals(expected.tests.drop("set"))
         assert found.means.filter(set=name).drop("set").equals(expected.means.drop("set"))
     assert found.topics == {"a": 60, "b": 40}
-
-
-def test_one_topic_is_enough_for_means_only(values: np.ndarray) -> None:
-    single = values[:, :1]
-    assert compared(single).topics == {"": 1}
-    assert compared(single[:1], equivalence=0.1, baseline="s0").best("AP") == "s0"
-    with pytest.raises(UsageError, match="at least two topics"):
-        compared(single, baseline="s0")
 
 
 def test_systems_that_do_not_fit_together_are_refused(

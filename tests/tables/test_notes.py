@@ -38,15 +38,6 @@ def drawn(systems: int = 3, topics: int = 40) -> np.ndarray:
     return rng.random(topics) * 0.5 + shift + rng.normal(0, 0.05, (systems, topics))
 
 
-def test_the_set_of_the_best_says_when_it_says_nothing() -> None:
-    alike = np.random.default_rng(1).random((3, 12))
-    text = of(alike, "AP nDCG@5", best="set", samples=99)[-1]
-    assert "every system on every measure" in text
-    assert "Warning" not in text
-    for topics, warned in ((30, True), (31, False)):
-        assert ("Warning" in of(drawn(3, topics), best="set", samples=99)[-1]) == warned
-
-
 def hollow(*values: np.ndarray, measures: str = "P@1", test: str = "hall") -> str:
     return of(values, measures, equivalence=0.1, against="a", equivalence_test=test)[-1]
 
