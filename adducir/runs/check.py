@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from adducir.core.errors import InputError
+from adducir.core.texts import listed
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.fusion import lacking
 from adducir.runs.read import columns_of, run_of
-from adducir.runs.rules import RULES, Case, Severity, counted, some
+from adducir.runs.rules import RULES, Case, Severity, counted
 from adducir.runs.run import Run
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -99,7 +100,7 @@ def _together(runs: Sequence[Run]) -> Iterator[Finding]:
     for run, qids in zip(runs, lacking(runs), strict=True):
         if qids:
             what = (
-                f"{counted(len(qids), 'topic')} of the other runs are missing: {some(qids)}. "
+                f"{counted(len(qids), 'topic')} of the other runs are missing: {listed(qids, 3)}. "
                 "Paired tests need the same topics; the missing ones count 0."
             )
             yield Finding(run.name, "warning", "topic-sets", 0, what)

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import polars as pl
 
+from adducir.core.texts import listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import Evaluation
 from adducir.statistics.comparison import Comparison
@@ -384,9 +385,3 @@ def _alike(
         if topics(one):
             found.setdefault(topics(one), {})[one.system] = None
     return [(qids, list(systems)) for qids, systems in found.items()]
-
-
-def listed(names: Sequence[str], limit: int = 5) -> str:
-    """Names joined by commas, those beyond a limit counted."""
-    shown = ", ".join(names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
