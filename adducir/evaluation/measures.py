@@ -191,7 +191,7 @@ def _named(piece: str) -> Measure:
         near = nearest(node.id, known())
         if node.id in _trec_names():  # as in recip_rank@10
             near = f"; did you mean `{_from_trec(node.id)[0].NAME}`?"
-        raise UsageError(f"there is no measure {node.id!r}{near or '.'}")
+        raise UsageError(f"there is no measure {piece!r}{near or '.'}")
     measure = known()[node.id]
     if at is not None:
         given.append((measure.AT_PARAM, at))
