@@ -18,10 +18,11 @@ from adducir.evaluation.gold_ranks import (
     at_random,
     rank,
     rank_scores,
+    read_ranks,
     recall,
     reciprocal_rank,
+    write_ranks,
 )
-from adducir.evaluation.rank_files import read_ranks, write_ranks
 from adducir.statistics import settings
 from adducir.tables.formats import TABLES, render
 from adducir.tables.ranks import RANDOM, rank_table
