@@ -192,14 +192,6 @@ def test_what_is_wrong_is_named_with_its_line(corpus_of, name, text, number, wor
     assert word in caught.value.what
 
 
-def test_a_truncated_gzip(tmp_path):
-    data = "".join(line(id=str(i), text="x" * (i % 89)) for i in range(999))
-    (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(data.encode())[:-100])
-    with pytest.raises(InputError) as caught:
-        list(open_corpus(tmp_path / "c.jsonl.gz"))
-    assert caught.value.line > 1
-
-
 def test_duplicates_are_refused_with_both_places(tmp_path):
     (tmp_path / "a.jsonl").write_text(line(id="x") + line(id="y"))
     (tmp_path / "b.jsonl").write_text(line(id="z") + line(id="y"))

@@ -117,22 +117,6 @@ def test_pools(tmp_path):
     assert pools.texts == {"c_1": "It was. It is;", "c_2": "No."}
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "where"),
-    [
-        ("queries.jsonl", '{"qid": "q_1", "text": "Nothing is masked."}\n', "queries.jsonl:1"),
-        ("qrels.txt", "q_1 0 c_2 0\n", "queries.jsonl:1"),
-        ("qrels.txt", "q_1 0 c_9 1\n", "qrels.txt"),
-        ("corpus.jsonl", '{"docid": "c_1", "title": "x"}\n', "corpus.jsonl:1"),
-    ],
-)
-def test_errors_of_pools(tmp_path, name, text, where):
-    (pool_folder(tmp_path) / name).write_text(text)
-    with pytest.raises(InputError) as error:
-        read_pools(tmp_path)
-    assert error.value.where == str(tmp_path / where)
-
-
 def test_the_real_pools(collections):
     pools = read_pools(collections / "relic")
     assert (len(pools.spans), len(pools.texts)) == (100, 5023)

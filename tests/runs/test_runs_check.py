@@ -8,10 +8,8 @@ from ir_measures import Bpref, Judged, R, nDCG
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.check import check
-from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import write_run
 
 
 def run_of(text, tag="sys"):
@@ -143,16 +141,6 @@ def test_what_a_file_says_beyond_its_run(tmp_path, data, expected, line):
         path.write_bytes(data)
     assert codes(path) == expected
     assert all(one.line == line for one in check([path]))
-
-
-def test_metadata_of_another_file_is_named(tmp_path):
-    path = tmp_path / "a.trec"
-    write_run(CLEAN, path)
-    assert codes(path) == ""
-    path.write_text(path.read_text().replace("sys", "SYS"))
-    assert codes(path) == "metadata?"
-    metadata_for(path).write_text("tag: [")
-    assert codes(path) == "metadata?"
 
 
 def test_runs_that_cannot_be_compared_are_named():

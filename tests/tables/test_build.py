@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sample_tables import scores_of, small
+from sample_tables import scores_of
 
-from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import Comparison, compare
-from adducir.tables.build import Figure, Layout, build_table, figure_table, topic_table
+from adducir.tables.build import Figure, Layout, build_table, figure_table
 from adducir.tables.style import Style
-from adducir.tables.table import Cell, Column, Mark, ResultTable, Row, printed_name
+from adducir.tables.table import Cell, Column, Mark, ResultTable, printed_name
 
 MEASURES = "nDCG(judged_only=True)@5 Bpref R@100 Judged@5 NumRet"
 
@@ -76,19 +75,6 @@ def test_marks_say_what_was_found() -> None:
     assert not any(cell.best for _, _, cell in alone.cells())
 
 
-def test_the_set_of_the_best_is_marked_on_request() -> None:
-    table = small(best="set")
-    marked = {row.system for row, column, cell in table.cells() if cell.in_set}
-    assert marked == {"BM25", "BM25+RM3"}
-    assert Mark("set") in table.rows[1].cells[0].marks
-    assert not any(cell.in_set for _, _, cell in small().cells())
-    rng = np.random.default_rng(1)
-    alike = compare(scores_of({name: rng.random(12) for name in "abc"}, "AP"), best="set")
-    cells = [cell for _, _, cell in build_table(alike).cells()]
-    assert not any(cell.in_set for cell in cells)  # it holds every system
-    assert min(cell.p_best or 0.0 for cell in cells) > 0.05
-
-
 @pytest.mark.parametrize(
     ("measure", "name"),
     [
@@ -100,16 +86,6 @@ def test_the_set_of_the_best_is_marked_on_request() -> None:
 )
 def test_measures_of_condensed_lists_have_one_name(measure: str, name: str) -> None:
     assert printed_name(measure) == name
-
-
-def test_topic_sets_become_groups() -> None:
-    both = [*some("bm25 rm3", 1, 40, "2020"), *some("bm25 qld", 2, 50, "2021")]
-    table = build_table(compare(both, baseline="bm25"))
-    assert table.groups() == [("2020", 5), ("2021", 5)]
-    assert len(table.topics(table.columns[5])) == 50
-    rows = {row.system: row for row in table.rows}
-    assert (rows["rm3"].cells[0].n, rows["rm3"].cells[5].mean) == (40, None)
-    assert rows["rm3"].cells[5].text == "–"
 
 
 def test_topic_sets_may_be_sections_that_are_tested_by_themselves() -> None:
@@ -158,23 +134,3 @@ def test_further_figures_stand_beside_those_that_are_tested() -> None:
 )
 def test_numbers_are_rounded_once(value: float | None, style: Style, expected: str) -> None:
     assert style.number(value) == expected
-
-
-def test_topic_table_has_a_row_a_topic_and_the_means_last() -> None:
-    table = small()
-    topics = topic_table(table, table.columns[0])
-    assert [row.title for row in topics.rows] == [*map(str, range(1, 21)), "Mean"]
-    assert [column.title for column in topics.columns] == ["BM25", "BM25+RM3", "QLD"]
-    assert [c.mean for c in topics.rows[-1].cells] == [row.cells[0].mean for row in table.rows]
-    with pytest.raises(UsageError, match="no values per topic for n"):
-        topic_table(figure_table([Column("n")], {"a": [1.0]}), Column("n"))
-
-
-def test_what_no_renderer_could_print_is_refused() -> None:
-    with pytest.raises(UsageError, match="one cell a column"):
-        ResultTable((Column("AP"),), (Row("bm25", ()),))
-    with pytest.raises(UsageError, match="twice"):
-        ResultTable((Column("AP"),), (Row("a", (Cell(),)),) * 2)
-    for wrong in ({"decimals": -1}, {"decimals": 16}, {"details": ("intervals",)}):
-        with pytest.raises(UsageError):
-            Style(**wrong)  # type: ignore[arg-type]

@@ -10,7 +10,6 @@ from sample_tables import scores_of
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator, evaluate
-from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.statistics.prediction_powered import powered_mean
@@ -59,17 +58,6 @@ def test_hollow_equivalences_are_named() -> None:
             text = hollow(base, other, test=test)
             assert "Not tested" not in text
             assert "Warning" not in text
-
-
-def test_a_constant_difference_and_topics_that_are_missing_are_said() -> None:
-    values = {"a": drawn(1)[0], "b": drawn(1)[0] + 0.05, "c": drawn(2)[1]}
-    scores = scores_of(values, "AP")
-    scores[2] = Scores.of("c", scores[0].qids, ["AP"], values["c"][:, None], missing=("7", "9"))
-    scores[1] = Scores.of("b", scores[0].qids, ["AP"], values["b"][:, None], extra=("99",))
-    text = " ".join(lines(build_table(compare(scores, baseline="a"))))
-    assert "The difference is the same on every topic between b and a (AP)" in text
-    assert "c lacks 2 of the topics, which count 0: 7, 9." in text
-    assert "Ignored, because the qrels lack them: 1 topic of b (99)." in text
 
 
 def inferred(qrels: dict[str, int]) -> float:
