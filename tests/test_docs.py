@@ -34,7 +34,6 @@ from adducir.runs.fusion import FUSION
 from adducir.runs.rules import RULES
 from adducir.studies.complementary_evidence.training import ComplementaryRecipe
 from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
-from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
 from adducir.training.recipe import TrainingRecipe
 
@@ -79,11 +78,6 @@ def options_of(command: Any) -> set[str]:
     recipe = getattr(command, "recipe", None)
     found |= {f"--set {key}" for key in rare_fields(recipe)} if recipe else set()
     return {option for option in found if option.startswith("-")} | {"--help", "-h"}
-
-
-def section(name: str, heading: str) -> str:
-    """What stands under ``## heading``."""
-    return text(name).split(f"\n## {heading}\n")[1].split("\n## ")[0]
 
 
 def rows_of(page: str) -> Iterator[list[str]]:
@@ -167,7 +161,6 @@ KINDS = {
     CorpusRecipe: lambda: kinds_of(CORPORA),
     IndexRecipe: lambda: [*kinds_of(INDEXES), DenseSettings],
     System: lambda: kinds_of(SYSTEMS, MODELS, FEEDBACK, FUSION),
-    GroundedSystem: lambda: kinds_of(GROUNDED_SYSTEMS),
     GeneratorRecipe: lambda: kinds_of(GENERATORS),
 }
 
@@ -236,7 +229,7 @@ def test_recipes_in_the_documents_are_right(place: int, tmp_path: Path) -> None:
 
 
 def test_every_code_of_check_is_documented() -> None:
-    table = section("docs/commands.md", "check").split("| Codes |")[1]
+    table = text("docs/commands.md").split("| Codes |")[1].split("\n#")[0]
     documented = {code for row in rows_of(table) for code in _CODE.findall(row[0])}
     assert {rule.code for rule in RULES} <= documented
 

@@ -1,0 +1,138 @@
+"""One phase of the training: a loss over passages that are drawn anew in each epoch."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from adducir.models.machine import device_of, seed_of, using_threads
+from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
+from adducir.studies.grounded_generation.hindsight.losses import (
+    PARTS,
+    READS,
+    TRAINS,
+    LossName,
+    loss_of,
+)
+from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
+from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
+from adducir.studies.grounded_generation.hindsight.samplers import SampleRecipe, sample
+from adducir.studies.grounded_generation.hindsight.work import Numbers
+from adducir.training.recipe import TrainingRecipe, listed
+from adducir.training.run import fit
+
+_PAIRS = 128
+"""Pairs of context and passage that a network computes at a time in a validation."""
+
+
+class Examples:
+    """Contexts, each with passages that are drawn anew in each epoch.
+
+    Row ``epoch * len(self) + place`` is a context with its passages of that epoch, the (k,) numbers
+    that its seed draws.
+    """
+
+    def __init__(self, closed: ClosedSets, recipe: SampleRecipe, seed: int) -> None:
+        self.closed, self.recipe, self._seed = closed, recipe, seed
+
+    def __len__(self) -> int:
+        return len(self.closed.contexts)
+
+    def __getitem__(self, number: int) -> tuple[int, Numbers]:
+        epoch, row = divmod(number, len(self))
+        context = int(self.closed.contexts[row])
+        seed = seed_of(self._seed, "sample", epoch, context)
+        return context, sample(self.recipe, self.closed.of(row), seed)
+
+
+class Phase:
+    """What is fitted in a phase; see :class:`adducir.training.run.Objective`.
+
+    Args:
+        model: Retriever, guide and generator.
+        data: What they read.
+        training: The closed sets of the contexts to train on.
+        held_out: Those of the contexts for validation.
+        recipe: Loss, samples, schedule.
+    """
+
+    unit: ClassVar[str] = "examples"
+
+    def __init__(
+        self,
+        model: Hindsight,
+        data: Data,
+        training: ClosedSets,
+        held_out: ClosedSets,
+        recipe: PhaseRecipe,
+    ) -> None:
+        self.model, self.data, self.recipe = model, data, recipe
+        seed = recipe.training.seed
+        self.train = Examples(training, recipe.sample, seed)
+        self.validation = Examples(held_out, recipe.validation, seed)
+
+    def batches(self, data: Examples, epoch: int | None) -> list[Numbers]:
+        """Training examples in random order; those for validation by what is computed at a time."""
+        count, settings = len(data), self.recipe.training
+        if epoch is not None:
+            draw = np.random.default_rng(seed_of(settings.seed, "epoch", epoch))
+            rows, size = (epoch + 1) * count + draw.permutation(count), settings.batch_size
+        else:
+            pairs = self.model.generator.pairs
+            pairs = pairs if self.model.retriever.network is None else min(_PAIRS, pairs)
+            rows, size = np.arange(count), max(1, pairs // data.recipe.k)
+        return [rows[first : first + size] for first in range(0, count, size)]
+
+    def collate(self, rows: Sequence[tuple[int, Numbers]]) -> dict[str, torch.Tensor]:
+        """Of B examples the numbers of the contexts, (B,), and of their k passages, (B, k)."""
+        contexts, passages = zip(*rows, strict=True)
+        return {
+            "contexts": torch.tensor(contexts),
+            "passages": torch.from_numpy(np.stack(passages)),
+        }
+
+    def loss(self, model: torch.nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The mean loss of a batch."""
+        return self._losses(self.recipe.loss, batch).mean()
+
+    def _losses(self, name: LossName, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        contexts, passages = (batch[key].cpu().numpy() for key in ("contexts", "passages"))
+        return loss_of(name, self.model.compute(self.data, contexts, passages, READS[name]))
+
+    def measure(self) -> dict[str, float]:
+        """The parts of the bound on the validation contexts, with the weights as they are."""
+        batches = [
+            self.collate([self.validation[number] for number in numbers.tolist()])
+            for numbers in self.batches(self.validation, None)
+        ]
+        with torch.inference_mode():
+            return {
+                name: sum(float(self._losses(name, batch).sum()) for batch in batches)
+                / len(self.validation)
+                for name in (READS if batches else ())
+            }
+
+
+def train_phase(phase: Phase, checkpoints: Path) -> dict[str, Any]:
+    """Train a phase in place; what its loss does not train stays as it is.
+
+    Args:
+        checkpoints: A folder; a training that stands there goes on.
+
+    Returns:
+        How it went; see :func:`adducir.training.run.fit`.
+    """
+    model, recipe = phase.model, frozen_for(phase.recipe)
+    with using_threads(recipe.threads):
+        return fit(
+            phase, model, phase.train, phase.validation, recipe, checkpoints, device_of(model)
+        )
+
+
+def frozen_for(recipe: PhaseRecipe) -> TrainingRecipe:
+    """A phase's schedule, with the parts frozen that its loss does not train."""
+    others = (f"{part}.*" for part in PARTS if part not in TRAINS[recipe.loss])
+    frozen = (*listed(recipe.training.freeze), *others)
+    return recipe.training.model_copy(update={"freeze": frozen})
