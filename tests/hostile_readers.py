@@ -15,7 +15,7 @@ from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
 from adducir.corpora.trec import TREC
 from adducir.deepct.terms import stop_words
-from adducir.evaluation.rank_files import read_ranks
+from adducir.evaluation.gold_ranks import read_ranks
 from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
 from adducir.models.artifacts import read_settings
 from adducir.runs.check import check

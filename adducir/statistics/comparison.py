@@ -140,15 +140,9 @@ def compare(
 ) -> Comparison:
     """Test systems for difference and for equivalence on all measures.
 
-    Args:
-        scores: The systems, on the same topics and measures within each topic set. A set that lacks
-            a baseline is not tested against it; a set of one topic is not tested.
-        testing: What to test, and how.
-        settings: The same by name, such as ``baseline="bm25"``: the fields of :class:`Testing`.
-
-    Raises:
-        UsageError: An unknown choice or name, a number out of range, scores that do not fit
-            together, or fewer than two topics where there is something to test.
+    The systems have the same topics and measures within each topic set. A set that lacks a baseline
+    is not tested against it; a set of one topic is not tested. ``settings`` are the fields of
+    :class:`Testing` by name, such as ``baseline="bm25"``, in place of ``testing``.
     """
     every = Scores.concat(scores)
     asked = testing or Testing(**settings)

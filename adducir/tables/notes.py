@@ -9,6 +9,7 @@ from itertools import groupby
 
 import polars as pl
 
+from adducir.core.texts import listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import Evaluation
 from adducir.statistics.comparison import Comparison
@@ -44,14 +45,10 @@ def lines_of(
     unit: str,
     evaluated: bool,
 ) -> tuple[Note, ...]:
-    """The lines below a table of a comparison.
+    """The lines below a table of a comparison, with printed names of systems and measures.
 
-    Args:
-        table: The table.
-        system_names: Printed names of systems.
-        measure_names: Printed names of measures, by exact name.
-        unit: What a topic is called.
-        evaluated: Whether the values are ours: only then is it known how unjudged documents count.
+    ``unit`` is what a topic is called; ``evaluated`` whether the values are ours: only then is it
+    known how unjudged documents count.
     """
     if table.comparison is None:
         return ()
@@ -388,9 +385,3 @@ def _alike(
         if topics(one):
             found.setdefault(topics(one), {})[one.system] = None
     return [(qids, list(systems)) for qids, systems in found.items()]
-
-
-def listed(names: Sequence[str], limit: int = 5) -> str:
-    """Names joined by commas, those beyond a limit counted."""
-    shown = ", ".join(names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

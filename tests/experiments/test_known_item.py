@@ -23,8 +23,7 @@ from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import task_among
 from adducir.encoders.reading import ContextPart
 from adducir.encoders.sources import encoder_source
-from adducir.evaluation.gold_ranks import median_rank, recall
-from adducir.evaluation.rank_files import read_ranks
+from adducir.evaluation.gold_ranks import median_rank, read_ranks, recall
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks

@@ -18,8 +18,7 @@ from adducir.corpora.spans import context
 from adducir.encoders.ranking import ContextRanks, SpanTask, context_ranks
 from adducir.encoders.reading import Some
 from adducir.encoders.span_vectors import SpanWork, VectorSource, scored
-from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.evaluation.rank_files import read_ranks, write_ranks
+from adducir.evaluation.gold_ranks import GoldRanks, read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.known_item.data import SpanData
 from adducir.experiments.sections import SystemEntry

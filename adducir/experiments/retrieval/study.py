@@ -21,6 +21,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 from adducir.core.errors import InputError
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import chosen_by_key
+from adducir.core.texts import listed
 from adducir.corpora.references import file_path
 from adducir.evaluation.scores import run_name
 from adducir.experiments.planner import Known, Planner
@@ -41,7 +42,6 @@ from adducir.experiments.sections import (
 from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.experiments.tuning.folds import Pool
-from adducir.runs.rules import some
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
@@ -305,7 +305,7 @@ class RetrievalStudy(Study):
             judged = topic_set.qrels.qids
             if lacking := sorted(set(judged).difference(step.run.qids)):
                 what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
-                what = f"the run of {trial.system} {what}, which count 0: {some(lacking)}"
+                what = f"the run of {trial.system} {what}, which count 0: {listed(lacking, 3)}"
                 yield "warn", what
         names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
         runs = sum(len(self.seeds(name)) for name in names)

@@ -13,8 +13,8 @@ from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
 from adducir.evaluation import providers
-from adducir.evaluation.evaluator import Evaluator, is_ours
-from adducir.evaluation.measures import parse_measure, parse_measures
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.measures import is_ours, parse_measure, parse_measures
 from adducir.evaluation.unjudged import deepest
 from adducir.experiments.tuning.folds import JudgedTopics
 from adducir.runs.run import Run

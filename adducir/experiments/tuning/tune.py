@@ -42,9 +42,9 @@ from adducir.core.errors import UsageError
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.topics import Topics
-from adducir.evaluation.evaluator import Evaluator, is_ours
+from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.lists import Floats, Integers, NegativeGrades
-from adducir.evaluation.measures import parse_measure
+from adducir.evaluation.measures import is_ours, parse_measure
 from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.grid import (
     Grid,
