@@ -6,19 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import UsageError
+from adducir.core.registry import points_of
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
     from adducir.core.recipe import Recipe
     from adducir.core.registry import Family
 
-_COMPLEMENTARY = "adducir.studies.complementary_evidence"
-_GROUNDED = "adducir.studies.grounded_generation"
 FAMILIES = {
     "tasks": "adducir.experiments.study:TASKS",
     "systems": "adducir.experiments.retrieval.runs:SYSTEMS",
     "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
-    "grounded_systems": f"{_GROUNDED}.experiment.systems:GROUNDED_SYSTEMS",
     "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
     "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
     "models": "adducir.indexes.models:MODELS",
@@ -28,14 +26,14 @@ FAMILIES = {
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
-    "selectors": f"{_COMPLEMENTARY}.selection:SELECTORS",
-    "generators": f"{_GROUNDED}.generators.kinds:GENERATORS",
     "measures": "adducir.evaluation.formulas:MEASURES",
     "tests": "adducir.statistics.settings:TESTS",
     "corrections": "adducir.statistics.settings:CORRECTIONS",
     "tables": "adducir.tables.formats:TABLES",
+    **{one.name: one.value for one in sorted(points_of("families"), key=lambda one: one.name)},
 }
-"""Where each family is, by the name of its entry points' group behind ``adducir.``."""
+"""Where each family is, by the name of its entry points' group behind ``adducir.``; the studies'
+are themselves entry points, of the group ``adducir.families``."""
 
 
 def family(name: str) -> "Family[Any]":

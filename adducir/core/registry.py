@@ -30,6 +30,8 @@ from adducir.core.texts import nearest
 K = TypeVar("K")
 R = TypeVar("R", bound=Recipe)
 
+_OWN = "adducir"  # the studies' kinds are entry points of this package itself
+
 
 class Family(Generic[K]):
     """The kinds of one family, each of which extends ``base``.
@@ -117,7 +119,7 @@ class Family(Generic[K]):
     def origin(self, name: str) -> dict[str, str]:
         """Which package and version a kind comes from, for fingerprints; empty for our own."""
         point = self._installed.get(name)
-        if point is None or point.dist is None:
+        if point is None or point.dist is None or point.dist.name == _OWN:
             return {}
         return {"package": point.dist.name, "version": point.dist.version}
 

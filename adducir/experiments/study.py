@@ -82,8 +82,6 @@ class Task(Recipe):
 
 
 _HERE = "adducir.experiments"
-_COMPLEMENTARY = "adducir.studies.complementary_evidence"
-_GROUNDED = "adducir.studies.grounded_generation.experiment"
 _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 
 TASKS = Family(
@@ -92,8 +90,6 @@ TASKS = Family(
     {
         "retrieval": f"{_HERE}.retrieval.study:Retrieval",
         "known-item": f"{_HERE}.known_item.study:KnownItem",
-        "evidence-sets": f"{_COMPLEMENTARY}.study:EvidenceSets",
-        "grounded-generation": f"{_GROUNDED}.study:GroundedGeneration",
     },
     what="task",
 )

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adducir.statistics.differences import Floats, Rows
 
@@ -62,6 +63,33 @@ def sample_counts(seed: int, samples: int, topics: int, rows: int) -> Iterator[F
         drawn += topics * np.arange(count)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=count * topics)
         yield counts.reshape(count, topics).astype(np.float64)
+
+
+def percentile_interval(
+    statistic: Callable[[Floats], Floats],
+    clusters: NDArray[np.integer[Any]],
+    samples: int,
+    seed: int,
+    level: float,
+) -> tuple[float, float]:
+    """The percentile bootstrap interval of a statistic (Efron and Tibshirani 1993, ch. 13).
+
+    Samples without a value are left out; without any the ends are NaN.
+
+    Args:
+        statistic: From (B, U) numbers of times that each unit is drawn to the (B,) values.
+        clusters: (U,) the cluster of each unit; units of one are drawn together.
+    """
+    _, members = np.unique(clusters, return_inverse=True)
+    rows = max(1, _CELLS // (2 * members.size))
+    with one_thread(), np.errstate(invalid="ignore", divide="ignore"):
+        drawn = sample_counts(seed, samples, int(members.max()) + 1, rows)
+        values = np.concatenate([statistic(counts[:, members]) for counts in drawn])
+    defined = values[np.isfinite(values)]
+    if not defined.size:
+        return np.nan, np.nan
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def reached_by_largest(

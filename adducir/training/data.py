@@ -92,8 +92,9 @@ class DataPart(GroupShares):
     Attributes:
         train: Files of items.
         validation: Files of items; none of their groups may be in ``train``. Without them, groups
-            of ``train`` are held out by ``shares``.
+            of ``train`` are held out by ``shares``, or by name in ``held_out``.
         shares: The shares of the groups of ``train``; those of ``test`` are not looked at.
+        held_out: The groups of ``validation`` and of ``test``, in place of ``shares``.
         without: Files of items whose groups are left out of training and validation: the books or
             questions that a study tests on.
     """
@@ -101,14 +102,25 @@ class DataPart(GroupShares):
     train: Several
     validation: Several = ()
     without: Several = ()
+    held_out: dict[Literal["validation", "test"], tuple[str, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _fits(self) -> "DataPart":
         if not listed(self.train):
             raise ValueError("`train` names no file")
-        if self.validation and self.shares:
-            raise ValueError("`shares` divide `train`, and have no effect beside `validation`")
+        ways = ("validation", "shares", "held_out")
+        given = [f"`{name}`" for name in ways if getattr(self, name)]
+        if len(given) > 1:
+            raise ValueError(f"{given[1]} has no effect beside {given[0]}")
         return self
+
+    def part_of(self, name: str) -> str:
+        """The part that a group of ``train`` is in."""
+        if self.validation:
+            return "train"
+        if self.held_out:
+            return next((part for part, some in self.held_out.items() if name in some), "train")
+        return part_of(name, self.divided, self.seed)
 
     def files(self, folder: Path) -> dict[str, list[Path]]:
         """The files, by the keys that name them."""
@@ -129,7 +141,9 @@ class DataPart(GroupShares):
     def card(self, groups: str) -> dict[str, Any]:
         """What a model card shows of it; ``groups`` is what is kept apart."""
         divided: dict[str, Any] = {"validation": list(listed(self.validation))}
-        if not self.validation:
+        if self.held_out:
+            divided = {f"{groups} held out": self.held_out}
+        elif not self.validation:
             divided = {f"shares of {groups}": self.divided, "seed of the division": self.seed}
         left_out = {f"{groups} left out": list(listed(self.without))}
         return {"training": list(listed(self.train)), **divided, **left_out}
@@ -169,8 +183,13 @@ def divided(
         name = group(item)
         if name not in banned:
             trained_on.add(name)
-            is_divided = not part.validation
-            yield item, part_of(name, part.divided, part.seed) if is_divided else "train"
+            yield item, part.part_of(name)
+    named = {name for some in part.held_out.values() for name in some}
+    if unknown := named - trained_on - banned:
+        raise InputError(
+            f"there is none of the {groups} {min(unknown)!r} that are to be held out.",
+            path=files["train"][0],
+        )
     for item in items_of(files["validation"], read):
         name = group(item)
         if name not in banned:

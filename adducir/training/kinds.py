@@ -14,7 +14,6 @@ from adducir.core.files import study_folder
 from adducir.core.registry import Family
 from adducir.training.trainable import Trainable
 
-_COMPLEMENTARY = "adducir.studies.complementary_evidence"
 KINDS: Family[Trainable[Any]] = Family(
     "training",
     Trainable,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
@@ -23,8 +22,6 @@ KINDS: Family[Trainable[Any]] = Family(
         "dual-encoder": "adducir.encoders.training:EncoderTraining",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
         "monobert": "adducir.rerankers.training:MonoBERTTraining",
-        "complementary": f"{_COMPLEMENTARY}.training:ComplementaryTrainable",
-        "drn": f"{_COMPLEMENTARY}.training:DRNTrainable",
     },
     what="kind of model",
 )

@@ -111,6 +111,17 @@ def test_groups_are_kept_apart(tmp_path):
         list(spans_of(DataPart(train=("all.jsonl", "t.jsonl")), tmp_path))
     both = DataPart(train="all.jsonl", validation="t.jsonl", without="t.jsonl")
     assert {part for _, part in spans_of(both, tmp_path)} == {"train"}
+    named = {"validation": ("book3",), "test": ("book4", "book5")}
+    homes = {
+        span.group: home
+        for span, home in spans_of(DataPart(train="all.jsonl", held_out=named), tmp_path)
+    }
+    assert {name for name, home in homes.items() if home == "test"} == {"book4", "book5"}
+    assert [name for name, home in homes.items() if home == "validation"] == ["book3"]
+    with pytest.raises(InputError, match="'nowhere'"):
+        list(spans_of(DataPart(train="all.jsonl", held_out={"test": ("nowhere",)}), tmp_path))
+    with pytest.raises(ValueError, match="held_out"):
+        DataPart(train="all.jsonl", shares={"train": 1}, held_out=named)
 
 
 def test_it_learns_and_a_chain_goes_on_from_there(study):

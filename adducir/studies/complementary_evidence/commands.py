@@ -5,25 +5,20 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from adducir.cli import common
-from adducir.cli import evaluate_options as opts
-from adducir.cli.command import Writes, option
-from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import argument
-from adducir.cli.parameters import option as typed
+from adducir.cli.command import option
 from adducir.cli.shares import part_path
+from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.recipe import Recipe, without
-from adducir.studies.options import InShares, counts_of, parts_of
-
-PARTS = Writes("file", common.LINES.endings, parts_of)
+from adducir.studies.options import LINES_IN_PARTS, Shares, show_counts
 
 
 class Building(Recipe):
     """What the builders of data sets share."""
 
-    output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=PARTS)
+    output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=LINES_IN_PARTS)
     negatives: int = option("False pairs of a question to train on.", default=8, ge=0)
-    shares: InShares = None
+    shares: Shares = None
     seed: int = option("Decides parts, pairs and whatever else is drawn.", default=0)
 
 
@@ -64,7 +59,7 @@ def hotpotqa(settings: HotpotQA) -> None:
         adducir complementary-evidence hotpotqa hotpot_dev_fullwiki_v1.json -o test.jsonl.gz
         adducir complementary-evidence hotpotqa hotpot_dev.json --gold found -o test.jsonl.gz
     """
-    from adducir.cli.console import note, open_progress, show
+    from adducir.cli.console import note, open_progress
     from adducir.corpora.splitting import split
     from adducir.indexes.models import BM25
     from adducir.studies.complementary_evidence.hotpotqa import (
@@ -109,7 +104,7 @@ def hotpotqa(settings: HotpotQA) -> None:
         path = part_path(settings.output, name)
         write_questions(part, path)
         note(f"wrote {path}: {len(part):,} questions")
-    show(counts_of([*rows, ("questions written", len(made))]))
+    show_counts([*rows, ("questions written", len(made))])
 
 
 class MNLI12(Building):
@@ -130,7 +125,7 @@ def mnli12(settings: MNLI12) -> None:
         adducir complementary-evidence mnli12 dev.jsonl -o mnli12.jsonl.gz
         adducir complementary-evidence mnli12 dev.jsonl --shares 0.7,0.1,0.2 -o mnli12.jsonl.gz
     """
-    from adducir.cli.console import note, show
+    from adducir.cli.console import note
     from adducir.corpora.splitting import split
     from adducir.studies.complementary_evidence.mnli12 import build_mnli12, read_premises
     from adducir.studies.complementary_evidence.questions import write_questions
@@ -153,7 +148,7 @@ def mnli12(settings: MNLI12) -> None:
             ("  dropped: a true half comes again", dropped["repeated"]),
             ("questions", len(made)),
         ]
-        show(counts_of(rows))
+        show_counts(rows)
         note(f"wrote {path}: {len(made):,} questions")
 
 
@@ -219,26 +214,21 @@ def select(settings: Select) -> None:
     note(f"wrote {settings.output}: sets for {count:,} questions")
 
 
-def sets(
-    files: Annotated[
-        list[Path],
-        argument(
-            "Chosen sets, JSONL with id and chosen; each file is a system, named after it.",
-            "CHOSEN",
-        ),
-    ],
-    questions: Annotated[
-        list[Path],
-        typed("The questions with their gold sets, JSONL; can be repeated.", "-q", metavar="FILE"),
-        SOURCE,
-    ],
-    upper_bound: Annotated[
-        bool, typed("Add what the best selection from each question's pool reaches.")
-    ] = False,
-    *,
-    testing: opts.Testing,
-    printing: opts.Printing,
-) -> None:
+class Sets(Tabled):
+    files: tuple[Path, ...] = option(
+        "Chosen sets, JSONL with id and chosen; each file is a system, named after it.",
+        metavar="CHOSEN",
+        argument=True,
+    )
+    questions: tuple[Path, ...] = option(
+        "The questions with their gold sets, JSONL; can be repeated.", "-q", metavar="FILE"
+    )
+    upper_bound: bool = option(
+        "Add what the best selection from each question's pool reaches.", default=False
+    )
+
+
+def sets(settings: Sets) -> None:
     """Evaluate selected sets of passages against the gold sets.
 
     EM (exact match), F1, and Cover (a whole gold set is among what was chosen), over all questions
@@ -252,17 +242,18 @@ def sets(
     from adducir.studies.complementary_evidence.measures import GoldSets, set_table
     from adducir.studies.complementary_evidence.questions import read_questions, read_selected
 
-    known = GoldSets(read_questions(*questions))
+    known = GoldSets(read_questions(*settings.questions))
     chosen = {
-        name: known.checked(read_selected(path), path) for path, name in system_names(files).items()
+        name: known.checked(read_selected(path), path)
+        for path, name in system_names(settings.files).items()
     }
     table = set_table(
         {"": [known.scores(name, some) for name, some in chosen.items()]},
-        {"": known.bound(chosen.values())} if upper_bound else {},
-        testing.testing,
-        printing.layout(testing, files=opts.digests([*files, *questions])),
+        {"": known.bound(chosen.values())} if settings.upper_bound else {},
+        settings.testing(),
+        settings.layout(files=digests([*settings.files, *settings.questions])),
     )
-    printing.show(table)
+    settings.print(table)
 
 
 COMMANDS = (hotpotqa, mnli12, select, sets)

@@ -1,17 +1,17 @@
 """``adducir grounded-generation``."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from adducir.cli import evaluate_options as opts
-from adducir.cli import options
-from adducir.cli.effects import with_any
-from adducir.cli.outputs import LINES, QRELS, SOURCE
-from adducir.cli.parameters import argument, option
-from adducir.cli.shares import part_path, shares_of
+from pydantic import BeforeValidator
+
+from adducir.cli import common
+from adducir.cli.command import Writes, option
+from adducir.cli.shares import part_path
+from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
-from adducir.studies.options import Lines, LinesInParts, Shares, counts_of, numbers_of
+from adducir.core.recipe import Recipe, needs
+from adducir.studies.options import LINES_IN_PARTS, Cutoffs, Shares, show_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,24 +19,22 @@ if TYPE_CHECKING:
     from adducir.studies.grounded_generation.measures import TextMeasures
     from adducir.studies.grounded_generation.texts import References, System
 
-GoldQrels = Annotated[
-    Path | None, option("Write the gold passages as qrels, too: X.qrels, X.txt."), QRELS
-]
-GROUPS = ("answers", "grounding", "knowledge", "kilt", "msmarco")
-"""Groups of measures (:mod:`adducir.studies.grounded_generation.measures`)."""
+GOLD_QRELS = "Write the gold passages as qrels, too: X.qrels, X.txt."
+QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
+Group = Literal["answers", "grounding", "knowledge", "kilt", "msmarco"]
 
 
-def passages(
-    sources: Annotated[
-        list[Path],
-        argument(
-            "KILT's knowledge source, or parts of it: a page a line; plain or compressed.", "SOURCE"
-        ),
-        SOURCE,
-    ],
-    output: Lines,
-    words: Annotated[int, option("Words of a passage, at most.", min=1)] = 150,
-) -> None:
+class Passages(Recipe):
+    sources: list[Path] = option(
+        "KILT's knowledge source, or parts of it: a page a line; plain or compressed.",
+        metavar="SOURCE",
+        argument=True,
+    )
+    output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
+    words: int = option("Words of a passage, at most.", default=150, ge=1)
+
+
+def passages(settings: Passages) -> None:
     """Cut KILT's Wikipedia pages into passages.
 
     Passages keep within a section. One page at a time is in memory.
@@ -48,32 +46,29 @@ def passages(
     from adducir.cli.console import note, open_progress
     from adducir.studies.grounded_generation.kilt import cut_page, read_pages, write_passages
 
-    with open_progress() as progress:
-        progress.start("Cutting pages", None, "pages")
-        pages = (page for path in sources for page in read_pages(path))
+    with open_progress() as progress, progress.doing("Cutting pages", None, "pages"):
+        pages = (page for path in settings.sources for page in read_pages(path))
         counted = (page for page in pages if progress.advance(1) is None)
-        count = write_passages(
-            (passage for page in counted for passage in cut_page(page, words)), output
-        )
-        progress.finish()
-    note(f"wrote {output}: {count:,} passages")
+        cut = (passage for page in counted for passage in cut_page(page, settings.words))
+        count = write_passages(cut, settings.output)
+    note(f"wrote {settings.output}: {count:,} passages")
 
 
-def kilt(
-    source: Annotated[Path, argument("A KILT task, such as wow-dev-kilt.jsonl.", "SOURCE"), SOURCE],
-    passages: Annotated[
-        list[Path],
-        option("Passages that `passages` wrote; repeatable.", metavar="FILE"),
-        SOURCE,
-    ],
-    output: LinesInParts,
-    qrels: GoldQrels = None,
-    turns: Annotated[
-        str, option("What parts the turns of an input.", metavar="TEXT", shown="' | '")
-    ] = " | ",
-    shares: Shares = None,
-    seed: Annotated[int, option("Decides parts."), with_any("shares")] = 0,
-) -> None:
+class Kilt(Recipe):
+    source: Path = option(
+        "A KILT task, such as wow-dev-kilt.jsonl.", metavar="SOURCE", argument=True
+    )
+    passages: list[Path] = option("Passages that `passages` wrote; repeatable.", metavar="FILE")
+    output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=LINES_IN_PARTS)
+    qrels: Path | None = option(GOLD_QRELS, default=None, writes=QRELS)
+    turns: str = option(
+        "What separates the turns of an input.", default=" | ", metavar="TEXT", shown="' | '"
+    )
+    shares: Shares = None
+    seed: Annotated[int, needs("shares")] = option("Decides parts.", default=0)
+
+
+def kilt(settings: Kilt) -> None:
     """Make contexts of a KILT task, with gold passages by provenance.
 
     Gold are all passages that overlap the provenance of the answer. Contexts without one are kept.
@@ -84,69 +79,64 @@ def kilt(
         adducir grounded-generation kilt wow-dev.jsonl --passages passages.jsonl.gz -o dev.jsonl
         adducir grounded-generation kilt wow.jsonl --passages p.jsonl --shares .9,.1,0 -o x.jsonl
     """
-    wanted = shares_of(shares)
-
-    from adducir.cli.console import note, open_progress, show
+    from adducir.cli.console import note, open_progress
     from adducir.core.files import file_digest
     from adducir.corpora.splitting import split
     from adducir.studies.grounded_generation.contexts import write_contexts, write_gold
     from adducir.studies.grounded_generation.kilt import contexts_of, read_kilt, read_passages
 
-    examples = list(read_kilt(source))
-    with open_progress() as progress:
-        progress.start("Reading passages", None, "passages")
-        read = (passage for path in passages for passage in read_passages(path))
+    examples = list(read_kilt(settings.source))
+    with open_progress() as progress, progress.doing("Reading passages", None, "passages"):
+        read = (passage for path in settings.passages for passage in read_passages(path))
         counted = (one for one in read if progress.advance(1) is None)
-        contexts, counts = contexts_of(examples, counted, turns)
-        progress.finish()
+        contexts, counts = contexts_of(examples, counted, settings.turns)
     parts = {"": contexts}
-    if wanted is not None:
-        parts = split(contexts, lambda one: one.group or one.id, wanted, seed)
-    written = {part_path(output, name): some for name, some in parts.items()}
+    if settings.shares is not None:
+        parts = split(contexts, lambda one: one.group or one.id, settings.shares, settings.seed)
+    written = {part_path(settings.output, name): some for name, some in parts.items()}
     for path, some in written.items():
         write_contexts(some, path)
-    if qrels is not None:
-        write_gold(contexts, qrels)
-    rows = [
-        ("contexts", len(contexts)),
-        ("  with a gold passage", counts["found"]),
-        ("    with several", counts["several"]),
-        ("  without provenance", counts["unknown"]),
-        ("  with a provenance that no passage overlaps", counts["lost"]),
-    ]
-    show(counts_of(rows))
-    note(f"{source}: sha256 {file_digest(source)}")
+    if settings.qrels is not None:
+        write_gold(contexts, settings.qrels)
+    show_counts(
+        {
+            "contexts": len(contexts),
+            "  with a gold passage": counts["found"],
+            "    with several": counts["several"],
+            "  without provenance": counts["unknown"],
+            "  with a provenance that no passage overlaps": counts["lost"],
+        }
+    )
+    note(f"{settings.source}: sha256 {file_digest(settings.source)}")
     for path, some in written.items():
         note(f"wrote {path}: {len(some):,} contexts")
 
 
-def nlgen(
-    source: Annotated[
-        Path,
-        argument("MS MARCO's question answering file v2.1; plain or compressed.", "SOURCE"),
-        SOURCE,
-    ],
-    output: Lines,
-    corpus: Annotated[
-        str | None,
-        option(
-            "The ranking collection, in which gold passages are found by their texts.",
-            metavar="CORPUS",
-            shown="no gold passages",
-        ),
-        SOURCE,
-    ] = None,
-    qrels: Annotated[GoldQrels, with_any("corpus")] = None,
-    references: Annotated[
-        Path | None,
-        option("Write all well-formed answers, too, as `generated` reads them."),
-        LINES,
-    ] = None,
-    skip: Annotated[int, option("Leave out the first N contexts.", min=0, metavar="N")] = 0,
-    first: Annotated[
-        int | None, option("Write N contexts, at most.", min=1, metavar="N", shown="all")
-    ] = None,
-) -> None:
+class Nlgen(Recipe):
+    source: Path = option(
+        "MS MARCO's question answering file v2.1; plain or compressed.",
+        metavar="SOURCE",
+        argument=True,
+    )
+    output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
+    corpus: str | None = option(
+        "The ranking collection, in which gold passages are found by their texts.",
+        default=None,
+        metavar="CORPUS",
+        shown="no gold passages",
+        reads=True,
+    )
+    qrels: Annotated[Path | None, needs("corpus")] = option(GOLD_QRELS, default=None, writes=QRELS)
+    references: Path | None = option(
+        "Write all well-formed answers, too, as `generated` reads them.",
+        default=None,
+        writes=common.LINES,
+    )
+    skip: int = option("Leave out the first N contexts.", default=0, ge=0)
+    first: int | None = option("Write N contexts, at most.", default=None, ge=1, shown="all")
+
+
+def nlgen(settings: Nlgen) -> None:
     """Make contexts of MS MARCO's questions with well-formed answers.
 
     Gold are the passages of the collection that have the text of a selected passage. Prints what
@@ -157,85 +147,75 @@ def nlgen(
         adducir grounded-generation nlgen train_v2.1.json.gz --corpus collection.tsv -o train.jsonl
         adducir grounded-generation nlgen dev_v2.1.json.gz --first 6233 -o validation.jsonl
     """
-    from adducir.cli.console import note, show
+    from adducir.cli.console import note
     from adducir.corpora.sources import open_corpus
     from adducir.studies.grounded_generation.contexts import write_contexts, write_gold
     from adducir.studies.grounded_generation.nlgen import contexts_of, read_nlgen, write_references
 
-    questions, counts = read_nlgen(source)
-    kept = questions[skip:][:first]
+    questions, counts = read_nlgen(settings.source)
+    kept = questions[settings.skip :][: settings.first]
     if not kept:
         raise UsageError(
             f"nothing is left: {len(questions):,} queries have a well-formed answer.",
             hint="Give another file, or a smaller --skip.",
         )
-    contexts = contexts_of(kept, open_corpus(corpus) if corpus else ())
-    write_contexts(contexts, output)
-    if qrels is not None:
-        write_gold(contexts, qrels)
-    if references is not None:
-        write_references(kept, references)
-    rows = [
-        ("queries read", counts["queries"]),
-        ("  dropped: no well-formed answer", counts["unanswered"]),
-        ("  dropped: the answer is that there is none", counts["unanswerable"]),
-        ("  dropped: --skip and --first", len(questions) - len(kept)),
-        ("contexts", len(kept)),
-        ("  with a selected passage", sum(bool(one.selected) for one in kept)),
-        ("  with a gold passage", sum(bool(one.gold) for one in contexts)),
-    ]
-    show(counts_of(rows))
-    note(f"wrote {output}: {len(contexts):,} contexts")
+    contexts = contexts_of(kept, open_corpus(settings.corpus) if settings.corpus else ())
+    write_contexts(contexts, settings.output)
+    if settings.qrels is not None:
+        write_gold(contexts, settings.qrels)
+    if settings.references is not None:
+        write_references(kept, settings.references)
+    show_counts(
+        {
+            "queries read": counts["queries"],
+            "  dropped: no well-formed answer": counts["unanswered"],
+            "  dropped: the answer is that there is none": counts["unanswerable"],
+            "  dropped: --skip and --first": len(questions) - len(kept),
+            "contexts": len(kept),
+            "  with a selected passage": sum(bool(one.selected) for one in kept),
+            "  with a gold passage": sum(bool(one.gold) for one in contexts),
+        }
+    )
+    note(f"wrote {settings.output}: {len(contexts):,} contexts")
 
 
-def generated(
-    files: Annotated[
-        list[Path],
-        argument(
-            "Generated texts, JSONL of Adducir, KILT or MS MARCO; each file is a system.", "TEXTS"
-        ),
-        SOURCE,
-    ],
-    references: Annotated[
-        list[Path],
-        option(
-            "Contexts with targets, KILT's or MS MARCO's references; can be repeated.",
-            "-r",
-            metavar="FILE",
-        ),
-        SOURCE,
-    ],
-    measures: Annotated[
-        list[str] | None,
-        option(
-            "answers, grounding, knowledge, kilt, msmarco; with commas or repeated.",
-            "-m",
-            metavar="GROUP",
-            shown="those of the first four that there are data for",
-        ),
-    ] = None,
-    corpus: Annotated[
-        str | None,
-        option("Where the texts of passages are, by their docnos.", metavar="CORPUS"),
-        SOURCE,
-    ] = None,
-    train: Annotated[
-        list[Path] | None,
-        option(
-            "Training targets, in the forms of the references: Novel-F1's common words.",
-            metavar="FILE",
-            shown="the references",
-        ),
-        SOURCE,
-    ] = None,
-    mass: Annotated[
-        float, option("Share of all words that the common words make up.", min=0, max=1, rare=True)
-    ] = 0.5,
-    depth: Annotated[int, option("Add the best of so many texts of each input.", min=1)] = 1,
-    *,
-    testing: opts.Testing,
-    printing: opts.Printing,
-) -> None:
+class GeneratedTexts(Tabled):
+    files: tuple[Path, ...] = option(
+        "Generated texts, JSONL of Adducir, KILT or MS MARCO; each file is a system.",
+        metavar="TEXTS",
+        argument=True,
+    )
+    references: tuple[Path, ...] = option(
+        "Contexts with targets, KILT's or MS MARCO's references; can be repeated.",
+        "-r",
+        metavar="FILE",
+    )
+    measures: Annotated[tuple[Group, ...], BeforeValidator(common.items)] = option(
+        "answers, grounding, knowledge, kilt, msmarco; with commas or repeated.",
+        "-m",
+        default=(),
+        metavar="GROUP",
+        shown="those of the first four that there are data for",
+    )
+    corpus: str | None = option(
+        "Where the texts of passages are, by their docnos.",
+        default=None,
+        metavar="CORPUS",
+        reads=True,
+    )
+    train: tuple[Path, ...] = option(
+        "Training targets, in the forms of the references: Novel-F1's common words.",
+        default=(),
+        metavar="FILE",
+        shown="the references",
+    )
+    mass: float = option(
+        "Share of all words that the common words make up.", default=0.5, ge=0, le=1, rare=True
+    )
+    depth: int = option("Add the best of so many texts of each input.", default=1, ge=1)
+
+
+def generated(settings: GeneratedTexts) -> None:
     """Evaluate generated texts against answers and passages.
 
     F1, Novel-F1, Knowledge-F1, ROUGE-L, of answers and of the passages that texts were generated
@@ -246,10 +226,6 @@ def generated(
         adducir grounded-generation generated a.jsonl b.jsonl -r wow-dev.jsonl --depth 5 -b a
         adducir grounded-generation generated a.jsonl -r wow-dev-kilt.jsonl --measures kilt
     """
-    groups = list(dict.fromkeys(options.listed(measures)))
-    if unknown := [name for name in groups if name not in GROUPS]:
-        raise UsageError(f"{unknown[0]!r} is not one of the --measures {', '.join(GROUPS)}.")
-
     from adducir.cli.names import system_names
     from adducir.studies.grounded_generation.measures import common_words
     from adducir.studies.grounded_generation.text_table import text_table
@@ -259,75 +235,74 @@ def generated(
         read_references,
     )
 
-    right = read_references(*references)
-    trained = read_references(*train) if train else right
-    systems = {name: read_generated(path) for path, name in system_names(files).items()}
-    common = common_words((text for one in trained.values() for text in one.answers), mass)
-    passages = passages_of(corpus, right, systems.values()) if corpus else {}
-    used = _measures(groups, right, systems, common, passages, depth)
-    notes: tuple[str, ...] = ()
+    right = read_references(*settings.references)
+    trained = read_references(*settings.train) if settings.train else right
+    systems = {name: read_generated(path) for path, name in system_names(settings.files).items()}
+    answers = (text for one in trained.values() for text in one.answers)
+    common_ones = common_words(answers, settings.mass)
+    passages = passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
+    used = _measures(settings, right, systems, common_ones, passages)
+    notes = []
     if any("Novel-F1" in one.names for one in used):
-        where = "the training targets" if train else "the references: no --train was given"
-        share = f"{len(common):,} common words make up {mass:.0%} of the words"
-        notes = (f"Novel-F1: {share} of {where}.",)
-    digests = opts.digests([*files, *references, *(train or [])])
+        where = "the training targets" if settings.train else "the references: no --train was given"
+        share = f"{len(common_ones):,} common words make up {settings.mass:.0%} of the words"
+        notes.append(f"Novel-F1: {share} of {where}.")
+    files = digests([*settings.files, *settings.references, *settings.train])
     table = text_table(
         {name: {name: found} for name, found in systems.items()},
         right,
         used,
-        testing=testing.testing,
-        layout=replace(printing.layout(testing, files=digests), notes=notes),
+        testing=settings.testing(),
+        layout=settings.layout(notes=notes, files=files),
     )
-    printing.show(table)
+    settings.print(table)
 
 
 def _measures(
-    groups: "Sequence[str]",
+    settings: GeneratedTexts,
     references: "References",
     systems: "Mapping[str, System]",
-    common: "Sequence[str]",
+    common_ones: "Sequence[str]",
     passages: "Mapping[str, str]",
-    depth: int,
 ) -> "list[TextMeasures]":
     """The measures that were asked for, or else those that there are data for."""
     from adducir.studies.grounded_generation import measures
 
-    made: dict[str, TextMeasures] = {
-        "answers": measures.Answers(common, depth),
-        "grounding": measures.Grounding(common, passages, depth),
-        "knowledge": measures.Knowledge(passages, depth),
+    known: dict[Group, TextMeasures] = {
+        "answers": measures.Answers(common_ones, settings.depth),
+        "grounding": measures.Grounding(common_ones, passages, settings.depth),
+        "knowledge": measures.Knowledge(passages, settings.depth),
         "kilt": measures.Kilt(),
         "msmarco": measures.MsMarco(),
     }
     right, every = references.values(), [one for some in systems.values() for one in some.values()]
     outputs = [output for one in every for output in one.outputs]
     grounded = all(one.passage is not None or one.docno in passages for one in outputs)
-    there = {
+    have_data: dict[Group, bool] = {
         "answers": any(one.answers for one in right),
         "grounding": bool(outputs) and grounded,
         "knowledge": any(docno in passages for one in right for docno in one.gold),
         "kilt": any(one.evidence for one in right)
         and all(any(map(measures.pages_of, some.values())) for some in systems.values()),
     }
-    return [made[one] for one in groups or [group for group, known in there.items() if known]]
+    default = [group for group, has_data in have_data.items() if has_data]
+    return [known[group] for group in dict.fromkeys(settings.measures or default)]
 
 
-def sharpness(
-    runs: Annotated[
-        list[Path],
-        argument("Runs whose scores are logarithms of probabilities; each is a system.", "RUN"),
-        SOURCE,
-    ],
-    depth: Annotated[int, option("Passages of a query that share the probability.", min=1)] = 100,
-    cutoffs: Annotated[
-        list[str] | None,
-        option("The k of Mass@k, with commas or repeated.", shown="1,2,5,10,20,50,100"),
-    ] = None,
-    temperature: Annotated[float, option("Divides the scores.", min=1e-6)] = 1.0,
-    *,
-    testing: opts.Testing,
-    printing: opts.Printing,
-) -> None:
+class Sharpness(Tabled):
+    runs: tuple[Path, ...] = option(
+        "Runs whose scores are logarithms of probabilities; each is a system.",
+        metavar="RUN",
+        argument=True,
+    )
+    depth: int = option("Passages of a query that share the probability.", default=100, ge=1)
+    cutoffs: Cutoffs = option(
+        "The k of Mass@k, with commas or repeated.", default=(), shown="1,2,5,10,20,50,100"
+    )
+    temperature: float = option("Divides the scores.", default=1.0, ge=1e-6)
+
+
+def sharpness(settings: Sharpness) -> None:
     """Show how sharply runs decide: the probability that is reached by rank.
 
     Each query's scores become probabilities by a softmax over its passages; Mass@k is the sum of
@@ -344,7 +319,7 @@ def sharpness(
     from adducir.tables.build import build_table
 
     scores = []
-    for path, name in system_names(runs).items():
+    for path, name in system_names(settings.runs).items():
         rows: dict[str, list[float]] = {}
         for qid, score in read_run(path).frame.select("qid", "score").iter_rows():
             rows.setdefault(qid, []).append(score)
@@ -354,13 +329,13 @@ def sharpness(
             mass_scores(
                 name,
                 rows,
-                cutoffs=numbers_of(cutoffs) or CUTOFFS,
-                depth=depth,
-                temperature=temperature,
+                cutoffs=settings.cutoffs or CUTOFFS,
+                depth=settings.depth,
+                temperature=settings.temperature,
             )
         )
-    layout = printing.layout(testing, runs=opts.digests(runs))
-    printing.show(build_table(compare(scores, testing.testing), layout))
+    layout = settings.layout(runs=digests(settings.runs))
+    settings.print(build_table(compare(scores, settings.testing()), layout))
 
 
 COMMANDS = (passages, kilt, nlgen, generated, sharpness)

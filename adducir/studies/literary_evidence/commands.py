@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
-from adducir.cli import evaluate_options as opts
-from adducir.cli.command import Writes
-from adducir.cli.command import option as field
-from adducir.cli.outputs import SOURCE
-from adducir.cli.parameters import argument, option
+from adducir.cli.command import Writes, option
+from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.shares import part_path
+from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
 from adducir.studies.literary_evidence.ask import ask
 from adducir.studies.literary_evidence.finding import Rules
 from adducir.studies.literary_evidence.judging import proxy_make, proxy_score
-from adducir.studies.options import InShares, numbers_of, parts_of
+from adducir.studies.options import LINES_IN_PARTS, Cutoffs, Shares, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,23 +28,23 @@ if TYPE_CHECKING:
 
 
 class Quotations(Rules):
-    primary: list[Path] = field(
+    primary: list[Path] = option(
         "Books: text files or folders of them; repeatable.", metavar="BOOKS"
     )
-    secondary: list[Path] = field("Works that quote the books, likewise.", metavar="CRITICISM")
-    output: Path = field(
+    secondary: list[Path] = option("Works that quote the books, likewise.", metavar="CRITICISM")
+    output: Path = option(
         "RELiC's JSON, such as relic.json.", "-o", writes=Writes("file", (".json",), parts_of)
     )
-    spans: Path | None = field(
+    spans: Path | None = option(
         "The windows as masked spans, such as X.jsonl.gz.",
         default=None,
-        writes=Writes("file", common.LINES.endings, parts_of),
+        writes=LINES_IN_PARTS,
     )
-    shares: InShares = None
-    seed: Annotated[int, needs("shares", "sample")] = field(
+    shares: Shares = None
+    seed: Annotated[int, needs("shares", "sample")] = option(
         "Decides which book goes to which part, and the sample.", default=0
     )
-    sample: int = field("Print so many windows, for reading.", default=0, ge=0)
+    sample: int = option("Print so many windows, for reading.", default=0, ge=0)
 
 
 def quotations(settings: Quotations) -> None:
@@ -116,31 +114,31 @@ def _sample(built: "Built", count: int, seed: int) -> str:
 
 
 class Retrieve(common.Computing):
-    model: str = field("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")
-    output: Path = field(
+    model: str = option("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")
+    output: Path = option(
         "A run; with --relic a name that ends in .json is a submission.",
         "-o",
         writes=Writes("file"),
     )
-    spans: tuple[Path, ...] = field(
+    spans: tuple[Path, ...] = option(
         "Masked spans, all candidates; can be repeated.", default=(), metavar="FILE"
     )
-    candidates: Annotated[tuple[Path, ...], needs("spans")] = field(
+    candidates: Annotated[tuple[Path, ...], needs("spans")] = option(
         "With --spans: spans that are candidates only; can be repeated.",
         default=(),
         metavar="FILE",
     )
-    relic: Path | None = field(
+    relic: Path | None = option(
         "RELiC's JSON instead: the passages of a quotation's book are its candidates.",
         default=None,
     )
-    left: int | None = field(
+    left: int | None = option(
         "Sentences on the left of the mask.", default=None, ge=0, shown="as it was trained"
     )
-    right: int | None = field(
+    right: int | None = option(
         "Sentences on the right.", default=None, ge=0, shown="as it was trained"
     )
-    depth: int = field("Candidates of a context.", default=100, ge=1)
+    depth: int = option("Candidates of a context.", default=100, ge=1)
     device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
     threads: common.Threads = None
@@ -217,42 +215,28 @@ def _tasks(
     yield task_among(some, chain(some, more), TextFile)
 
 
-def ranks(
-    files: Annotated[
-        list[Path],
-        argument(
-            "TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
-            "RANKS",
-        ),
-        SOURCE,
-    ],
-    cutoffs: Annotated[
-        list[str] | None, option("The k of R@k, with commas or repeated.", shown="1,3,5,10,50,100")
-    ] = None,
-    ties: Annotated[
-        Literal["pessimistic", "expected"],
-        option(
-            "Count candidates that tie with the gold item as "
-            "better, or take the exact mean over "
-            "all orders."
-        ),
-    ] = "pessimistic",
-    random: Annotated[bool, option("Add the expectation of a random ranking.")] = False,
-    pool_seeds: Annotated[
-        bool,
-        option(
-            "Take systems whose names differ only in seed1, seed2, ... for runs of one system.",
-            panel=opts.TESTING,
-            rare=True,
-        ),
-    ] = False,
-    by: Annotated[
-        str | None, option("Show groups of queries by a further column.", metavar="KEY")
-    ] = None,
-    *,
-    testing: opts.Testing,
-    printing: opts.Printing,
-) -> None:
+class Ranks(Tabled):
+    files: tuple[Path, ...] = option(
+        "TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
+        metavar="RANKS",
+        argument=True,
+    )
+    cutoffs: Cutoffs = option(
+        "The k of R@k, with commas or repeated.", default=(), shown="1,3,5,10,50,100"
+    )
+    ties: Literal["pessimistic", "expected"] = option(
+        "Count candidates that tie with the gold item as better, or take the exact mean over all "
+        "orders.",
+        default="pessimistic",
+    )
+    random: bool = option("Add the expectation of a random ranking.", default=False)
+    pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
+    by: str | None = option(
+        "Show groups of queries by a further column.", default=None, metavar="KEY"
+    )
+
+
+def ranks(settings: Ranks) -> None:
     """Evaluate known-item search from the ranks of the gold items.
 
     R@k, mean reciprocal rank, mean and median rank. A file without a column system is of one
@@ -269,26 +253,26 @@ def ranks(
     from adducir.tables.ranks import by_key, rank_table
 
     found: dict[str, GoldRanks] = {}
-    for path in files:
-        for name, one in read_ranks(path, stem(path)).items():
-            if name in found:
-                raise UsageError(
-                    f"{path} holds ranks of {name}, as a file before it.",
-                    hint="Give every system a name of its own.",
-                )
-            found[name] = one
+    for path in settings.files:
+        own = read_ranks(path, stem(path))
+        if twice := own.keys() & found.keys():
+            raise UsageError(
+                f"{path} holds ranks of {min(twice)}, as a file before it.",
+                hint="Give every system a name of its own.",
+            )
+        found |= own
     systems: Systems = found
-    if pool_seeds:
-        systems = {name: {r: found[r] for r in own} for name, own in by_system(found).items()}
+    if settings.pool_seeds:
+        systems = {name: {r: found[r] for r in runs} for name, runs in by_system(found).items()}
     table = rank_table(
-        by_key(systems, by) if by else {"": systems},
-        cutoffs=numbers_of(cutoffs) or CUTOFFS,
-        ties=ties,
-        random=random,
-        testing=testing.testing,
-        layout=printing.layout(testing, ranks=opts.digests(files)),
+        by_key(systems, settings.by) if settings.by else {"": systems},
+        cutoffs=settings.cutoffs or CUTOFFS,
+        ties=settings.ties,
+        random=settings.random,
+        testing=settings.testing(),
+        layout=settings.layout(ranks=digests(settings.files)),
     )
-    printing.show(table)
+    settings.print(table)
 
 
 COMMANDS = (quotations, retrieve, ranks, ask, proxy_make, proxy_score)

@@ -1,66 +1,52 @@
 """``adducir literary-evidence proxy-make`` and ``proxy-score``: a task for human judges."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import adducir
-from adducir.cli import options
-from adducir.cli.effects import with_any, without
-from adducir.cli.evaluate_options import Printing, digests
-from adducir.cli.outputs import SOURCE, Writes
-from adducir.cli.parameters import argument, option
+from adducir.cli import common
+from adducir.cli.command import Writes, option
+from adducir.cli.tabled import Printing, digests
 from adducir.core.errors import UsageError
+from adducir.core.recipe import Recipe, needs, without
 from adducir.studies.options import Drawing
 
 if TYPE_CHECKING:
-    from adducir.studies.literary_evidence.proxy.choices import Choices
-    from adducir.studies.literary_evidence.proxy.files import Key
-
-TASK = Writes("file", (".csv", ".jsonl"))
-KEY = Writes("file", (".csv",))
+    from adducir.studies.literary_evidence.proxy_table import Chosen
 
 
-def proxy_make(
-    run: Annotated[Path, option("The run whose best other candidates are offered: BM25's, say.")],
-    corpus: Annotated[str, option("The candidates: file, folder or ir_datasets id.", "-c"), SOURCE],
-    output: Annotated[Path, option("What judges get: a .csv or .jsonl file.", "-o"), TASK],
-    key: Annotated[Path, option("Where the answers go: a .csv file."), KEY],
-    topics: Annotated[
-        str | None,
-        option("The contexts, as topics; they need --qrels.", "-t"),
-        without("spans"),
-        SOURCE,
-    ] = None,
-    qrels: Annotated[
-        list[str] | None,
-        option("The gold items: one relevant document per topic.", "-q"),
-        SOURCE,
-        without("spans"),
-    ] = None,
-    spans: Annotated[
-        Path | None, option("Masked spans, which name their gold items, instead of topics."), SOURCE
-    ] = None,
-    others: Annotated[
-        int, option("Distractors beside the gold item.", "--num-distractors", min=1)
-    ] = 2,
-    sample: Annotated[int | None, option("Items to take at random.", min=1, shown="all")] = None,
-    seed: Annotated[int, option("Seed of the order and of the sample.", min=0)] = 0,
-    topic_field: Annotated[
-        str | None, option("The field of the contexts."), with_any("topics")
-    ] = None,
-    group_field: Annotated[
-        str | None,
-        option("A field of the topics to break the results down by later."),
-        with_any("topics"),
-    ] = None,
-    fields: Annotated[
-        list[str] | None,
-        option(
-            "Fields of the candidates to show, with commas or repeated.", shown="the corpus's texts"
-        ),
-    ] = None,
-) -> None:
+class ProxyMake(Recipe):
+    run: Path = option("The run whose best other candidates are offered: BM25's, say.")
+    corpus: str = option("The candidates: file, folder or ir_datasets id.", "-c", reads=True)
+    output: Path = option(
+        "What judges get: a .csv or .jsonl file.", "-o", writes=Writes("file", (".csv", ".jsonl"))
+    )
+    key: Path = option("Where the answers go: a .csv file.", writes=Writes("file", (".csv",)))
+    topics: Annotated[str | None, without("spans")] = option(
+        "The contexts, as topics; they need --qrels.", "-t", default=None, reads=True
+    )
+    qrels: Annotated[tuple[str, ...], without("spans")] = option(
+        "The gold items: one relevant document per topic.", "-q", default=(), reads=True
+    )
+    spans: Path | None = option(
+        "Masked spans, which name their gold items, instead of topics.", default=None
+    )
+    others: int = option("Distractors beside the gold item.", "--num-distractors", default=2, ge=1)
+    sample: int | None = option("Items to take at random.", default=None, ge=1, shown="all")
+    seed: int = option("Seed of the order and of the sample.", default=0, ge=0)
+    topic_field: Annotated[str | None, needs("topics")] = option(
+        "The field of the contexts.", default=None
+    )
+    group_field: Annotated[str | None, needs("topics")] = option(
+        "A field of the topics to break the results down by later.", default=None
+    )
+    fields: common.Names = option(
+        "Fields of the candidates to show, with commas or repeated.",
+        default=(),
+        shown="the corpus's texts",
+    )
+
+
+def proxy_make(settings: ProxyMake) -> None:
     """Make a multiple-choice task for human judges: the gold item among distractors.
 
     The judges' file shows neither docnos nor the gold item; the key file does. Both bear the same
@@ -69,61 +55,72 @@ def proxy_make(
     Examples:
         adducir literary-evidence proxy-make --run a.trec -c c.tsv --spans x.jsonl -o t.csv --key k
     """
+    if settings.spans is None and not (settings.topics and settings.qrels):
+        hint = "Give --topics and --qrels, or --spans."
+        raise UsageError("the contexts are missing.", hint=hint)
+
     from adducir.cli.console import note, open_progress
+    from adducir.corpora.documents import text_of
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.runs.read import read_run
-    from adducir.studies.literary_evidence.proxy.files import check_task_name, write_key, write_task
-    from adducir.studies.literary_evidence.proxy.loading import (
-        questions_of_spans,
-        questions_of_topics,
-        ranking_of,
-        texts_of,
-    )
-    from adducir.studies.literary_evidence.proxy.tasks import make_task
+    from adducir.studies.literary_evidence import proxy_task
 
-    check_task_name(output)
-    ranking = ranking_of(read_run(run))
+    ranking: dict[str, list[str]] = {}
+    for qid, docno in read_run(settings.run).frame.select("qid", "docno").iter_rows():
+        ranking.setdefault(qid, []).append(docno)
     with open_progress():
-        if spans is not None:
-            questions = questions_of_spans(spans)
-        elif topics and qrels:
-            groups = load_topics(topics, field=group_field) if group_field else None
-            contexts = load_topics(topics, field=topic_field)
-            judged = load_qrels(qrels)
-            questions = questions_of_topics(contexts, judged, groups)
+        if settings.spans is not None:
+            questions = proxy_task.questions_of_spans(settings.spans)
         else:
-            raise UsageError(
-                "the contexts are missing.", hint="Give --topics and --qrels, or --spans."
-            )
-        documents = open_corpus(corpus)
-        texts = texts_of(documents, questions, ranking, options.listed(fields))
-    task = make_task(questions, ranking, texts, others=others, seed=seed, sample=sample)
-    write_key(task, key)
-    write_task(task, output)
-    note(f"{output}: {len(task.items):,} items with {others + 1} candidates each; key in {key}")
-    for reason, count in task.left_out.items():
+            source, field = settings.topics or "", settings.group_field
+            groups = load_topics(source, field=field) if field else None
+            contexts = load_topics(source, field=settings.topic_field)
+            judged = load_qrels(list(settings.qrels))
+            questions = proxy_task.questions_of_topics(contexts, judged, groups)
+        wanted = {docno for one in questions for docno in (one.gold, *ranking.get(one.id, ()))}
+        documents = open_corpus(settings.corpus)
+        fields = settings.fields or documents.default_fields
+        texts = {one.docno: text_of(one, fields) for one in documents if one.docno in wanted}
+    if not texts:
+        raise UsageError(
+            f"{documents.source} holds none of the gold items and none of the candidates.",
+            hint="Name the corpus that the run was made on.",
+        )
+    key, left_out = proxy_task.make_key(
+        questions,
+        ranking,
+        texts,
+        others=settings.others,
+        seed=settings.seed,
+        sample=settings.sample,
+    )
+    proxy_task.write_key(key, settings.key)
+    proxy_task.write_task(key, questions, texts, settings.output)
+    items = f"{len(key.answers):,} items with {key.options} candidates each"
+    note(f"{settings.output}: {items}; key in {settings.key}")
+    for reason, count in left_out.items():
         note(f"left out, {reason}: {count:,}")
 
 
-def proxy_score(
-    key: Annotated[Path, option("The key of the task.", metavar="FILE"), SOURCE],
-    choices: Annotated[
-        list[Path] | None,
-        argument(
-            "The task file filled in, one per judge, or all judges' with a column rater.", "CHOICES"
-        ),
-    ] = None,
-    runs: Annotated[
-        list[Path] | None,
-        option("A model's run: it chooses the candidate it scores highest; repeatable.", "--run"),
-    ] = None,
-    by_group: Annotated[bool, option("Also show the groups of the items.")] = False,
-    *,
-    drawing: Drawing,
-    printing: Printing,
-) -> None:
+class ProxyScore(Drawing, Printing):
+    choices: tuple[Path, ...] = option(
+        "The task file filled in, one per judge, or all judges' with a column rater.",
+        metavar="CHOICES",
+        argument=True,
+        default=(),
+    )
+    key: Path = option("The key of the task.")
+    runs: tuple[Path, ...] = option(
+        "A model's run: it chooses the candidate it scores highest; repeatable.",
+        "--run",
+        default=(),
+    )
+    by_group: bool = option("Also show the groups of the items.", default=False)
+
+
+def proxy_score(settings: ProxyScore) -> None:
     """Score the choices of judges and models: accuracy, intervals and agreement.
 
     A judge is named after the file, without its ending, unless a column rater says otherwise.
@@ -132,57 +129,41 @@ def proxy_score(
         adducir literary-evidence proxy-score anna.csv ben.csv carl.csv --key key.csv
         adducir literary-evidence proxy-score anna.csv --key key.csv --run runs/dense.trec.gz
     """
-    inputs = [key, *(choices or []), *(runs or [])]
-    if not choices and not runs:
+    if not settings.choices and not settings.runs:
         raise UsageError("there is nothing to score.", hint="Name files of choices, or --run.")
 
-    from adducir.studies.literary_evidence.proxy.files import read_key
-    from adducir.studies.literary_evidence.proxy.table import Look, proxy_table
-
-    answers = read_key(key)
-    judges = _judges(choices or [], answers)
-    models, notes = _models(runs or [], answers)
-    look = Look(
-        by_group=by_group,
-        drawing=drawing.drawing(),
-        notes=notes,
-        style=printing.style(),
-        provenance={"adducir": adducir.__version__, "files": digests(inputs)},
-    )
-    printing.show(proxy_table(answers, judges, models, look))
-
-
-def _judges(paths: Sequence[Path], key: "Key") -> "list[Choices]":
-    from adducir.cli.names import stem
-    from adducir.studies.literary_evidence.proxy.choices import read_choices
-
-    found: list[Choices] = []
-    for path in paths:
-        name = Path(stem(path)).stem
-        for one in read_choices(path, key, name):
-            if one.name in [other.name for other in found]:
-                raise UsageError(
-                    f"{path} holds choices of {one.name}, as a file before it.",
-                    hint="Give every judge a file name, or a rater, of their own.",
-                )
-            found.append(one)
-    return found
-
-
-def _models(paths: Sequence[Path], key: "Key") -> "tuple[list[Choices], list[str]]":
-    """The models' choices, and what is to be said about candidates that they do not score."""
-    from adducir.cli.names import system_names
+    from adducir.cli.names import stem, system_names
     from adducir.runs.read import read_run
-    from adducir.studies.literary_evidence.proxy.choices import choices_of_scores
-    from adducir.studies.literary_evidence.proxy.loading import scores_of
+    from adducir.studies.literary_evidence.proxy_table import (
+        choices_of_scores,
+        proxy_table,
+        read_choices,
+    )
+    from adducir.studies.literary_evidence.proxy_task import read_key
 
-    found, notes = [], []
-    for path, name in system_names(paths).items():
-        scores = scores_of(read_run(path), key.answers)
-        choices, partial = choices_of_scores(name, scores, key)
-        found.append(choices)
+    key = read_key(settings.key)
+    judges: dict[str, Chosen] = {}
+    for path in settings.choices:
+        found = read_choices(path, key, Path(stem(path)).stem)
+        if twice := found.keys() & judges.keys():
+            raise UsageError(
+                f"{path} holds choices of {min(twice)}, as a file before it.",
+                hint="Give every judge a file name, or a rater, of their own.",
+            )
+        judges |= found
+    models: dict[str, Chosen] = {}
+    notes = []
+    for path, name in system_names(settings.runs).items():
+        scores: dict[str, dict[str, float]] = {}
+        for qid, docno, score in read_run(path).frame.iter_rows():
+            scores.setdefault(qid, {})[docno] = score
+        models[name], partial = choices_of_scores(name, scores, key)
         if partial:
             notes.append(
                 f"{name} lacks scores of candidates of {partial:,} items; these come last there."
             )
-    return found, notes
+    if judges.keys() & models.keys():
+        raise UsageError("a judge and a run have one name.", hint="Rename one of the files.")
+    files = digests([settings.key, *settings.choices, *settings.runs])
+    layout, by_group = settings.layout(notes=notes, files=files), settings.by_group
+    settings.print(proxy_table(key, judges, models, settings, layout, by_group=by_group))

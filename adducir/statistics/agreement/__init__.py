@@ -1,1 +1,0 @@
-"""Human ratings: how far raters agree, and what they think of each system."""

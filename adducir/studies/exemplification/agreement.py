@@ -1,0 +1,273 @@
+"""How far raters agree: alpha, kappas, the overlap of marked texts, with bootstrap intervals.
+
+A rated answer, one system's for one item, is the unit that raters agree on or not.
+
+Krippendorff's alpha ("Computing Krippendorff's Alpha-Reliability", 2011) takes any number of
+raters, with any ratings missing: alpha = 1 - D_o / D_e, the disagreement observed between the
+ratings of one unit over that between all ratings. The difference of two values is 0 or 1
+(nominal), their squared difference (interval), ((c - k) / (c + k))^2 (ratio), or the squared
+difference of their mean ranks (ordinal). For squared differences of numbers s the sum over all
+pairs of a unit's m ratings is 2 (m sum s^2 - (sum s)^2), which needs no matrix of pairs.
+
+Fleiss' kappa (Psychological Bulletin 76, 1971) is that of units with equally many ratings:
+kappa = (P - P_e) / (1 - P_e), P the share of agreeing pairs of raters, P_e the sum of the squared
+shares of the categories. Cohen's kappa (1960) is that of two raters, each with shares of their own.
+
+Unigram overlap of two bags of words A and B is 2 |A and B| / (|A| + |B|). The study of
+exemplification (Wang et al., NAACL 2022, section 2.3) gives an overlap without its formula.
+
+For intervals items are drawn with replacement, all their answers together; ends are percentiles.
+A sample in which all ratings are equal has no value and is left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from adducir.core.errors import InputError
+from adducir.statistics.resampling import percentile_interval
+from adducir.studies.exemplification.ratings import Ratings, What
+from adducir.studies.options import Drawing
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Statistic: TypeAlias = Callable[[Floats], Floats]
+"""Gives the (B,) values of samples that hold each unit ``weights`` (B, U) times; NaN for none."""
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+class Counts(NamedTuple):
+    """How often each of C values was given to each of U units.
+
+    Attributes:
+        table: (U, C); units without a rating are left out.
+        values: (C,) rising; 0 to C - 1 where they are mere categories.
+        items: (U,) the item of each unit.
+    """
+
+    table: Floats
+    values: Floats
+    items: Integers
+
+    def where(self, kept: NDArray[np.bool_]) -> "Counts":
+        """Those of some units."""
+        return Counts(self.table[kept], self.values, self.items[kept])
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far raters agree on the answers of a system, or of all.
+
+    Attributes:
+        figures: By their names; of one that is not defined None.
+        raters: Ratings of each unit that kappa is of: the most common number of them.
+        units: How many such units there are; 0 where most have one rating.
+        left_out: Units with another number.
+        single: Units with one rating, which say nothing to alpha.
+    """
+
+    figures: dict[str, float | None]
+    raters: int
+    units: int
+    left_out: int
+    single: int
+
+
+def agreement_of(
+    ratings: Ratings,
+    what: What,
+    level: Level,
+    drawing: Drawing,
+    *,
+    system: str | None = None,
+    unigrams: bool = False,
+) -> Agreement:
+    """Measure the agreement on the answers of a system, or of all."""
+    frame = ratings.frame if system is None else ratings.frame.filter(pl.col("system") == system)
+    counts = counted(Ratings(frame, ratings.path), what, level)
+    given = counts.table.sum(axis=1)
+    numbers, often = np.unique(given, return_counts=True)
+    usual = int(numbers[often == often.max()].max()) if len(numbers) else 0
+    several, same = counts.where(given >= 2), counts.where(given == usual)
+
+    def estimated(name: str, statistic: Statistic, items: Integers) -> dict[str, float | None]:
+        names = (name, f"{name} low", f"{name} high")
+        value = _value(statistic, len(items))
+        if value is None:
+            return dict.fromkeys(names)
+        ends = percentile_interval(
+            statistic, items, drawing.samples, drawing.seed, drawing.confidence
+        )
+        return dict(zip(names, (value, *ends), strict=True))
+
+    found = estimated("alpha", alpha(several, level), several.items)
+    if usual >= 2:
+        highest = same.table.max(axis=1)
+        found |= estimated("kappa", fleiss_kappa(same.table), same.items)
+        found["all agree"] = float((highest == usual).mean())
+        found["none agree"] = float((highest == 1).mean())
+    else:
+        names = ("kappa", "kappa low", "kappa high", "all agree", "none agree")
+        found |= dict.fromkeys(names)
+    if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, what)).height:
+        found |= estimated("Cohen's kappa", cohens_kappa(pairs), _items(pairs))
+    if unigrams:
+        overlaps = _overlaps(frame)
+        values = overlaps["overlap"].to_numpy()
+        mean: Statistic = lambda weights: weights @ values / weights.sum(axis=1)  # noqa: E731
+        found |= estimated("unigram overlap", mean, _items(overlaps))
+    left_out, single = int((given != usual).sum()), int((given == 1).sum())
+    return Agreement(found, usual, len(same.items) if usual >= 2 else 0, left_out, single)
+
+
+def _value(statistic: Statistic, units: int) -> float | None:
+    if not units:
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = float(statistic(np.ones((1, units)))[0])
+    return value if np.isfinite(value) else None
+
+
+def counted(ratings: Ratings, what: What, level: Level) -> Counts:
+    """Count ratings or ranks by unit and value.
+
+    Raises:
+        InputError: A rating is not a number, or below 0 at the level ``ratio``; with the line.
+    """
+    frame = ratings.frame
+    if what == "rating" and level == "nominal":
+        given = frame.filter(pl.col("label") != "").with_columns(value="label")
+    else:
+        odd = frame.filter(
+            pl.lit(what == "rating") & (pl.col("label") != "") & pl.col(what).is_nan()
+        )
+        _refuse(ratings, odd, f"is not a number, which the level {level} needs", "nominal")
+        if level == "ratio":
+            below = frame.filter(pl.col(what) < 0)
+            _refuse(ratings, below, "is below 0, where the level ratio has its zero", "interval")
+        given = frame.filter(pl.col(what).is_finite()).with_columns(value=what)
+    values = given["value"].unique().sort()
+    units = given.select("item", "system").unique().sort("item", "system").with_row_index("unit")
+    placed = given.join(units, on=["item", "system"])
+    table = np.zeros((units.height, len(values)))
+    codes = np.searchsorted(values.to_numpy(), placed["value"].to_numpy())
+    np.add.at(table, (placed["unit"].to_numpy(), codes), 1)
+    numbers = (
+        values.to_numpy() if values.dtype == pl.Float64 else np.arange(len(values), dtype=float)
+    )
+    return Counts(table, numbers, _items(units))
+
+
+def _refuse(ratings: Ratings, odd: pl.DataFrame, what: str, level: str) -> None:
+    if odd.height:
+        label, line = odd.row(0, named=True)["label"], odd["line"][0]
+        hint = f"Take the level {level}."
+        raise InputError(f"the rating {label!r} {what}.", path=ratings.path, line=line, hint=hint)
+
+
+def _items(frame: pl.DataFrame) -> Integers:
+    return frame["item"].to_physical().to_numpy().astype(np.int64)
+
+
+def alpha(counts: Counts, level: Level) -> Statistic:
+    """Krippendorff's alpha; every unit has two ratings or more."""
+    table, values = counts.table, counts.values
+    size = table.sum(axis=1)
+
+    def spread(counts: Floats, number: Floats, score: Floats) -> Floats:
+        """Sums of squared differences over all ordered pairs of each row's ratings."""
+        return np.asarray(2 * (number * (counts @ score**2) - (counts @ score) ** 2))
+
+    def of(weights: Floats) -> Floats:
+        totals = weights @ table
+        number = totals.sum(axis=1)
+        if level == "nominal":
+            within = weights @ ((size**2 - (table**2).sum(axis=1)) / (size - 1))
+            between = number**2 - (totals**2).sum(axis=1)
+        elif level == "ratio":
+            sums = values[:, None] + values
+            apart = ((values[:, None] - values) / np.where(sums == 0, 1.0, sums)) ** 2
+            within = weights @ (((table @ apart) * table).sum(axis=1) / (size - 1))
+            between = ((totals @ apart) * totals).sum(axis=1)
+        elif level == "interval":
+            score = values - values.mean()  # far from zero, squares would lose digits
+            within = weights @ (spread(table, size, score) / (size - 1))
+            between = spread(totals, number, score)
+        else:
+            ranks = np.cumsum(totals, axis=1) - totals / 2 - number[:, None] / 2
+            pairs = 2 * (size * (ranks**2 @ table.T) - (ranks @ table.T) ** 2)
+            within = (weights * pairs / (size - 1)).sum(axis=1)
+            squares, sums = (totals * ranks**2).sum(axis=1), (totals * ranks).sum(axis=1)
+            between = 2 * (number * squares - sums**2)
+        varied = (totals > 0).sum(axis=1) > 1
+        return np.asarray(1 - (number - 1) * within / np.where(varied, between, np.nan))
+
+    return of
+
+
+def fleiss_kappa(table: Floats) -> Statistic:
+    """Fleiss' kappa of (N, C) counts, each row of the same sum."""
+    raters = table.sum(axis=1)
+    agreeing = ((table**2).sum(axis=1) - raters) / (raters * (raters - 1))
+
+    def of(weights: Floats) -> Floats:
+        used = weights @ table
+        shares = used / used.sum(axis=1, keepdims=True)
+        expected = (shares**2).sum(axis=1)
+        observed = (weights @ agreeing) / weights.sum(axis=1)
+        varied = (used > 0).sum(axis=1) > 1
+        return np.asarray((observed - expected) / np.where(varied, 1 - expected, np.nan))
+
+    return of
+
+
+def _pairs(frame: pl.DataFrame, what: What) -> pl.DataFrame:
+    """The units that both raters rated, with what each gave: columns item, 0 and 1."""
+    label = pl.col("label") if what == "rating" else pl.col("rank").fill_nan(None).cast(pl.String)
+    given = frame.with_columns(label=label.fill_null("")).filter(pl.col("label") != "")
+    by_unit = given.group_by("item", "system", maintain_order=True).agg(
+        pl.col("label").sort_by("rater")
+    )
+    whole = by_unit.filter(pl.col("label").list.len() == 2)
+    return whole.select("item", *(pl.col("label").list.get(n).alias(str(n)) for n in (0, 1)))
+
+
+def cohens_kappa(pairs: pl.DataFrame) -> Statistic:
+    """Cohen's kappa of pairs of labels."""
+    names = np.unique(np.concatenate([pairs["0"].to_numpy(), pairs["1"].to_numpy()]))
+    each = [np.searchsorted(names, pairs[str(rater)].to_numpy()) for rater in (0, 1)]
+    same = each[0] == each[1]
+
+    def of(weights: Floats) -> Floats:
+        total = weights.sum(axis=1)
+        own, other = (weights @ np.eye(len(names))[one] / total[:, None] for one in each)
+        expected, observed = (own * other).sum(axis=1), weights @ same / total
+        return np.asarray((observed - expected) / np.where(expected < 1, 1 - expected, np.nan))
+
+    return of
+
+
+def _overlaps(frame: pl.DataFrame) -> pl.DataFrame:
+    """The mean unigram overlap of each two raters' texts, for each unit of several raters."""
+    units = frame.group_by("item", "system", maintain_order=True).agg("label")
+    several = units.filter(pl.col("label").list.len() > 1)
+    means = [
+        float(np.mean([unigram_overlap(*pair) for pair in combinations(texts, 2)]))
+        for texts in several["label"].to_list()
+    ]
+    return several.select("item").with_columns(overlap=pl.Series(means, dtype=pl.Float64))
+
+
+def unigram_overlap(one: str, two: str) -> float:
+    """How far two texts have the same words, 0 to 1; two empty texts agree."""
+    first, second = (Counter(_WORD.findall(text.lower())) for text in (one, two))
+    total = first.total() + second.total()
+    return 2 * (first & second).total() / total if total else 1.0

@@ -1,0 +1,168 @@
+"""Ratings that people gave systems' answers, and what they think of each system.
+
+A file of ratings is CSV, one judgement a line, its columns named in the first line:
+
+==========  ======================================================================
+``item``    what was judged: a question, a context
+``rater``   who judged
+``system``  whose answer
+``rating``  a number, or any text where it is a mere category; empty: not rated
+``rank``    1 for the best of the item's answers; equal ranks are ties; empty: none
+==========  ======================================================================
+
+One of ``rating`` and ``rank`` may be left out; other columns are ignored.
+
+Raters of one answer do not make independent observations, items do. So an answer's ratings are
+averaged first, and mean, standard deviation and t interval are those of the items' means.
+"""
+
+from dataclasses import dataclass, replace
+from math import isfinite, nan, sqrt
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from adducir.core.errors import InputError, UsageError
+from adducir.evaluation.measures import NamedMeasure
+from adducir.evaluation.records import records
+from adducir.evaluation.scores import Scores
+
+What: TypeAlias = Literal["rating", "rank"]
+"""What raters give an answer: a rating, or a rank among the answers to the item."""
+NAMES = ("item", "rater", "system")
+MEASURES = {
+    "rating": NamedMeasure("Mean rating"),
+    "rank": NamedMeasure("Mean rank", lower_is_better=True),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Judgements of systems' answers to items.
+
+    Attributes:
+        frame: A row for each: item, rater and system (categories in the order of the file), label
+            (the rating as text, "" for none), rating and rank (NaN for none), line.
+        path: The file.
+    """
+
+    frame: pl.DataFrame
+    path: Path
+
+    def has(self, what: What) -> bool:
+        """Whether there is any rating, or any rank."""
+        given = pl.col("label") != "" if what == "rating" else pl.col("rank").is_finite()
+        return self.frame.filter(given).height > 0
+
+    def names(self, column: str) -> list[str]:
+        """The different items, raters or systems, in the order of the file."""
+        return self.frame[column].cast(pl.String).unique(maintain_order=True).to_list()
+
+    def with_mean_ranks(self) -> "Ratings":
+        """The same, equal ranks of one rater on one item replaced by the mean of their places.
+
+        People write 1 = 2 > 3 as 1, 1, 2 or as 1, 1, 3: both become 1.5, 1.5, 3.
+        """
+        places = pl.col("rank").fill_nan(None).rank("average").over("item", "rater")
+        return replace(self, frame=self.frame.with_columns(rank=places.fill_null(nan)))
+
+    def item_means(self, what: What) -> pl.DataFrame:
+        """A row for each item and system that was judged, with its mean over raters."""
+        given = self.frame.filter(pl.col(what).is_finite())
+        means = given.group_by("item", "system").agg(pl.col(what).mean().alias("mean"))
+        return means.sort("item", "system")
+
+    def scores(self, what: What) -> list[Scores]:
+        """The means as scores, items as topics, for the paired tests.
+
+        Raises:
+            UsageError: A system was not judged on an item where another was.
+        """
+        means = self.item_means(what)
+        items, systems = means["item"].unique().sort(), self.names("system")
+        table = np.full((len(systems), len(items)), nan)
+        columns = np.searchsorted(items.to_physical(), means["item"].to_physical())
+        table[means["system"].to_physical(), columns] = means["mean"]
+        if np.isnan(table).any():
+            system, item = np.argwhere(np.isnan(table))[0].tolist()
+            raise UsageError(
+                f"{systems[system]} has no {what} on item {items[item]}, where others have.",
+                hint="Paired tests need all systems on the same items: leave such items out.",
+            )
+        qids = items.cast(pl.String).to_list()
+        return [
+            Scores.of(system, qids, (MEASURES[what],), row[:, None])
+            for system, row in zip(systems, table, strict=True)
+        ]
+
+    def described(self, what: What, system: str, level: float) -> dict[str, float]:
+        """Items, mean, standard deviation (n - 1) and t interval of a system's items' means."""
+        from scipy.special import stdtrit
+
+        means = self.item_means(what).filter(pl.col("system") == system)["mean"].to_numpy()
+        count, mean, sd = len(means), nan, nan
+        if count:
+            mean = float(means.mean())
+        if count > 1:
+            sd = float(means.std(ddof=1))
+        reach = float(stdtrit(count - 1, 0.5 + level / 2)) * sd / sqrt(count) if count > 1 else nan
+        ends = {"low": mean - reach, "high": mean + reach}
+        return {str(MEASURES[what]): mean, "Items": count, "SD": sd, **ends}
+
+
+def read_ratings(path: Path) -> Ratings:
+    """Read a file of ratings.
+
+    Raises:
+        InputError: A column is missing, a name is empty, a rank is not a number of 1 or more, a
+            rater judges the same answer twice, or nothing was rated; with the line.
+    """
+    rows: list[tuple[str, str, str, str, float, float, int]] = []
+    seen: dict[tuple[str, ...], int] = {}
+    for line, record in records(path, NAMES):
+        if "rating" not in record and "rank" not in record:
+            what = "there is neither a column rating nor a column rank."
+            raise InputError(what, path=path, line=1, hint="Add one of them.")
+        item, rater, system = names = record["item"], record["rater"], record["system"]
+        for name in NAMES:
+            if not record[name]:
+                raise InputError(f"the cell of {name!r} is empty.", path=path, line=line)
+        if (before := seen.setdefault(names, line)) != line:
+            raise InputError(
+                f"{rater} judges {system} on {item} twice, first in line {before}.",
+                path=path,
+                line=line,
+                hint="Keep one of the two.",
+            )
+        label, place = record.get("rating", ""), record.get("rank", "")
+        rank = number_of(place)
+        if place and not rank >= 1:
+            what = f"the rank {place!r} is not a number of 1 or more."
+            raise InputError(what, path=path, line=line)
+        rows.append((*names, label, number_of(label), rank, line))
+    schema = dict.fromkeys((*NAMES, "label"), pl.String) | {
+        "rating": pl.Float64(),
+        "rank": pl.Float64(),
+        "line": pl.Int64(),
+    }
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    ratings = Ratings(
+        frame.with_columns(
+            frame[name].cast(pl.Enum(frame[name].unique(maintain_order=True))) for name in NAMES
+        ),
+        path,
+    )
+    if not ratings.has("rating") and not ratings.has("rank"):
+        raise InputError("there is no rating and no rank in it.", path=path)
+    return ratings
+
+
+def number_of(text: str) -> float:
+    """A finite number, or NaN where the text is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return nan
+    return value if isfinite(value) else nan

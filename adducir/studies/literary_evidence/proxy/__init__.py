@@ -1,1 +1,0 @@
-"""The proxy task: people, or a model, choose the gold item among a few candidates."""
