@@ -34,6 +34,7 @@ from pydantic_core import PydanticUndefined
 from typer.core import TyperCommand
 from typer.main import get_command
 
+from adducir.cli.console import PlainHelp
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, errors_of
 from adducir.core.registry import NameIn
@@ -129,18 +130,10 @@ def rare_fields(recipe: type[Recipe]) -> dict[str, FieldInfo]:
     return {name: field for name, (field, how) in fields_of(recipe).items() if how.rare}
 
 
-class Command(TyperCommand):
+class Command(PlainHelp, TyperCommand):
     """A command of a recipe."""
 
     recipe: type[Recipe]
-
-    def get_params(self, ctx: Any) -> Any:
-        """As typer's own; no type stands beside a flag."""
-        found = super().get_params(ctx)
-        for one in found:
-            if getattr(one, "is_flag", False) and one.metavar is None:
-                one.metavar = ""
-        return found
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As typer's own, and make the recipe; a rare field typed as an option is refused."""
@@ -159,12 +152,6 @@ class Command(TyperCommand):
             given.pop("force", None)
             ctx.obj = _validated(self.recipe, given, ctx.command_path)
         return rest
-
-
-def is_of_recipe(function: Callable[..., Any]) -> bool:
-    """Whether a command takes a recipe."""
-    hints = [kind for name, kind in get_type_hints(function).items() if name != "return"]
-    return len(hints) == 1 and isinstance(hints[0], type) and issubclass(hints[0], Recipe)
 
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:

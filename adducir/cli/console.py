@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from adducir.core.progress import Progress
 from adducir.core.texts import visible
@@ -40,12 +41,9 @@ def leaving_stdout_to_data() -> Iterator[None]:
 
 
 def show(text: str, output: Path | None = None, *, styled: bool = False) -> None:
-    """Print a result, or write it to ``output`` in one go (gzipped where the name ends in .gz).
+    """Print a result, or write it to ``output`` in one go.
 
-    Args:
-        output: The file; None: stdout. What goes to a file or a pipe stays as it is; on a terminal
-            control characters are written out.
-        styled: The text's control characters are our own, such as a table's colours.
+    On a terminal control characters are written out, but for our own (``styled``).
     """
     if output is None:
         stream = sys.stderr if _data_goes_to_stdout.get() else sys.stdout
@@ -90,88 +88,29 @@ def open_progress() -> "PlainProgress | BarProgress":
     return BarProgress() if is_terminal(sys.stderr) else PlainProgress(sys.stderr)
 
 
-class PlainProgress(Progress):
-    """Progress as lines: none for quick work, then one every 5 seconds up to one per minute.
-
-    Args:
-        clock: Seconds, as of ``time.monotonic``.
-    """
-
-    def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
-        self._clock = clock
-        self._works: list[_Work] = []
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self._works.clear()
-
-    def start(self, what: str, total: int | None, unit: str) -> None:
-        """Begin a piece of work of ``total`` units (None: not known)."""
-        self._works.append(_Work(what, total, unit, self._clock()))
-
-    def advance(self, count: int) -> None:
-        """Note that ``count`` more units are done."""
-        if not self._works:
-            return
-        work = self._works[-1]
-        work.done += count
-        seconds = self._clock() - work.began
-        if seconds >= work.next_line:
-            self.note(work.line(seconds))
-            work.next_line = seconds + min(LONGEST_SILENCE, max(FIRST_LINE_AFTER, seconds / 2))
-
-    def resume(self, count: int) -> None:
-        """Note that ``count`` units were done before this piece of work began."""
-        if self._works:
-            self._works[-1].before += count
-
-    def detail(self, text: str) -> None:
-        """Say how the piece of work begun last stands: in its next line."""
-        if self._works:
-            self._works[-1].detail = text
-
-    def finish(self) -> None:
-        """End the piece of work begun last."""
-        if not self._works:
-            return
-        work = self._works.pop()
-        if work.done:
-            self.note(work.last_line(self._clock() - work.began))
-
-    def note(self, message: str) -> None:
-        """Show the user one line."""
-        print(visible(message), file=self._stream, flush=True)
-
-
+@dataclass
 class _Work:
     """One piece of work, in plain lines."""
 
-    def __init__(self, what: str, total: int | None, unit: str, began: float) -> None:
-        self.what = what
-        self.total = total
-        self.unit = unit
-        self.began = began
-        self.before = self.done = 0
-        self.detail = ""
-        self.next_line = FIRST_LINE_AFTER
+    what: str
+    total: int | None
+    unit: str
+    began: float
+    before: int = 0
+    done: int = 0
+    detail: str = ""
+    next_line: float = FIRST_LINE_AFTER
 
     def line(self, seconds: float) -> str:
         """How far it is."""
-        rate = self.done / seconds if seconds > 0 else 0.0
-        done = self.before + self.done
-        parts = [f"{self.what}: {done:,}"]
-        if self.total:
-            parts.append(f" of {self.total:,} {self.unit} ({100 * done // self.total}%)")
-        else:
-            parts.append(f" {self.unit}")
-        parts.append(f", {rate:,.{0 if rate >= 10 else 1}f} a second")
+        done, rate = self.before + self.done, self.done / seconds if seconds > 0 else 0.0
+        of = f" of {self.total:,}" if self.total else ""
+        share = f" ({100 * done // self.total}%)" if self.total else ""
+        parts = [f"{self.what}: {done:,}{of} {self.unit}{share}"]
+        parts.append(f"{rate:,.{0 if rate >= 10 else 1}f} a second")
         if self.total and rate:
-            left = max(0, self.total - done) / rate
-            parts.append(f", {duration(left)} left")
-        if self.detail:
-            parts.append(f", {self.detail}")
-        return "".join(parts)
+            parts.append(f"{duration(max(0, self.total - done) / rate)} left")
+        return ", ".join([*parts, *filter(None, [self.detail])])
 
     def last_line(self, seconds: float) -> str:
         """How long it took."""
@@ -180,16 +119,54 @@ class _Work:
         return f"{self.what}: {self.done:,} {self.unit}{before} in {duration(seconds)}{rate}"
 
 
+class PlainProgress(Progress):
+    """Progress as lines: none for quick work, then one every 5 seconds up to one per minute."""
+
+    def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._works: list[_Work] = []
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._works.clear()
+
+    def start(self, what: str, total: int | None, unit: str) -> None:
+        self._works.append(_Work(what, total, unit, self._clock()))
+
+    def advance(self, count: int) -> None:
+        for work in self._works[-1:]:
+            work.done += count
+            seconds = self._clock() - work.began
+            if seconds >= work.next_line:
+                self.note(work.line(seconds))
+                wait = min(LONGEST_SILENCE, max(FIRST_LINE_AFTER, seconds / 2))
+                work.next_line = seconds + wait
+
+    def resume(self, count: int) -> None:
+        for work in self._works[-1:]:
+            work.before += count
+
+    def detail(self, text: str) -> None:
+        for work in self._works[-1:]:
+            work.detail = text
+
+    def finish(self) -> None:
+        work = self._works.pop() if self._works else None
+        if work is not None and work.done:
+            self.note(work.last_line(self._clock() - work.began))
+
+    def note(self, message: str) -> None:
+        print(visible(message), file=self._stream, flush=True)
+
+
 def duration(seconds: float) -> str:
     """A time as people say it: ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 class BarProgress(Progress):
@@ -205,43 +182,34 @@ class BarProgress(Progress):
         self._stop()
 
     def start(self, what: str, total: int | None, unit: str) -> None:
-        """Begin a piece of work of ``total`` units (None: not known)."""
         if self._bars is None:
-            from adducir.cli.bars import make_bars
-
-            self._bars = make_bars()
+            self._bars = _bars()
             self._bars.start()
         self._tasks.append(self._bars.add_task(visible(what), total=total, unit=unit, detail=""))
 
     def advance(self, count: int) -> None:
-        """Note that ``count`` more units are done."""
         if self._bars is not None and self._tasks:
             self._bars.advance(self._tasks[-1], count)
 
     def resume(self, count: int) -> None:
-        """Note that ``count`` units were done before this piece of work began."""
         self.advance(count)
 
     def detail(self, text: str) -> None:
-        """Say how the piece of work begun last stands: behind its bar."""
         if self._bars is not None and self._tasks:
             self._bars.update(self._tasks[-1], detail=visible(text))
 
     def finish(self) -> None:
-        """End the piece of work begun last."""
         if self._bars is None or not self._tasks:
             return
         task = self._tasks.pop()
         # A total that was not known is what was done: the bar stands full instead of pulsing on.
-        if self._bars.tasks[self._bars.task_ids.index(task)].total is None:
-            done = self._bars.tasks[self._bars.task_ids.index(task)].completed
-            self._bars.update(task, total=done)
+        work = self._bars.tasks[self._bars.task_ids.index(task)]
+        self._bars.update(task, total=work.completed if work.total is None else work.total)
         self._bars.stop_task(task)
         if not self._tasks:
             self._stop()
 
     def note(self, message: str) -> None:
-        """Show the user one line, above the bars."""
         if self._bars is None:
             note(message)
         else:
@@ -253,3 +221,38 @@ class BarProgress(Progress):
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
+
+
+def _bars() -> "RichProgress":
+    from rich import progress as rich
+    from rich.console import Console
+
+    class Rate(rich.ProgressColumn):
+        def render(self, task: rich.Task) -> str:
+            speed = task.finished_speed or task.speed
+            return "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}/s"
+
+    return rich.Progress(
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(bar_width=24),
+        rich.MofNCompleteColumn(),
+        rich.TextColumn("{task.fields[unit]}", markup=False),
+        Rate(),
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(compact=True),
+        rich.TextColumn("{task.fields[detail]}", markup=False),
+        console=Console(stderr=True),
+        redirect_stdout=False,  # results may go to a file while the bars are on the terminal
+    )
+
+
+class PlainHelp:
+    """Help that shows no type beside a flag."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """As typer's own."""
+        found = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = one.metavar or ""
+        return found

@@ -25,14 +25,16 @@ _LONGEST_LINE = 4000
 
 
 def report(error: BaseException, *, debug: bool = False) -> int:
-    """Explain to the user on stderr what ``error`` means.
-
-    Returns:
-        The exit code.
-    """
-    quiet = _quiet_exit(error)
-    if quiet is not None:
-        return quiet
+    """Explain to the user on stderr what ``error`` means; the exit code."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    if isinstance(error, BrokenPipeError):
+        # Python's own last flush of stdout succeeds though nobody reads it.
+        with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return EXIT_READER_GONE
+    if type(error).__name__ == "Exit" and isinstance(error, RuntimeError):  # typer.Exit
+        return int(getattr(error, "exit_code", 0))
     if debug:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
@@ -44,14 +46,11 @@ def report(error: BaseException, *, debug: bool = False) -> int:
         print_error(
             "an internal error in Adducir itself: "
             f"{type(error).__name__}{': ' if what else ''}{what[:500]}. "
-            + ("Please report it with the traceback above." if debug else _ASK_FOR_DEBUG)
+            f"{'' if debug else 'Run again with --debug to see where, and '}please report it."
         )
         return EXIT_INTERNAL
     print_error(known.paragraph())
     return known.exit_code
-
-
-_ASK_FOR_DEBUG = "Run again with --debug to see where, and please report it."
 
 
 def print_error(message: str) -> None:
@@ -77,26 +76,6 @@ def print_error(message: str) -> None:
     print("\n".join(lines), file=sys.stderr)
 
 
-def _quiet_exit(error: BaseException) -> int | None:
-    """The exit code of what needs no words."""
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else int(error.code is not None)
-    if isinstance(error, BrokenPipeError):
-        _forget_stdout()
-        return EXIT_READER_GONE
-    if type(error).__name__ == "Exit" and isinstance(error, RuntimeError):  # typer.Exit
-        return int(getattr(error, "exit_code", 0))
-    return None
-
-
-def _forget_stdout() -> None:
-    """Let Python's own last flush of stdout succeed though nobody reads it."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-
-
 def _meaning(error: BaseException) -> AdducirError | None:
     """The error in words for the user, or None where only a programmer can fix it."""
     if isinstance(error, AdducirError):
@@ -112,12 +91,8 @@ def _meaning(error: BaseException) -> AdducirError | None:
 
 
 def _usage(error: BaseException) -> UsageError:
-    if type(error.__cause__).__name__ == "ValidationError":  # pydantic's, of an option's value
-        from adducir.core.recipe import told
-
-        error.message = told(error.__cause__)  # type: ignore[attr-defined,arg-type]
     message: str = error.format_message()  # type: ignore[attr-defined]  # checked by the caller
-    what = " ".join(message.replace("--set.", "--set ").split())
+    what = " ".join(message.split())
     what = what if what.endswith((".", "?", "!")) else f"{what}."
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "adducir"

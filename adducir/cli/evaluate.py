@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.options import DEFAULT_MEASURES, NEGATIVE_GRADES
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
 from adducir.core.recipe import Needs, needs
 
+DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
 MEASURES = "Measures, as ir_measures or trec_eval name them, with blanks between them."
 POOL_SEEDS = "Take runs whose names differ only in seed1, seed2, ... for runs of one system."
 
@@ -31,7 +31,9 @@ class Evaluate(Tabled):
         panel=LOOK,
     )
     negative_grades: Literal["zero", "trec_eval"] = option(
-        NEGATIVE_GRADES, default="zero", rare=True
+        "Count negative grades as judged and not relevant, or leave them to trec_eval's rule.",
+        default="zero",
+        rare=True,
     )
     unjudged: bool = option(
         "State how far unjudged documents could move nDCG@k, AP@k and RBP.",

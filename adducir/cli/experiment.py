@@ -47,7 +47,7 @@ def experiment(settings: Experiment) -> None:
         adducir experiment experiments/demo.yaml --set systems.BM25.k1=1.2
     """
     from adducir.cli.console import near, open_progress, show
-    from adducir.cli.tables import show_table
+    from adducir.cli.tabled import show_table
     from adducir.experiments.context import Context
     from adducir.experiments.experiment import plan_experiment, run_experiment
 

@@ -1,27 +1,29 @@
 """The list of commands, known without importing any of them.
 
-A command is a module of this package with a function of the same name; the function's parameters
-are the command's arguments and options, the first line of its docstring is repeated here. A command
-of two words, such as ``deepct show``, is one of a group. Studies, and other packages, have groups
-of their own by entry points of the group ``adducir.commands``; their docstrings end with examples::
+A command is a module of this package with a function of the same name, which takes a recipe
+(:mod:`adducir.cli.command`); the first line of its docstring is repeated here. A command of two
+words, such as ``deepct show``, is one of a group. Studies, and other packages, have groups of their
+own by entry points of the group ``adducir.commands``::
 
     [project.entry-points."adducir.commands"]
     literary-evidence = "adducir.studies.literary_evidence.commands"
 """
 
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import adducir
-from adducir.cli.parameters import set_as_options
+from adducir.cli.console import PlainHelp
+
+if TYPE_CHECKING:
+    from adducir.cli.command import Command
 
 CORE = "From a corpus to a table"
 MODELS = "Models that are trained"
@@ -97,27 +99,7 @@ _EPILOG = (
 )
 
 
-class _PlainHelp:
-    """Help that shows no type beside a flag."""
-
-    def get_params(self, ctx: Any) -> Any:
-        """As typer's own."""
-        found = super().get_params(ctx)  # type: ignore[misc]
-        for one in found:
-            if getattr(one, "is_flag", False) and one.metavar is None:
-                one.metavar = ""
-        return found
-
-
-class Command(_PlainHelp, TyperCommand):
-    """A command, whose rare options are given by ``--set``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As typer's own."""
-        return super().parse_args(ctx, set_as_options(self.params, args))
-
-
-class LazyGroup(_PlainHelp, TyperGroup):
+class LazyGroup(PlainHelp, TyperGroup):
     """A group whose commands are names and help lines until one of them is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -153,43 +135,16 @@ def all_commands() -> list[str]:
     return [*COMMANDS, *(f"{study} {name}" for study in STUDY_POINTS for name in _functions(study))]
 
 
-def load_command(name: str) -> TyperCommand:
+def load_command(name: str) -> "Command":
     """Import a command's module and make the command of its function."""
-    if name in COMMANDS:
-        from adducir.cli.examples import EXAMPLES
+    from adducir.cli.command import build_command
 
-        place = name.replace(" ", "_")
-        module = import_module(f"adducir.cli.{COMMANDS[name].module or place}")
-        return build_command(name.split()[-1], getattr(module, place), EXAMPLES.get(name, ()))
-    study, _, second = name.partition(" ")
-    return build_command(second, _functions(study)[second])
-
-
-def build_command(
-    name: str, function: Callable[..., Any], examples: Sequence[str] = ()
-) -> TyperCommand:
-    """The command of a function; its docstring is the help, a study's with examples at its end."""
-    from adducir.cli import command as recipes
-
-    if recipes.is_of_recipe(function):
-        return recipes.build_command(name, function)
-    from adducir.cli.contracts import held
-
-    shown, _, own = (function.__doc__ or "").partition("Examples:\n")
-    lines = [*examples, *(line.strip() for line in own.splitlines() if line.strip())]
-    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    epilog = "\n\n".join(["Examples:", *lines])
-    app.command(name, cls=Command, help=_flowing(shown), epilog=epilog)(held(function))
-    command = get_command(app)
-    if not isinstance(command, TyperCommand):
-        raise TypeError(f"{name} is not a single command.")
-    return command
-
-
-def _flowing(text: str) -> str:
-    """The paragraphs of a docstring, each as one line, for the terminal to wrap."""
-    paragraphs = inspect.cleandoc(text).split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    first, _, second = name.partition(" ")
+    if name not in COMMANDS:
+        return build_command(second, _functions(first)[second])
+    place = name.replace(" ", "_")
+    module = import_module(f"adducir.cli.{COMMANDS[name].module or place}")
+    return build_command(second or first, getattr(module, place))
 
 
 def build_group() -> TyperGroup:
@@ -198,9 +153,7 @@ def build_group() -> TyperGroup:
         cls=LazyGroup, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
     )
     app.callback(help=adducir.__doc__, epilog=_EPILOG)(_options)
-    group = get_command(app)
-    if not isinstance(group, LazyGroup):
-        raise TypeError("typer did not make a group.")
+    group: Any = get_command(app)
     groups = {
         name: LazyGroup(
             name=name,
@@ -222,22 +175,12 @@ def build_group() -> TyperGroup:
             rich_markup_mode="rich",
         )
     group.commands.update(groups)  # after the commands: the help shows panels in this order
-    return group
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"adducir {adducir.__version__}")
-        raise typer.Exit
+    return group  # type: ignore[no-any-return]
 
 
 def _options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
-        ),
-    ] = False,
+    # None does anything here: main() has seen them.
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")
     ] = False,
@@ -250,5 +193,4 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    # None does anything here: --version has ended the program, main() has seen the others.
     del version, debug, verify

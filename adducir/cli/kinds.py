@@ -47,10 +47,6 @@ def _settings() -> str:
         if isinstance(command, Command):
             for key, field in rare_fields(command.recipe).items():
                 found.setdefault((key, str(field.description)), []).append(f"`{name}`")
-        for one in command.params:
-            if getattr(one, "hidden", False):
-                key, meaning = str(one.name), str(getattr(one, "help", ""))
-                found.setdefault((key, meaning), []).append(f"`{name}`")
     rows = (
         f"| `{key}` | {what} | {', '.join(commands)} |"
         for (key, what), commands in sorted(found.items())

@@ -1,6 +1,7 @@
 """``adducir rerank``."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from adducir.cli import common
@@ -65,8 +66,8 @@ def rerank(settings: Rerank) -> None:
         raise UsageError("give one of --index and --corpus, which the texts come from.")
 
     from adducir.cli.console import near, open_progress
-    from adducir.core.chunks import Chunking, scratch_for
-    from adducir.core.files import study_folder
+    from adducir.core.chunks import Chunking
+    from adducir.core.files import is_stream, study_folder
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
@@ -87,7 +88,12 @@ def rerank(settings: Rerank) -> None:
     with (
         open_progress() as progress,
         using_threads(settings.threads),
-        scratch_for(output, execution) as scratch,
+        # The nodes of a cluster see what lies beside the output.
+        TemporaryDirectory(
+            dir=None if execution.is_local or is_stream(output) else output.absolute().parent,
+            prefix=".adducir-",
+            ignore_cleanup_errors=True,
+        ) as scratch,
     ):
         topics = load_topics(settings.topics, field=settings.topic_field)
         texts: Texts
@@ -97,7 +103,7 @@ def rerank(settings: Rerank) -> None:
         else:
             docnos = candidates.top(settings.depth).frame["docno"]
             source = open_corpus(settings.corpus or "")
-            texts = texts_of(source, docnos, fields, folder=scratch / "texts")
+            texts = texts_of(source, docnos, fields, folder=Path(scratch, "texts"))
         found = rerank_run(
             candidates,
             topics,

@@ -1,5 +1,7 @@
 """What the recipes of commands share that test differences and print a table."""
 
+import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,9 +10,11 @@ from pydantic import BeforeValidator, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.options import format_of
+from adducir.cli.console import is_terminal, show
+from adducir.core.errors import UsageError
 from adducir.core.recipe import Needs, Recipe
 from adducir.statistics.settings import Testing
+from adducir.tables.formats import TABLES
 from adducir.tables.style import Detail, Fit, Style
 from adducir.version import __version__
 
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from adducir.tables.table import ResultTable
 
 MEASURING = "Measures"
+WIDTH = 100
+"""Columns of the terminal format where it does not go to a terminal."""
 LOOK, TESTING = "The table", "Testing differences"
 NOT_IN_CSV = Needs("in CSV, which holds everything unrounded", lambda it: it.form != "csv")
 IN_HTML = Needs("in a format other than HTML", lambda it: it.form == "html")
@@ -47,7 +53,7 @@ class Printing(Recipe):
     @property
     def form(self) -> str:
         """The format that is asked for: by name, or by the ending of its file."""
-        return format_of(self.output, self.format)
+        return form_of(self.output, self.format)
 
     def layout(
         self, *, material: "Material | None" = None, notes: Iterable[str] = (), **provenance: Any
@@ -66,8 +72,6 @@ class Printing(Recipe):
 
     def print(self, table: "ResultTable", *, per_topic: bool = False) -> None:
         """Print it, or write it to its file."""
-        from adducir.cli.tables import show_table
-
         show_table(table, self.format, self.output, per_topic=per_topic)
 
 
@@ -116,3 +120,55 @@ def digests(paths: Iterable[Path]) -> dict[str, str]:
     from adducir.core.files import digest_as_read
 
     return {str(path): digest_as_read(path) for path in paths}
+
+
+def form_of(output: Path | None, wanted: str | None = None) -> str:
+    """The format that is wanted, or else the one that a file's ending says."""
+    ending = Path(output.name.removesuffix(".gz")).suffix.lower() if output else ""
+    kinds = TABLES.kinds().items() if ending and not wanted else ()
+    return wanted or next((kind for kind, one in kinds if one.ending == ending), "terminal")
+
+
+def show_table(
+    table: "ResultTable",
+    wanted: str | None = None,
+    output: Path | None = None,
+    *,
+    per_topic: bool = False,
+) -> None:
+    """Print a table, or write it to a file.
+
+    Args:
+        wanted: The format; by default what the ending of ``output`` says, or else ``terminal``.
+        output: The file, None for stdout.
+        per_topic: Show the values of each topic as well (CSV: instead of the means).
+    """
+    from adducir.tables.build import topic_table
+
+    format_name = form_of(output, wanted)
+    topics = TABLES.kind(format_name).topics if per_topic else ""
+    if topics == "nowhere":
+        raise UsageError(
+            "the values of all topics are too many for a LaTeX table.",
+            hint="Take --format csv for them.",
+        )
+    more = [topic_table(table, column) for column in table.columns] if topics == "tables" else []
+    options: dict[str, Any] = {"per_topic": True} if topics == "per_topic" else {}
+    if format_name == "terminal":
+        options |= _terminal_options(output)
+    form = TABLES.make(format_name, options)
+    styled = format_name == "terminal"
+    show("\n".join(map(form.render, [table, *more])), output, styled=styled)
+
+
+def _terminal_options(output: Path | None) -> dict[str, Any]:
+    """Width, colour and characters of the place the table goes to."""
+    if output is not None:
+        return {"width": WIDTH}
+    here = is_terminal(sys.stdout)
+    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+    return {
+        "width": shutil.get_terminal_size((WIDTH, 24)).columns if here else WIDTH,
+        "color": here,
+        "ascii_only": not encoding.startswith("utf"),
+    }

@@ -30,7 +30,7 @@ from adducir.core.errors import AdducirError, ArtifactError, InputError, explain
 from adducir.core.files import file_digest, give_default_rights, refuse_unwritable, sync
 from adducir.core.fingerprint import READERS, fingerprint, is_known, known_digests, plain
 from adducir.core.json_lines import json_document
-from adducir.core.processes import holder_of, locked, locked_if_free
+from adducir.core.processes import locked, locked_if_free
 from adducir.core.progress import progress
 from adducir.version import __version__
 
@@ -43,7 +43,7 @@ MISSING = "it is missing"
 UNKNOWN = "whether it is up to date is unknown"
 OUT_OF_DATE = "out of date: different"
 DAMAGED = "it is damaged"
-_FREE = frozenset({"README.md"})  # a model's card is for its owner to edit; no figure depends on it
+_CARD = "README.md"  # for its owner to edit; no figure depends on it
 
 Make = Callable[[Path], Mapping[str, Any]]
 """Fills an empty folder; returns its counts, as JSON can hold them."""
@@ -123,13 +123,11 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
         wanted = " or ".join(map(repr, kinds))
         what = f"this is an artifact of the kind {manifest.kind!r}, where {wanted} is needed."
         raise ArtifactError(what, path=path)
-    while found := changes(path, manifest):
-        # Another process may have replaced the artifact in between.
-        before, manifest = manifest, read_manifest(path)
-        if manifest == before:
-            break
+    found = changes(path, manifest)
     if not found:
         return manifest
+    if read_manifest(path) != manifest:  # another process has replaced the artifact in between
+        return open_artifact(path, *kinds)
     name, what = next(iter(found.items()))
     more = f", and {len(found) - 1} more files are" if len(found) > 1 else ""
     hint = "Build it again with --rebuild, or restore it from a copy."
@@ -145,16 +143,12 @@ def refuse_damaged(folder: Path) -> None:
 
 def changes(path: Path, manifest: Manifest) -> dict[str, str]:
     """What has changed in the files of an artifact, by name."""
-    files = {name: entry for name, entry in manifest.files.items() if name not in _FREE}
+    files = {name: entry for name, entry in manifest.files.items() if name != _CARD}
     found: dict[str, str] = {}
     for name, entry in files.items():
-        try:
-            size = (path / name).stat().st_size
-        except OSError:
-            found[name] = "missing"
-        else:
-            if size != entry.bytes:
-                found[name] = f"{size} bytes instead of {entry.bytes}"
+        size = (path / name).stat().st_size if (path / name).exists() else None
+        if size != entry.bytes:
+            found[name] = "missing" if size is None else f"{size} bytes instead of {entry.bytes}"
     if found:
         return found
     try:
@@ -221,15 +215,12 @@ def build(
             with _hidden(target) as hidden:
                 started, clock = datetime.now(UTC), time.monotonic()
                 counts = make(hidden)
+                facts = plain({"recipe": recipe, "inputs": inputs, "counts": counts})
                 manifest = _finished(
                     hidden,
-                    kind=kind,
-                    fingerprint=wanted,
-                    builder_version=builder_version,
-                    recipe=plain(recipe),
-                    inputs=plain(inputs),
-                    counts=plain(counts),
-                    versions=versions,
+                    versions,
+                    **{"kind": kind, "fingerprint": wanted, "builder_version": builder_version},
+                    **facts,
                     started=started.isoformat(timespec="seconds"),
                     seconds=round(time.monotonic() - clock, 3),
                 )
@@ -353,14 +344,9 @@ def parts_folder(artifact: Path, fingerprint: str) -> Path:
     return folder
 
 
-def parts_of(artifact: Path) -> list[Path]:
-    """The folders for parts of all work on an artifact, of whatever fingerprint."""
-    return _siblings(Path(os.path.realpath(artifact)), "parts")
-
-
 def remove_parts(artifact: Path) -> None:
     """Remove the parts of all work on an artifact; to be called under its lock."""
-    for folder in parts_of(artifact):
+    for folder in _siblings(Path(os.path.realpath(artifact)), "parts"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -368,7 +354,7 @@ def clear_up_if_free(path: Path) -> None:
     """Remove what killed processes left beside an output that needs no making itself."""
     target = Path(os.path.realpath(path))
     left = [one for what in ("building", "old", "parts") for one in _siblings(target, what)]
-    if left or holder_of(target).exists():
+    if left:
         with locked_if_free(target) as is_held, suppress(OSError):
             if is_held:
                 _clear_up(target)
@@ -416,9 +402,8 @@ def _clear_up(target: Path) -> None:
 
 def _siblings(target: Path, what: str) -> list[Path]:
     start = f".{target.name}.{what}-"
-    if not target.parent.is_dir():
-        return []
-    return sorted(path for path in target.parent.iterdir() if path.name.startswith(start))
+    there = target.parent.iterdir() if target.parent.is_dir() else ()
+    return sorted(path for path in there if path.name.startswith(start))
 
 
 def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: Any) -> Manifest:

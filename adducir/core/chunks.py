@@ -13,9 +13,9 @@ import os
 import pickle
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
@@ -44,7 +44,6 @@ ROUNDS = 3
 """How often a chunk is tried whose worker died or failed without a known reason."""
 IN_A_ROW = 20
 """So many failures without a success end the work."""
-_SHOWN = 10
 ANY = "any"
 """The kind of device of chunks whose bytes no device determines."""
 
@@ -67,8 +66,7 @@ class Builder(Protocol):
     """What makes chunks, with all that it needs (a model) loaded."""
 
     @property
-    def device(self) -> str:
-        """The kind of device that computes, as far as it determines bytes."""
+    def device(self) -> str: ...  # the kind that computes, as far as it determines bytes
 
     def make(self, items: Sequence[Any], path: Path) -> None:
         """Write the file of a chunk of these items; its bytes depend on nothing else.
@@ -87,7 +85,9 @@ class Work(Protocol):
     @property
     def size(self) -> int: ...  # items in a chunk
     @property
-    def total(self) -> int | None: ...  # items; None where that is not known
+    def total(self) -> int | None:
+        """The number of items; None where that is not known."""
+        return None
 
     def identity(self) -> Mapping[str, Any]:
         """What determines the bytes of chunks beside their items and the artifact's fingerprint."""
@@ -148,22 +148,25 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
     """Make the chunks that are missing in a folder, and check all."""
     work.check()
     folder.mkdir(parents=True, exist_ok=True)
-    failed: dict[int, BaseException] = {}
-    sent = work if execution.is_here else _pickled(work)
     try:
-        for attempt in range(ROUNDS):
+        sent = work if execution.is_here else pickle.dumps(work)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        what = f"this work cannot be given to another process: {error}."
+        raise UsageError(what, hint="Let it be done here: --workers 1.") from error
+    failed: dict[int, BaseException] = {}
+    try:
+        for attempt in range(1 if execution.is_here else ROUNDS):
             # Data that cannot be processed will not be better the next time.
             failed = {n: error for n, error in failed.items() if isinstance(error, InputError)}
             with execution.executor() as executor:
                 # One that kills its worker takes down all that this machine's processes make at
                 # that time; at last each is made alone, so that only the guilty one is named.
                 alone = execution.is_local and attempt == ROUNDS - 1
-                at_once = 0 if alone else executor.capacity
                 key = f"{folder} {secrets.token_hex(4)}"
                 submit = partial(executor.submit, _make, key, sent, folder)
-                items = work.items(check=not attempt)
-                made = _round(work, items, folder, submit, at_once, failed)
-            if execution.is_here or all(isinstance(one, InputError) for one in failed.values()):
+                at_once = 0 if alone else executor.capacity
+                made = _round(work, not attempt, folder, submit, at_once, failed)
+            if all(isinstance(one, InputError) for one in failed.values()):
                 break
     finally:
         _builders.clear()
@@ -217,9 +220,8 @@ def build_in_chunks(
     recipe: Mapping[str, Any],
     inputs: Mapping[str, str],
     builder_version: int,
-    versions: Mapping[str, str] | None = None,
-    rebuild: bool = False,
     execution: Execution = HERE,
+    **options: Any,
 ) -> Manifest:
     """Build an artifact of chunks, unless it is there; see :func:`adducir.core.artifacts.build`."""
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
@@ -230,33 +232,8 @@ def build_in_chunks(
         devices = {} if made.device == ANY else {"device": made.device}
         return {**work.finish(folder, made), **devices}
 
-    return build(
-        output,
-        kind=kind,
-        recipe=recipe,
-        inputs=inputs,
-        builder_version=builder_version,
-        make=make,
-        rebuild=rebuild,
-        versions=versions,
-    )
-
-
-@contextmanager
-def scratch_for(output: Path, execution: Execution) -> Iterator[Path]:
-    """A temporary folder that all workers see: with a cluster it lies beside the output."""
-    near = (
-        None
-        if execution.is_local or is_stream(output)
-        else parts_folder(output, fingerprint("scratch"))
-    )
-    try:
-        with TemporaryDirectory(dir=near, ignore_cleanup_errors=True) as folder:
-            yield Path(folder)
-    finally:
-        with suppress(OSError):  # others are at work there, or it went with the chunks
-            if near is not None:
-                near.rmdir()
+    about: dict[str, Any] = {"kind": kind, "recipe": recipe, "inputs": inputs, **options}
+    return build(output, **about, builder_version=builder_version, make=make)
 
 
 class _ChunkError(Exception):
@@ -269,7 +246,7 @@ class _CannotBeginError(Exception):
 
 def _round(
     work: Work,
-    stream: Iterator[Any],
+    check: bool,
     folder: Path,
     submit: "Callable[..., Future[Chunk]]",
     at_once: int,
@@ -288,38 +265,31 @@ def _round(
                 error = future.exception()
                 if error is None:
                     found[number], in_a_row = future.result(), 0
-                    if not (folder / found[number].file).exists():
-                        raise MachineError(
-                            "a node of the cluster wrote a chunk that is not seen here.",
-                            path=folder,
-                            hint="Write to a folder that all nodes share.",
-                        )
                 elif isinstance(error, _CannotBeginError):
                     raise error.args[0]
-                elif isinstance(error, InputError):
-                    failed[number] = error
-                elif isinstance(error, AdducirError) or machine_error(error):
+                elif isinstance(error, AdducirError) and not isinstance(error, InputError):
                     raise error  # no other chunk is worth trying
+                elif (own := machine_error(error)) is not None:
+                    raise own from error
                 else:
                     failed[number] = error
-                    in_a_row += 1
+                    in_a_row += not isinstance(error, InputError)
                 progress().advance(len(made.names[number]))
             if in_a_row >= max(IN_A_ROW, 2 * at_once):
                 last = _reason(list(failed.values())[-1])
-                raise MachineError(
-                    f"{in_a_row} chunks failed in a row; the last: {last}.",
-                    hint="What is made is kept. Give fewer workers, or smaller batches.",
-                )
+                what = f"{in_a_row} chunks failed in a row; the last: {last}."
+                hint = "What is made is kept. Give fewer workers, or smaller batches."
+                raise MachineError(what, hint=hint)
 
+    stream = work.items(check=check)
     progress().start(work.doing, work.total, work.unit)
     try:
         for number, items in enumerate(iter(lambda: list(islice(stream, work.size)), [])):
-            names, digest = _described(items, work.describe)
+            names, digest = _described(items, work)
             made.names.append(names)
-            if number in failed:
-                progress().resume(len(items))
-            elif chunk := _there(folder, number, digest):
+            if chunk := _there(folder, number, digest):
                 found[number] = chunk
+            if chunk or number in failed:
                 progress().resume(len(items))
             else:
                 running[submit(number, digest, items)] = number
@@ -330,33 +300,34 @@ def _round(
         for future in running:
             future.cancel()
         progress().finish()
-    if not failed:
-        chunks = [found[number] for number in range(len(made.names))]
-        devices = sorted({chunk.device for chunk in chunks})
-        if len(devices) > 1:
-            raise ArtifactError(
-                f"different device types made the chunks: {', '.join(devices)}. Their "
-                "figures differ in the last digits.",
-                path=folder,
-                hint="Make all on one type; delete this folder to begin anew.",
-            )
-        made.device = devices[0] if devices else ANY
-        made.files = [folder / chunk.file for chunk in chunks]
-        made.seconds = sum(chunk.seconds for chunk in chunks)
+    if failed:
+        return made
+    chunks = [found[number] for number in range(len(made.names))]
+    if absent := [one.file for one in chunks if not (folder / one.file).exists()]:
+        what = f"a node of the cluster wrote {absent[0]}, which is not seen here."
+        raise MachineError(what, path=folder, hint="Write to a folder that all nodes share.")
+    devices = sorted({chunk.device for chunk in chunks})
+    if len(devices) > 1:
+        raise ArtifactError(
+            f"different device types made the chunks: {', '.join(devices)}. Their figures differ "
+            "in the last digits.",
+            path=folder,
+            hint="Make all on one type; delete this folder to begin anew.",
+        )
+    made.device = devices[0] if devices else ANY
+    made.files = [folder / chunk.file for chunk in chunks]
+    made.seconds = sum(chunk.seconds for chunk in chunks)
     return made
 
 
-def _described(
-    items: Iterable[Any], describe: Callable[[Any], tuple[str, bytes]]
-) -> tuple[list[str], str]:
+def _described(items: Sequence[Any], work: Work) -> tuple[list[str], str]:
     """The names of items, and the SHA-256 of names and contents."""
     names, digest = list[str](), hashlib.sha256()
-    for name, content in map(describe, items):
+    for name, content in map(work.describe, items):
         names.append(name)
         for part in (name.encode("utf-8", "surrogatepass"), content):
             # Its length first, so that no two lists of items give the same bytes.
-            digest.update(len(part).to_bytes(8, "little"))
-            digest.update(part)
+            digest.update(len(part).to_bytes(8, "little") + part)
     return names, digest.hexdigest()
 
 
@@ -383,10 +354,9 @@ def _make(
         own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
         try:
             _builders[key] = own.builder(Place.here())
-        except AdducirError as error:
+        except InputError as error:
             raise _CannotBeginError(error) from error
-    builder = _builders[key]
-    began = time.monotonic()
+    builder, began = _builders[key], time.monotonic()
     hidden = folder / f".making-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         with explaining_writes(folder):
@@ -395,7 +365,7 @@ def _make(
             name = f"{number:06d}-{content[:16]}"
             chunk = Chunk(number, digest, name, content, builder.device, seconds)
             sync(hidden)
-            hidden.replace(folder / chunk.file)
+            hidden.replace(folder / name)
             hidden.write_text(json.dumps(asdict(chunk)), encoding="ascii")
             sync(hidden)
             hidden.replace(folder / f"{number:06d}.json")
@@ -403,8 +373,8 @@ def _make(
         raise
     except Exception as error:
         _builders.clear()  # a GPU's context may fail for every other chunk, too
-        if machine_error(error):
-            raise
+        if own_error := machine_error(error):
+            raise own_error from error
         # Not every error can be read back from its pickle.
         raise _ChunkError(f"{type(error).__name__}: {error}") from error
     finally:
@@ -412,31 +382,17 @@ def _make(
     return chunk
 
 
-def _pickled(work: Work) -> bytes:
-    try:
-        return pickle.dumps(work)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"this work cannot be given to another process: {error}.",
-            hint="Let it be done here: --workers 1.",
-        ) from error
-
-
 def _incomplete(failed: Mapping[int, BaseException], made: Made) -> IncompleteError:
-    """The error for chunks that cannot be made."""
+    """The error for chunks that cannot be made; the first ten are named."""
     lines = []
-    for number, error in sorted(failed.items()):
+    for number, error in sorted(failed.items())[:10]:
         names = made.names[number]
         more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
         lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {_reason(error)}")
-    if len(lines) > _SHOWN:
-        lines[_SHOWN:] = [f"\n  and {len(lines) - _SHOWN:,} more"]
-    error = IncompleteError(
-        f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
-        + "".join(lines)
-    )
-    error.__cause__ = failed[min(failed)]
-    return error
+    what = f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
+    found = IncompleteError("".join([what, *lines]))
+    found.__cause__ = failed[min(failed)]
+    return found
 
 
 def _reason(error: BaseException) -> str:

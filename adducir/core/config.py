@@ -241,8 +241,11 @@ class Document:
 
 def load(path: Path) -> Document:
     """Read a YAML file whose top level is a mapping."""
+    if path.is_file() and path.stat().st_size > _MOST_BYTES:
+        hint = "Is it the file that was meant?"
+        raise InputError(f"a recipe has at most {_MOST_BYTES:,} bytes.", path=path, hint=hint)
     try:
-        text = read_text(path, _MOST_BYTES)
+        text = read_text(path)
     except InputError as error:
         error.absent = False  # a recipe is part of the study: a wrong name is a mistake
         raise

@@ -7,29 +7,28 @@ bytes when it is read; gzip is written where the name ends in ``.gz``.
 """
 
 import codecs
+import glob
 import gzip
 import hashlib
 import io
 import os
 import secrets
 import shutil
-import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from adducir.core.errors import InputError, MachineError, explaining_writes, reading_error
-from adducir.core.processes import here, is_alive
 from adducir.core.streams import BrokenStream, blocks, open_input
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
-MOST_SETTINGS = 16 << 20
-"""Bytes that a recipe, a manifest or settings may have."""
+_LEFT_BEHIND = 24 * 3600  # seconds without a change that show that a hidden file's writer is gone
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -83,24 +82,14 @@ def _not_utf8(path: Path, error: UnicodeDecodeError) -> BrokenStream:
     return broken
 
 
-def read_bytes(path: Path, most: int | None = None) -> bytes:
-    """Read a whole UTF-8 text file, of at most so many bytes, as bytes, for bulk parsers.
+def read_bytes(path: Path) -> bytes:
+    """Read a whole UTF-8 text file as bytes, for bulk parsers.
 
     Line breaks are kept as they are; a byte-order mark is taken off.
     """
     parts: list[bytes] = []
-    size = 0
     try:
-        for block in blocks(path, whole=most is None):
-            parts.append(block)
-            size += len(block)
-            if most is not None and size > most:
-                raise InputError(
-                    f"the file has more than {most:,} bytes (decompressed), which no recipe, "
-                    "manifest or settings file needs.",
-                    path=path,
-                    hint="Is it the file that was meant?",
-                )
+        parts.extend(blocks(path, whole=True))
     except BrokenStream as broken:
         raise broken.after(sum(part.count(b"\n") for part in parts)) from broken
     data = b"".join(parts).removeprefix(codecs.BOM_UTF8)
@@ -113,9 +102,9 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
     return data
 
 
-def read_text(path: Path, most: int | None = None) -> str:
+def read_text(path: Path) -> str:
     r"""Read a whole UTF-8 text file, plain or compressed, with ``\n`` as its line breaks."""
-    return read_bytes(path, most).decode().replace("\r\n", "\n")
+    return read_bytes(path).decode().replace("\r\n", "\n")
 
 
 @contextmanager
@@ -144,9 +133,11 @@ def publishing(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     with explaining_writes(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_left_behind(target)
-        mark = f"{here()}-{os.getpid()}-{secrets.token_hex(4)}"
-        hidden = target.with_name(f".{target.name}.{mark}.tmp")
+        for other in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+            with suppress(OSError):  # of a writer that was killed
+                if time.time() - other.lstat().st_mtime > _LEFT_BEHIND:
+                    other.unlink()
+        hidden = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
         try:
             yield hidden
             hidden.chmod(target.stat().st_mode if target.exists() else _default_mode())
@@ -155,14 +146,6 @@ def publishing(path: Path) -> Iterator[Path]:
             sync(target.parent)
         finally:
             hidden.unlink(missing_ok=True)
-
-
-def _remove_left_behind(target: Path) -> None:
-    """Remove the hidden siblings of processes of this machine that were killed while writing."""
-    for sibling in target.parent.glob(f".*.{here()}-*.tmp"):
-        pid = sibling.name.rpartition(f".{here()}-")[2].split("-")[0]
-        if pid.isdigit() and not is_alive(int(pid)):
-            sibling.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -228,7 +211,6 @@ def link_or_copy(source: Path, target: Path) -> None:
 FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
 """The folders of a study that hold recipes or artifacts."""
 _STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
-_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def study_folder(recipe: Path) -> Path:
@@ -240,17 +222,6 @@ def study_folder(recipe: Path) -> Path:
     """
     folder = Path(os.path.normpath(recipe.absolute())).parent
     return folder.parent if folder.name in FOLDERS else folder
-
-
-def results_folder(recipe: Path) -> Path:
-    """Where the tables of an experiment file go: ``experiments/demo`` of the study."""
-    return study_folder(recipe) / "experiments" / recipe.stem
-
-
-def name_in_study(recipe: Path) -> str:
-    """A recipe's path from the folder of its study, such as ``experiments/demo.yaml``."""
-    whole = Path(os.path.normpath(recipe.absolute()))
-    return whole.relative_to(study_folder(recipe)).as_posix()
 
 
 def cache_folder() -> Path | None:
@@ -297,15 +268,12 @@ def refuse_unwritable(path: Path) -> None:
         there = next(one for one in (target, *target.parents) if one.exists())
     except OSError as error:
         raise reading_error(error, path) from error
-    for one in (there, there.parent) if there == target else (there,):
+    for one in {there, there.parent if there == target else there}:
         is_own = one.is_file() or one.is_dir()
-        if is_own and not (one.stat().st_mode & _WRITABLE and os.access(one, os.W_OK)):
-            what = "folder" if one.is_dir() else "file"
-            raise MachineError(
-                f"permission denied: this {what} is read-only, and is not replaced.",
-                path=one,
-                hint="Change its permissions (chmod u+w), or write to another place.",
-            )
+        if is_own and not (one.stat().st_mode & 0o222 and os.access(one, os.W_OK)):
+            hint = "Change its permissions (chmod u+w), or write to another place."
+            what = "permission denied: this is read-only, and is not replaced."
+            raise MachineError(what, path=one, hint=hint)
 
 
 def give_default_rights(folder: Path) -> None:
@@ -323,9 +291,7 @@ def _default_mode() -> int:
 
 
 def sync(path: Path) -> None:
-    """Force a file or folder to the disk, where the file system can."""
-    if os.name == "nt":
-        return  # Windows neither opens folders nor syncs read-only handles.
+    """Force a file or folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

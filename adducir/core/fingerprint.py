@@ -4,8 +4,8 @@ The canonical form of a value is JSON (RFC 8259) in ASCII: keys sorted by code p
 floats in Python's shortest round-trip form. ``1`` and ``1.0`` differ; a validated recipe has made
 them one before.
 
-Of a file that was read, inode, size, times of change and digest are kept in the user's cache
-folder: while the first four are the same, it is not read again. To lose what is kept costs time
+Of a file that was read, inode, size, times of change and digest are kept in a table in the user's
+cache folder: while the first four are the same, it is not read again. To lose the table costs time
 only. A dry run reads small files only (:mod:`adducir.core.absent`).
 """
 
@@ -13,11 +13,10 @@ import json
 import math
 import numbers
 import os
-import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import Any
@@ -91,10 +90,9 @@ VERIFY_VARIABLE = "ADDUCIR_VERIFY"
 """Set to 1, it makes every process read every file of what it opens; ``--verify`` sets it."""
 READERS = 4  # hashing releases Python's lock
 _SECOND = 1_000_000_000
-_MOST_FOLDERS, _MOST_FILES = 1000, 20_000
-
-_known: dict[Path, dict[str, list[int | str]]] = {}
-"""By folder and name: inode, size, times of change and SHA-256, of what any process has read."""
+_MOST_KEPT = 100_000
+_known: dict[str, tuple[str, str]] = {}
+"""By file: inode, size and times of change, and the SHA-256, of what was read as it is now."""
 
 
 def source_digest(path: Path) -> str:
@@ -113,31 +111,30 @@ def source_digests(paths: Sequence[Path]) -> list[str]:
 
 def known_digests(paths: Sequence[Path]) -> list[str | None]:
     """The digest of each file; None for one that would have to be read, and is not in a dry run."""
-    places = [Path(os.path.realpath(path)) for path in paths]
-    begun, stamps = time.time_ns(), [_stamp(place) for place in places]
-    for folder in {place.parent for place in places} - _known.keys():
-        _known[folder] = {} if os.environ.get(VERIFY_VARIABLE) == "1" else _kept(folder)
-    found: list[str | None] = [None] * len(places)
-    for number, (place, stamp) in enumerate(zip(places, stamps, strict=True)):
-        known = _known[place.parent].get(place.name)
-        if isinstance(known, list) and known[:-1] == stamp:
-            found[number] = str(known[-1])
-    unread = [number for number, digest in enumerate(found) if digest is None]
-    if not unread or not reads(*(places[number] for number in unread)):
-        return found
-    with ThreadPoolExecutor(READERS) as readers:
-        read = readers.map(file_digest, [places[number] for number in unread])
-        for number, digest in zip(unread, read, strict=True):
-            found[number] = digest
+    places, begun = [os.path.realpath(path) for path in paths], time.time_ns()
+    stamps = [_stamp(Path(place)) for place in places]
+    if new := [(place,) for place in places if place not in _known]:
+        is_asked = os.environ.get(VERIFY_VARIABLE) != "1"
+        for place, kept, digest in _cached("SELECT * FROM files WHERE path = ?", new * is_asked):
+            _known[place] = kept, digest
+    found: dict[str, str] = {}
+    for place, stamp in zip(places, stamps, strict=True):
+        if (known := _known.get(place)) and known[0] == str(stamp):
+            found[place] = known[1]
+    unread = {p: stamp for p, stamp in zip(places, stamps, strict=True) if p not in found}
+    if unread and reads(*map(Path, unread)):
+        with ThreadPoolExecutor(READERS) as readers:
+            found |= zip(unread, readers.map(file_digest, map(Path, unread)), strict=True)
+        sure = []
+        for place, stamp in unread.items():
             # Kept only if a later change would show: kernels count times in ticks of some
             # milliseconds, some file systems in whole seconds.
-            times = stamps[number][2:]
-            grain = 2 * _SECOND if any(t % _SECOND == 0 for t in times) else _SECOND // 20
-            if max(times) < begun - grain:
-                _known[places[number].parent][places[number].name] = [*stamps[number], digest]
-    for folder in {places[number].parent for number in unread}:
-        _keep(folder)
-    return found
+            grain = 2 * _SECOND if any(t % _SECOND == 0 for t in stamp[2:]) else _SECOND // 20
+            if max(stamp[2:]) < begun - grain:
+                _known[place] = str(stamp), found[place]
+                sure.append((place, *_known[place]))
+        _cached("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", sure)
+    return [found.get(place) for place in places]
 
 
 def _stamp(path: Path) -> list[int]:
@@ -148,32 +145,20 @@ def _stamp(path: Path) -> list[int]:
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
 
-def _place(folder: Path) -> Path | None:
-    cache = cache_folder()
-    name = sha256(os.fsencode(folder)).hexdigest()[:32]
-    return None if cache is None else cache / "digests" / f"{name}.json"
+def _cached(sql: str, rows: Iterable[Sequence[str]]) -> list[tuple[str, str, str]]:
+    """What the table of digests answers for each row; nothing where it cannot be used."""
+    import sqlite3
 
-
-def _kept(folder: Path) -> dict[str, list[int | str]]:
-    place = _place(folder)
+    folder, rows = cache_folder(), list(rows)
+    if folder is None or not rows:
+        return []
     try:
-        kept = json.loads(place.read_bytes()) if place is not None else None
-    except (OSError, ValueError, RecursionError):
-        return {}
-    files = kept.get("files") if isinstance(kept, dict) else None
-    return files if isinstance(files, dict) else {}
-
-
-def _keep(folder: Path) -> None:
-    place = _place(folder)
-    if place is None or not _known[folder]:
-        return
-    files = dict([*_known[folder].items()][-_MOST_FILES:])
-    hidden = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
-    with suppress(OSError):
-        place.parent.mkdir(exist_ok=True)
-        kept = sorted(place.parent.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
-        for old in kept[:-_MOST_FOLDERS]:
-            old.unlink(missing_ok=True)
-        hidden.write_text(json.dumps({"folder": str(folder), "files": files}), "utf-8")
-        hidden.replace(place)
+        with closing(sqlite3.connect(folder / "digests.sqlite", timeout=1)) as base, base:
+            base.execute("CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp, sha256)")
+            found = [one for row in rows for one in base.execute(sql, row)]
+            if sql.startswith("INSERT"):
+                oldest = "DELETE FROM files WHERE rowid <= (SELECT max(rowid) FROM files) - ?"
+                base.execute(oldest, [_MOST_KEPT])
+            return found
+    except (sqlite3.Error, UnicodeEncodeError):
+        return []

@@ -1,27 +1,22 @@
 """JSON from users: lines, whole files, and values of large files in bounded memory.
 
-Every reader of JSON passes through here, so that what cannot be used later is refused with file and
-line: values nested so deeply that a function over them would run out of stack, numbers of thousands
-of digits, halves of surrogate pairs, which no UTF-8 file can hold. (ijson would be shorter, but it
-gives no lines, reads half of a surrogate pair as a question mark, and refuses integers beyond 64
-bits.)
+Every reader of JSON passes through here, so that what is not JSON is refused with file and line.
+(ijson would be shorter, but it gives no lines.)
 """
 
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from adducir.core.errors import InputError
-from adducir.core.files import MOST_SETTINGS, read_lines, read_pieces, read_text
+from adducir.core.files import read_lines, read_pieces, read_text
 from adducir.core.streams import BrokenStream
 
 WHOLE = "Every line must hold one whole JSON object."
-_DEEPEST = 100  # as in recipes
-_HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 _BLANK = re.compile(r"[ \t\r\n]*")
 _CUT_OFF = 32  # an error so near to the end of what was read may be that the rest is missing
 _decode = json.JSONDecoder().raw_decode
@@ -44,59 +39,25 @@ def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str,
 
 
 def json_value(text: str, path: Path, line: int | None = None, hint: str | None = None) -> Any:
-    """The value of one line; without ``line`` of a whole file, which may hold ``NaN``."""
+    """The value of one line; without ``line`` of a whole file."""
     try:
-        value = json.loads(text) if line is None else orjson.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _json_error(error, path, line, hint) from None
-    _refuse_unusable(value, text, path, line)
-    return value
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        what = f"this is not JSON: {error.msg} (character {error.colno})."
+        raise InputError(what, path=path, line=line or error.lineno, hint=hint) from None
 
 
 def json_document(path: Path) -> Any:
-    """The one value of a file of settings, which is small."""
-    return json_value(read_text(path, MOST_SETTINGS), path)
+    """The one value of a file."""
+    return json_value(read_text(path), path)
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """The one object of a file of settings."""
+    """The one object of a file."""
     found = json_document(path)
     if not isinstance(found, dict):
         raise InputError("this is not a JSON object.", path=path)
     return found
-
-
-def _json_error(
-    error: ValueError | RecursionError, path: Path, line: int | None, hint: str | None = None
-) -> InputError:
-    if isinstance(error, RecursionError) or "depth limit" in str(error):
-        return InputError(f"values are nested more than {_DEEPEST} deep.", path=path, line=line)
-    if isinstance(error, json.JSONDecodeError):  # orjson's is one
-        what = f"this is not JSON: {error.msg} (character {error.colno})."
-        return InputError(what, path=path, line=line or error.lineno, hint=hint)
-    # Python's own int() refuses more digits than sys.get_int_max_str_digits().
-    return InputError("a number in it has thousands of digits.", path=path, line=line)
-
-
-def _refuse_unusable(value: Any, text: str, path: Path, line: int | None) -> None:
-    # Most texts show at once that nothing can be wrong.
-    if text.count("[") + text.count("{") > _DEEPEST and _is_deep(value, _DEEPEST):
-        raise _json_error(RecursionError(), path, line)
-    if _HALVES.search(text):
-        try:
-            orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
-        except TypeError as error:
-            if "surrogates" in str(error):  # else a number beyond 64 bits, which can be used
-                what = "a text in it holds half of a surrogate pair (\\ud800 to \\udfff alone)."
-                hint = "Correct the text where it comes from."
-                raise InputError(what, path=path, line=line, hint=hint) from None
-
-
-def _is_deep(value: Any, most: int) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    inner = value.values() if isinstance(value, dict) else value
-    return not most or any(_is_deep(one, most - 1) for one in inner)
 
 
 def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -106,7 +67,7 @@ def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, di
     with white space between them (JSONL). ``wrapped``: the array is the only member of an object,
     as in args.me's own files.
     """
-    text = _Text(path)
+    text = JsonText(path)
     wrapped = wrapped and text.take("{")
     if wrapped:
         text.value()
@@ -127,48 +88,15 @@ def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, di
     text.end()
 
 
-class Entry(NamedTuple):
-    """One value of a table: the 1-based line it begins in, its column and row."""
-
-    line: int
-    column: str
-    row: str
-    value: Any
-
-
-def is_columns(path: Path) -> bool:
-    """Whether a file begins with an object whose first value is an object."""
-    text = _Text(path)
-    if not text.take("{") or text.peek() != '"':
-        return False
-    text.value()
-    return text.take(":") and text.peek() == "{"
-
-
-def read_columns(path: Path) -> Iterator[Entry]:
-    """Every value of a table that is written column by column, as pandas writes them.
-
-    ``{"query": {"0": "what is ...", "1": ...}, "query_id": {"0": 9652, ...}, ...}``: MS MARCO's
-    question answering files are of this form, 5 GB on one line.
-    """
-    text = _Text(path)
-    for column in text.names():
-        for row in text.names():
-            yield Entry(text.line, column, row, text.value())
-    text.end()
-
-
 def is_json(head: str) -> bool:
     """Whether a text begins like one JSON object or an array of values, and not like prose.
 
     ``[Illustration]``, ``[1]`` and ``{Note}`` open books; ``[{``, ``["``, ``[[`` and ``{"`` JSON.
     """
-    start = head.lstrip("\ufeff \t\r\n")
-    inner = start[1:].lstrip(" \t\r\n")[:1]
-    return inner != "" and inner in {"{": '"}', "[": '{["'}.get(start[:1], "")
+    return re.match(r"[\ufeff \t\r\n]*(\[[ \t\r\n]*[{\[\"]|\{[ \t\r\n]*[\"}])", head) is not None
 
 
-class _Text:
+class JsonText:
     """What of a file is not decoded yet, read on as it is needed; ``line`` is that of the place."""
 
     def __init__(self, path: Path) -> None:
@@ -196,12 +124,12 @@ class _Text:
         """Go behind a mark; an InputError if that does not come next."""
         if not self.take(mark):
             where = "here" if self.peek() else "where the file is cut off"
-            raise InputError(f"{mark!r} is missing {where}.", path=self.path, line=self.line)
+            raise self._error(f"{mark!r} is missing {where}.")
 
     def end(self) -> None:
         """An InputError if anything follows."""
         if self.peek():
-            raise InputError("something follows the end.", path=self.path, line=self.line)
+            raise self._error("something follows the end.")
 
     def names(self) -> Iterator[str]:
         """The keys of the object that begins here; whoever takes one reads its value."""
@@ -209,8 +137,7 @@ class _Text:
         more = not self.take("}")
         while more:
             if self.peek() != '"':
-                what = "a name in quotation marks is missing."
-                raise InputError(what, path=self.path, line=self.line)
+                raise self._error("a name in quotation marks is missing.")
             key = str(self.value())
             self.want(":")
             self.peek()  # to the value, for its line
@@ -229,16 +156,16 @@ class _Text:
                 near = error.pos + _CUT_OFF >= len(self._text)
                 if not (near or error.msg.startswith("Unterminated")) or not self._read_on():
                     self._advance(error.pos)
-                    raise InputError(
-                        f"this is not JSON: {error.msg}.", path=self.path, line=self.line
-                    ) from None
-            except (RecursionError, ValueError) as error:
-                raise _json_error(error, self.path, self.line) from None
+                    raise self._error(f"this is not JSON: {error.msg}.") from None
+            except (RecursionError, ValueError) as error:  # thousands of brackets, or of digits
+                raise self._error(f"this is not usable JSON: {error}.") from None
             else:
                 if end < len(self._text) or not self._read_on():  # 12 may be the beginning of 123
-                    _refuse_unusable(value, self._text[self._at : end], self.path, self.line)
                     self._advance(end)
                     return value
+
+    def _error(self, what: str) -> InputError:
+        return InputError(what, path=self.path, line=self.line)
 
     def _advance(self, place: int) -> None:
         self.line += self._text.count("\n", self._at, place)

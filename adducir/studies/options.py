@@ -8,16 +8,37 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.shares import part_path, shares_of
 from adducir.core.errors import UsageError
+from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
 
 
 def _shares(text: str) -> dict[str, float]:
+    """The shares of the parts that are not empty."""
+    from adducir.corpora.splitting import PARTS, check_shares
+
     try:
-        return shares_of(text) or {}
+        numbers = [float(one) for one in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != len(PARTS):
+        raise ValueError(f"takes three numbers with commas, not {text!r}")
+    shares = dict(zip(PARTS, numbers, strict=True))
+    try:
+        check_shares(shares)
     except UsageError as error:
         raise ValueError(error.what.rstrip(".")) from None
+    return {name: share for name, share in shares.items() if share}
+
+
+def part_path(path: Path, part: str) -> Path:
+    """``x.jsonl.gz`` as ``x.train.jsonl.gz``; the path itself where there are no parts."""
+    if not part:
+        return path
+    if is_standard_output(path):
+        raise UsageError("--shares makes several files, and standard output is one.")
+    first, dot, endings = path.name.partition(".")
+    return path.with_name(f"{first}.{part}{dot}{endings}")
 
 
 def parts_of(path: Path, settings: Any) -> list[Path]:

@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from every_command import COMMANDS as ALL
-from every_command import GROUPS, load_command
+from every_command import GROUPS
 
 import adducir
 from adducir.cli import app
@@ -35,13 +34,6 @@ def failing(monkeypatch):
     return fail
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_what_the_list_says(name):
-    command = load_command(name)
-    assert command.help.splitlines()[0] == COMMANDS[name].help
-    assert command.name == name.split()[-1]
-
-
 def test_help_lists_every_command(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["-h"]) == 0
@@ -52,17 +44,6 @@ def test_help_lists_every_command(capsys, monkeypatch):
     assert panels[:2] == ["Options", CORE]
     assert "…" not in shown
     assert main([]) == 0
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_a_group_lists_its_commands(group, capsys):
-    assert main([group, "--help"]) == 0
-    shown = capsys.readouterr().out
-    inside = [name.split()[1] for name in ALL if name.startswith(f"{group} ")]
-    assert inside
-    assert [name for name in inside if name not in shown] == []
-    assert main([group, f"{inside[0]}x"]) == 2
-    assert inside[0] in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -131,27 +112,6 @@ def test_version_and_arguments(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("ADDUCIR_VERIFY", "0")
     assert main(["doctor", "--help", "--verify"]) == 0
     assert os.environ["ADDUCIR_VERIFY"] == "1"
-
-
-def test_a_long_error_is_wrapped_on_a_terminal_only(failing, monkeypatch, capsys):
-    failing(InputError("word " * 60 + "end."))
-    main(["new"])
-    assert capsys.readouterr().err.count("\n") == 1
-    monkeypatch.setenv("COLUMNS", "50")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    main(["new"])
-    assert max(map(len, capsys.readouterr().err.splitlines())) <= 50
-
-
-def test_a_terminal_without_unicode_gets_escapes(tmp_path):
-    run = subprocess.run(
-        [sys.executable, "-m", "adducir.cli.app", "evaluate", "→.trec", "--qrels", "q"],
-        env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
-        capture_output=True,
-        cwd=tmp_path,
-    )
-    assert run.returncode == 3
-    assert b"Traceback" not in run.stderr
 
 
 _RUNNING = """

@@ -15,12 +15,9 @@ import pytest
 from every_command import COMMANDS, load_command
 
 from adducir.cli.app import main
-from adducir.cli.names import find_system, stem, system_names
+from adducir.cli.names import find_system, system_names
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import UsageError
-from adducir.corpora.qrels import load_qrels
-from adducir.evaluation.evaluator import evaluate
-from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 
 QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n"
@@ -100,21 +97,6 @@ def test_standard_output_holds_the_result_and_nothing_else(folder, capsys):
     assert json.loads(capsys.readouterr().out)["rows"]
 
 
-def test_results_beside_an_experiment(folder, capsys):
-    Path("experiments/x").mkdir(parents=True)
-    Path("experiments/x/notes.md").write_text("mine")
-    Path("experiments/x.yaml").write_text(
-        "corpora: {c: {source: more.jsonl}}\nindexes: {own: {corpus: c, engine: memory}}\n"
-        "topics: {t: {source: topics.tsv, qrels: qrels.txt}}\nsystems: {BM25: {index: own}}\n"
-    )
-    adducir("index", "pets.jsonl", "-o", "indexes/own")
-    adducir("experiment", "experiments/x.yaml", "--dry-run", code=3)
-    assert "--force" in capsys.readouterr().err
-    adducir("experiment", "experiments/x.yaml", "--force")
-    adducir("experiment", "experiments/x.yaml", "--set", "systems.BM25.k1=1.2")
-    assert Path("experiments/x/notes.md").read_text() == "mine"
-
-
 INPUTS = {
     "r.trec": "1 Q0 d1 1 2.0 t\n2 Q0 d2 1 3.0 t\n2 Q0 d1 2 2.0 t\n",
     "q.txt": "1 0 d1 1\n1 0 d2 0\n2 0 d1 1\n",
@@ -148,37 +130,6 @@ def test_what_comes_through_a_pipe_is_read_once(folder, command):
     if done.stdout.startswith("{"):
         digests = [hashlib.sha256(text.encode()).hexdigest() for text in INPUTS.values()]
         assert any(digest in done.stdout for digest in digests)
-
-
-def test_topics_without_hits_are_kept_and_reported(folder, capsys):
-    indexed()
-    searched("runs/bm25.trec.gz")
-    assert "topic 2" in capsys.readouterr().err
-    facts = read_metadata("runs/bm25.trec.gz")
-    assert facts["run file"]["topics without documents"] == ["2"]
-    assert facts["data"]["topics"] == {"source": "topics.tsv", "field": "query"}
-    assert read_run("runs/bm25.trec.gz").tag == "bm25"
-
-
-def as_json(capsys, *words):
-    capsys.readouterr()
-    adducir(*words, "--format", "json")
-    return json.loads(capsys.readouterr().out)
-
-
-def test_the_figures_are_those_of_the_package(folder, capsys):
-    words = ["evaluate", "a.trec", "b.trec", "-q", "qrels.txt"]
-    table = as_json(capsys, *words, "-m", "AP,P@1", "-m", "RR")
-    for row in table["rows"]:
-        run, qrels = read_run(folder / f"{row['system']}.trec"), load_qrels("qrels.txt")
-        scores = evaluate(run, qrels, "AP P@1 RR")
-        means = [cell["mean"] for cell in row["cells"]]
-        assert means == [scores.mean(measure) for measure in scores.measures]
-    for baseline in ("a", "a.trec", "./a.trec"):
-        assert as_json(capsys, *words, "--baseline", baseline)["testing"]["baseline"] == ["a"]
-    table = as_json(capsys, "evaluate", "b.trec", "-q", "qrels.txt", "--baseline", "a.trec")
-    assert [row["system"] for row in table["rows"]] == ["a", "b"]
-    assert len(table["provenance"]["runs"]["a"]["sha256"]) == 64
 
 
 TEXTS = {
@@ -239,19 +190,6 @@ def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
     assert process.returncode == 130
     assert errors.endswith("adducir: interrupted.\n")
     assert not list(tmp_path.glob("i")) + list(tmp_path.glob(".i.building-*"))
-
-
-@pytest.mark.parametrize(
-    ("file", "name"),
-    [
-        ("runs/bm25.trec.gz", "bm25"),
-        ("bm25-k1=0.9.trec.gz", "bm25-k1=0.9"),
-        ("input.uic0301.gz", "input.uic0301"),
-        (".trec.gz", ".trec"),
-    ],
-)
-def test_a_run_is_called_by_its_files_name(file, name):
-    assert stem(Path(file)) == name
 
 
 @pytest.mark.parametrize(

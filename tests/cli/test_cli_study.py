@@ -28,14 +28,6 @@ def test_a_study_has_its_folders_and_a_starter(tmp_path, capsys):
         assert (study.STARTER / own).read_bytes() == (ROOT / ours).read_bytes()
 
 
-def test_an_empty_folder_and_a_fresh_git_repository_are_filled(tmp_path, monkeypatch):
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    assert main(["new", "."]) == 0
-    assert contents(tmp_path) == sorted([*EXPECTED, ".git"])
-    assert (tmp_path / "README.md").read_text().startswith(f"# {tmp_path.name}\n")
-
-
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path, capsys):
     (tmp_path / "thesis.tex").write_text("x")
     assert main(["new", str(tmp_path)]) == 5
@@ -71,22 +63,6 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
         # Java looks for relative paths where it was started, which is not here.
         words = [str(Path(one).resolve()) if one == "indexes/arguments" else one for one in words]
         assert main(words) == 0, (line, capsys.readouterr().err)
-
-
-def test_an_experiment_does_nothing_twice(tmp_path, monkeypatch, capsys):
-    assert main(["new", str(tmp_path / "mine")]) == 0
-    monkeypatch.chdir(tmp_path / "mine")
-    assert main(["demo"]) == 0
-    out, err = capsys.readouterr()
-    assert "DirichletLM+RM3" in out
-    assert "indexing:" in err
-    assert not Path("adducir-demo").exists()
-    assert main(["experiment", "experiments/demo.yaml", "--format", "json"]) == 0
-    assert "indexing:" not in capsys.readouterr().err
-    main(["experiment", "experiments/demo.yaml", "--dry-run"])
-    plan = capsys.readouterr().out
-    assert "build" not in plan
-    assert plan.count("keep") == 5
 
 
 def test_the_demo_as_a_program_of_its_own(tmp_path):

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adducir.core.chunks import build_in_chunks
-from adducir.core.errors import InputError, MachineError
+from adducir.core.errors import InputError
 from adducir.core.executors import HERE
 from adducir.core.fingerprint import fingerprint
-from adducir.core.processes import default_threads
 
 TROUBLES = ("kill", "data", "surprise", "disk", "unreadable")
 
@@ -40,8 +39,6 @@ class FakeWork:
     seconds: float = 0.0
     device: str = "abacus"
     text: str = "text"
-    fails_to_load: bool = False
-    is_missing: bool = False
     rule: int = 1
     doing: str = "counting"
     unit: str = "items"
@@ -54,20 +51,15 @@ class FakeWork:
         return {"rule": self.rule}
 
     def check(self):
-        if self.is_missing:
-            raise MachineError("no model has this name.")
+        pass
 
     def items(self, *, check):
-        if check and self.trouble.get("plan"):
-            raise InputError("an item cannot be read.")
         return ((f"d{number}", f"{self.text} {number}") for number in range(self.count))
 
     def describe(self, item):
         return item[0], item[1].encode()
 
     def builder(self, place):
-        if self.fails_to_load:
-            raise MachineError("there is no model.")
         return _Builder(self)
 
     def finish(self, folder, made):
@@ -110,18 +102,6 @@ class _Builder:
         if kind == "unreadable":
             raise Unreadable(name, why="odd")
         raise ValueError(f"surprised by {name}")
-
-
-class CoresWork(FakeWork):
-    """Writes into each chunk the threads that are taken where no number is given."""
-
-    def builder(self, place):
-        return _Cores(self)
-
-
-class _Cores(_Builder):
-    def make(self, items, path):
-        path.write_text(f"{default_threads()}")
 
 
 def build(path, work, execution=HERE, **changes):

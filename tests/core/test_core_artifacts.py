@@ -1,6 +1,5 @@
 """Artifacts: built once, replaced whole, verified, refused where they are not ours."""
 
-import errno
 import json
 import threading
 from pathlib import Path
@@ -20,7 +19,7 @@ from adducir.core.artifacts import (
     is_current,
     read_manifest,
 )
-from adducir.core.errors import ArtifactError, MachineError
+from adducir.core.errors import ArtifactError
 from adducir.core.progress import Progress
 
 
@@ -131,42 +130,6 @@ def test_a_failed_build_leaves_nothing_and_the_old_artifact(tmp_path: Path, prob
     assert names(tmp_path) == ["toy"]
 
 
-@pytest.mark.parametrize(
-    "problem",
-    [
-        OSError(errno.ENOSPC, "No space left on device"),
-        OSError(errno.EDQUOT, "Disk quota exceeded"),
-        RuntimeError("java.io.IOException: No space left on device"),
-    ],
-)
-def test_a_full_disk(tmp_path: Path, problem: Exception) -> None:
-    def fail(folder: Path) -> dict[str, Any]:
-        (folder / "half").write_text("x")
-        raise problem
-
-    with pytest.raises(MachineError, match="no space") as caught:
-        made(tmp_path / "toy", fail)
-    assert caught.value.path == tmp_path / "toy"
-    assert names(tmp_path) == []
-
-
-def test_a_failed_rename_brings_the_old_artifact_back(tmp_path: Path, monkeypatch) -> None:
-    path = tmp_path / "toy"
-    old = made(path, Builder("old"))
-    rename = Path.rename
-
-    def fail(self: Path, target: Path) -> Path:
-        if ".building-" in self.name:
-            raise OSError(errno.EIO, "Input/output error", str(self))
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", fail)
-    with pytest.raises(MachineError, match="input/output error"):
-        made(path, Builder("new"), builder_version=2)
-    assert read_manifest(path) == old
-    assert names(tmp_path) == ["toy"]
-
-
 def test_things_of_others_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.mkdir()
@@ -185,15 +148,6 @@ def test_things_of_others_are_left_alone(tmp_path: Path) -> None:
         made(file, builder)
     assert file.read_text() == "x"
     assert builder.calls == 0
-
-
-def test_empty_folders_are_filled_and_links_followed(tmp_path: Path) -> None:
-    (tmp_path / "disk" / "toy").mkdir(parents=True)
-    (tmp_path / "link").symlink_to(tmp_path / "disk" / "toy")
-    made(tmp_path / "link", Builder())
-    made(tmp_path / "link", Builder("other"), builder_version=2)
-    assert (tmp_path / "link").is_symlink()
-    assert whole(tmp_path / "disk" / "toy")
 
 
 def test_manifests_that_cannot_be_read(tmp_path: Path) -> None:
@@ -273,5 +227,5 @@ def test_the_second_of_two_waits_and_finds_it_built(tmp_path: Path) -> None:
     assert second.calls == 0
     assert (path / "a").read_text() == "slow"
     assert len(progress.notes) == 1
-    assert f"{path}: waiting for process " in progress.notes[0]
+    assert f"{path}: waiting for " in progress.notes[0]
     assert names(tmp_path) == ["toy"]

@@ -4,11 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from enum import StrEnum
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,26 +39,12 @@ def test_order_of_keys_does_not_matter_and_nothing_is_lost(value) -> None:
     assert canonical(json.loads(canonical(value))) == canonical(value)
 
 
-@given(VALUES, VALUES)
-def test_different_values_differ(one, other) -> None:
-    same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-    assert (fingerprint(one) == fingerprint(other)) == same
-
-
 def test_the_form_is_fixed() -> None:
     value = {"b": [1, 1.0, 1e-5, 0.1], "a": {"é": None, "Z": True}, "p": Path("x/y")}
     text = '{"a":{"Z":true,"\\u00e9":null},"b":[1,1.0,1e-05,0.1],"p":"x/y"}'
     assert canonical(value) == text
     digest = "8ba644d2cad297a78002965388b37e915adca8a7a6239e1cf54ae31eac84d044"
     assert fingerprint(value) == digest
-
-
-def test_other_types_of_the_same_value() -> None:
-    class Colour(StrEnum):
-        RED = "red"
-
-    assert canonical([np.int64(3), np.float64(0.1), Colour.RED]) == '[3,0.1,"red"]'
-    assert canonical(PureWindowsPath("a\\b")) == '"a/b"'
 
 
 def test_another_process_finds_the_same(tmp_path: Path) -> None:
@@ -76,15 +59,3 @@ def test_another_process_finds_the_same(tmp_path: Path) -> None:
             check=True,
         )
         assert done.stdout.strip() == fingerprint(value)
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), np.float64("-inf")])
-def test_no_form_for_what_is_no_number(number: float) -> None:
-    with pytest.raises(ValueError, match=r"value\['a'\]\[1\]"):
-        canonical({"a": [1, number]})
-
-
-@pytest.mark.parametrize("value", [{1, 2}, b"a", {"a": {1: 2}}, object()])
-def test_no_form_for_other_types(value) -> None:
-    with pytest.raises(TypeError):
-        canonical(value)

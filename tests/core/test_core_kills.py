@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -142,20 +141,3 @@ def test_two_processes_build_it_once(tmp_path: Path) -> None:
     assert [child.returncode for child in children] == [0] * 3
     assert (tmp_path / "calls").read_text() == "made\n"
     check_whole(path, 1)
-
-
-def test_who_waits_for_a_killed_process_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "toy"
-    first = start(path, 1, "half")
-    assert first.stdout is not None
-    assert [first.stdout.readline() for _ in range(2)] == ["started\n", "reached\n"]
-    second = start(path, 1)
-    assert second.stdout is not None
-    assert second.stdout.readline() == "started\n"
-    time.sleep(0.2)
-    assert second.poll() is None
-    assert (tmp_path / "calls").read_text() == "made\n"
-    kill(first)
-    assert second.communicate(timeout=60)[0] == "done\n"
-    assert (tmp_path / "calls").read_text() == "made\n" * 2
-    finish(path, 1)

@@ -1,12 +1,11 @@
 """Which names come twice, which number each has, found by hashes and digests."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core import names
-from adducir.core.names import NameTable, Numbered, Seen, digest_of
+from adducir.core.names import NameTable, Numbered, Seen
 
 hashes = st.integers(-9, 9) | st.integers(-(1 << 63), (1 << 63) - 1)
 
@@ -28,15 +27,3 @@ def test_each_name_has_its_number(found, other):
     table = NameTable.of(found)
     assert [table.numbers(name) for name in found] == [[place] for place in range(len(found))]
     assert other in found or not table.numbers(other)
-
-
-def test_names_of_one_digest_are_all_candidates(monkeypatch):
-    monkeypatch.setattr(names, "digest_of", lambda name: (1 << 63) + len(name))
-    table = NameTable.of(["aa", "b", "cc", "d", "eee"])
-    assert [table.numbers(name) for name in ("zz", "z", "zzzz")] == [[0, 2], [1, 3], []]
-
-
-def test_digests_are_the_same_everywhere():
-    assert digest_of("D1") == int.from_bytes(bytes.fromhex("5f0a872ab80a25f8"), "little")
-    assert NameTable.of([]).table.shape == (2, 0)
-    assert NameTable.of(["a"]).table.dtype == np.uint64

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError, model_validator
 
-from adducir.core import config, recipe
+from adducir.core import config
 from adducir.core.config import read, validate
-from adducir.core.errors import InputError, MachineError
-from adducir.core.recipe import ErrorDetail, Recipe, errors_at, needs
+from adducir.core.errors import InputError
+from adducir.core.recipe import Recipe, errors_at, needs
 from adducir.core.texts import nearest
 
 
@@ -174,15 +174,6 @@ def test_overrides(check) -> None:
     assert recipe.qrels == ("a", "b")
 
 
-def test_overrides_leave_aliases_and_the_document_alone(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text("systems:\n  a: &a {kind: qld, k1: 1}\n  b: *a\n")
-    document = config.load(path)
-    recipe = validate(document, Study, ["systems.a.k1=2"])
-    assert (recipe.systems["a"].k1, recipe.systems["b"].k1) == (2, 1)
-    assert document.data["systems"]["a"]["k1"] == 1
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -203,69 +194,6 @@ def test_wrong_overrides(check, change: str, words: str) -> None:
     message = check(GOOD, change)
     assert message.startswith(f"a.yaml: in the override `{change}`: ")
     assert words in message
-
-
-def test_errors_that_overrides_cause_above_them(check) -> None:
-    assert check("name: a\n", "depth=13") == (
-        "a.yaml:1: 13 brings bad luck (with the override `depth=13`)."
-    )
-
-
-def test_what_has_no_error_can_be_looked_at_and_reported_together(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text(GOOD + "depth: none\n", encoding="utf-8")
-    reading = read(config.load(path), Study, ["systems.bm25.k1=much"])
-    assert reading.recipe is None
-    rest = reading.rest
-    assert rest is not None
-    assert (list(rest.systems), rest.depth, rest.name) == (["v1.0 dense"], 10, "a study")
-    found = [
-        ErrorDetail(("systems", "v1.0 dense", "encoder"), "no such encoder."),
-        ErrorDetail(("systems", "bm25", "k1"), "follows from the override"),
-        ErrorDetail(("systems",), "follows from that, too"),
-    ]
-    message = str(reading.error(found)).replace(str(path), "a.yaml").splitlines()
-    assert message == [
-        "a.yaml: 3 errors in this recipe:",
-        '  a.yaml:8: at `systems."v1.0 dense".encoder`: no such encoder.',
-        "  a.yaml:13: at `depth`: should be an integer, not 'none'",
-        "  in the override `systems.bm25.k1=much`: at `systems.bm25.k1`: should be a number, "
-        "not 'much'",
-    ]
-
-
-def test_a_error_found_in_a_valid_recipe_names_the_override(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text(GOOD, encoding="utf-8")
-    reading = read(config.load(path), Study, ["systems.bm25.k1=1.5"])
-    assert reading.recipe is reading.rest
-    assert reading.error() is None
-    error = reading.error([ErrorDetail(("systems", "bm25", "k1"), "is too much.")], MachineError)
-    assert isinstance(error, MachineError)
-    assert error.what == (
-        "in the override `systems.bm25.k1=1.5`: at `systems.bm25.k1`: is too much."
-    )
-
-
-KEYS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters='"'))
-
-
-@given(st.lists(KEYS.filter(bool), min_size=1, max_size=4), st.integers())
-def test_any_path_can_be_set(keys: list[str], value: int) -> None:
-    path = tuple(keys)
-    data, override = config.apply({}, f"{recipe.dotted(path)}={value}")
-    assert override.path == path
-    for key in path:
-        data = data[key]
-    assert data == value
-
-
-@given(st.text())
-def test_any_override_is_applied_or_refused(text: str) -> None:
-    try:
-        config.apply({"a": [1], "b": {"c": None}}, text)
-    except config.OverrideError as error:
-        assert str(error)
 
 
 @given(

@@ -87,11 +87,6 @@ def test_killed_anywhere_the_results_are_all_old_or_all_new(tmp_path: Path) -> N
     assert check_kills(tmp_path, 4) > 5
 
 
-@pytest.mark.slow
-def test_killed_everywhere_the_results_are_all_old_or_all_new(tmp_path: Path) -> None:
-    assert check_kills(tmp_path, 1) > 20
-
-
 def test_results_are_listed_and_what_else_lies_there_stays(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "demo"
     publish(path, "1", ("table.txt", "by-book.csv"))
@@ -116,28 +111,6 @@ def test_what_a_person_keeps_in_a_folder_is_left_alone(tmp_path: Path) -> None:
     with replacing_anything():
         publish(path, "new")
     assert texts(path) == {"new"}
-
-
-def test_a_failure_leaves_the_older_results(tmp_path: Path) -> None:
-    path = tmp_path / "demo"
-    publish(path, "old")
-    with pytest.raises(ZeroDivisionError), publishing_results(path) as folder:
-        (folder / "table.txt").write_text("new")
-        _ = 1 / 0
-    assert texts(path) == {"old"}
-    assert {one.name for one in tmp_path.iterdir()} == {"demo", ".demo.lock"}
-
-
-def test_a_full_disk_leaves_the_older_results_and_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "demo"
-    publish(path, "old")
-    with (
-        pytest.raises(MachineError, match="no space"),
-        publishing_results(path) as folder,
-    ):
-        (folder / "grid.csv").write_text("new")
-        raise OSError(28, "No space left on device", str(folder / "table.txt"))
-    assert texts(path) == {"old"}
 
 
 def test_other_folders_are_refused_before_the_work(tmp_path: Path, monkeypatch) -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import stat
 from fnmatch import fnmatch
 
 import huggingface_hub
@@ -11,12 +10,9 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny import rewritten, tiny_bert
+from tiny import rewritten
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError
-from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.models.loading import load_model
 from adducir.models.sources import model_source
 from adducir.rerankers.registry import open_reranker
@@ -57,43 +53,6 @@ def test_pickled_weights_score_as_safetensors_do(how, classifier, tmp_path):
     folder = pickled(classifier, tmp_path / "old", **how)
     found = open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
     np.testing.assert_array_equal(found, wanted)
-
-
-def test_a_t5_of_fusion_in_decoder_may_be_pickled(t5, tmp_path):
-    def fid(weights):
-        named = {}
-        for name, weight in weights.items():
-            block = name.removeprefix("encoder.block.0.")
-            inner = name if block == name else f"encoder.block.0.module.{block}"
-            named[
-                inner.replace("encoder.", "encoder.encoder.", 1)
-                if inner.startswith("encoder.")
-                else inner
-            ] = weight
-        return named
-
-    folder = pickled(t5, tmp_path / "lit5", change=fid)
-    own, other = (open_reranker(f"lit5:{one}").model for one in (t5, folder))
-    assert own.answer(QUERY, TEXTS) == other.answer(QUERY, TEXTS)
-
-
-def test_a_sentence_encoder_with_pickled_dense_layers(tmp_path):
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
-
-    words = Transformer(str(tiny_bert(tmp_path / "bert")))
-    model = SentenceTransformer(modules=[words, Pooling(32), Dense(32, 8)], device="cpu")
-    whole, old = tmp_path / "whole", tmp_path / "old"
-    model.save(str(whole))
-    shutil.copytree(whole, old)
-    for path in old.rglob("model.safetensors"):
-        torch.save(load_file(path), path.with_name("pytorch_model.bin"))
-        path.unlink()
-    one, other = (
-        DualEncoder.load(encoder_source(str(path))).encode_documents(TEXTS) for path in (whole, old)
-    )
-    assert one.shape == (2, 8)
-    np.testing.assert_array_equal(one, other)
 
 
 def test_the_hub_s_pickled_weights_are_fetched_where_there_are_no_others(
@@ -146,16 +105,6 @@ def test_a_malicious_pickle_is_refused_and_not_run(zipped, classifier, tmp_path)
     assert not trace.exists()
 
 
-@pytest.mark.parametrize("content", [{"a": 1}, [torch.zeros(2)], {}, b"", b"no pickle"])
-def test_what_holds_no_weights_is_refused(content, classifier, tmp_path):
-    folder = pickled(classifier, tmp_path / "old")
-    path = folder / "pytorch_model.bin"
-    path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
-    with pytest.raises(InputError) as error:
-        open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
-    assert error.value.path == path
-
-
 def test_nan_is_an_error_of_the_weights(classifier, tmp_path):
     def broken(weights):
         weights["classifier.weight"][0, 0] = float("nan")
@@ -177,42 +126,3 @@ def test_a_shard_that_is_not_there_is_named(classifier, tmp_path):
     (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
     with pytest.raises(InputError):
         open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
-
-
-@pytest.mark.parametrize("mask", [0o022, 0o007])
-def test_what_is_written_can_be_read_by_whom_the_umask_lets(mask, tiny, tmp_path):
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text("".join(f'{{"docno": "d{n}", "text": "cats run"}}\n' for n in range(4)))
-    recipe = tmp_path / "ce.yaml"
-    recipe.write_text(
-        f"kind: cross-encoder\nbase: {tiny}\n"
-        "examples: {query_field: title, corpus: {source: titled.jsonl}}\n"
-        "held_out: {share: 0}\ntraining: {epochs: 1, patience: null}\n"
-    )
-    titled = (f'{{"docno": "d{n}", "title": "{n}", "text": "cats {n}"}}\n' for n in range(4))
-    (tmp_path / "titled.jsonl").write_text("".join(titled))
-    topics, run = tmp_path / "t.tsv", tmp_path / "a.run"
-    topics.write_text("1\tcats\n")
-    run.write_text("1 Q0 d0 1 2 x\n1 Q0 d1 2 1 x\n")
-    before = os.umask(mask)
-    try:
-        for command in (
-            f"train {recipe}",
-            f"encode -m {tiny} -c {corpus} -o {tmp_path}/vectors",
-            f"index {corpus} --engine dense --encoder {tiny} -o {tmp_path}/dense",
-            f"rerank -r {run} -t {topics} -c {corpus} -m {tmp_path}/ce -o {tmp_path}/runs/b.trec",
-        ):
-            assert main(command.split()) == 0
-        plain = tmp_path / "plain"
-        plain.write_text("")
-    finally:
-        os.umask(before)
-    wanted = stat.S_IMODE(plain.stat().st_mode)
-    made = [
-        path
-        for name in ("ce", "vectors", "dense", "rerankers")
-        for path in (tmp_path / name).rglob("*")
-        if path.is_file()
-    ]
-    assert sum(path.suffix == ".safetensors" for path in made) >= 3
-    assert {path: stat.S_IMODE(path.stat().st_mode) for path in made} == dict.fromkeys(made, wanted)

@@ -24,21 +24,6 @@ def test_minilm_comes_without_a_network():
     assert len(load_tokenizer(source)("word " * 300)["input_ids"]) == 302
 
 
-def test_a_relative_path_starts_where_the_caller_says(tiny):
-    assert model_source(tiny.name, tiny.parent).folder == tiny
-
-
-def test_names_of_the_hub_are_not_looked_up():
-    source = model_source("castorini/monot5-base-msmarco@refs")
-    assert (source.name, source.revision, source.folder) == (
-        "castorini/monot5-base-msmarco",
-        "refs",
-        None,
-    )
-    assert source.identity() == "hub:castorini/monot5-base-msmarco@refs"
-    assert model_source("bert-base-uncased").identity() == "hub:bert-base-uncased@main"
-
-
 def test_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match="neither a folder nor a name"):
         model_source("./missing")

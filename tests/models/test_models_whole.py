@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 
 import pytest
 import torch
@@ -45,16 +44,6 @@ def test_a_folder_without_a_tokenizer_is_refused(model, request, tmp_path):
         load_tokenizer(model_source(str(folder)))
 
 
-@pytest.mark.parametrize(
-    ("model", "files"), [("tiny", "vocab.json"), ("t5", "vocab.txt"), ("roberta", "spiece.model")]
-)
-def test_files_that_the_tokenizer_does_not_read_are_no_tokenizer(model, files, request, tmp_path):
-    folder = without_tokenizer(request.getfixturevalue(model), tmp_path / "bare")
-    (folder / files).write_text("{}")
-    with pytest.raises(InputError, match=r"bare: (this tokenizer has .* entries|its tokenizer)"):
-        load_tokenizer(model_source(str(folder)))
-
-
 def test_the_tokenizer_of_another_model_is_refused(tiny, t5, roberta):
     named = model_source(str(roberta), tokenizer=str(tiny))
     with pytest.raises(InputError, match="but the model has vectors for"):
@@ -73,16 +62,6 @@ def test_a_named_tokenizer_is_taken_and_counts(tiny, tmp_path):
     own = DualEncoder.load(encoder_source(str(tiny)))
     texts = ["cats run", "dogs run"]
     assert (encoder.encode_documents(texts) == own.encode_documents(texts)).all()
-
-
-def test_a_tokenizer_needs_neither_weights_nor_configuration(tiny, tmp_path):
-    words = tmp_path / "words"
-    words.mkdir()
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copyfile(tiny / name, words / name)
-    bare = without_tokenizer(tiny, tmp_path / "bare")
-    named = model_source(str(bare), tokenizer=str(words))
-    assert load_tokenizer(named).tokenize("cats") == ["cats"]
 
 
 @pytest.mark.parametrize("prefix", ["module.", "model.", "module.model.", "_orig_mod.", "bert."])
@@ -116,26 +95,6 @@ def test_fusion_in_decoder_s_layout_is_t5_s(prefix, t5, tmp_path):
     model = open_reranker(f"lit5:{copy}").model
     texts = ["cats run fast", "a slow dog", "nuclear energy"]
     assert model.answer("cats", texts) == open_reranker(f"lit5:{t5}").model.answer("cats", texts)
-
-
-@pytest.mark.parametrize("prefix", ["module.", "model."])
-def test_colbert_s_projection_is_found_under_a_prefix(prefix, tiny, tmp_path):
-    projection = torch.arange(8.0 * 32).reshape(8, 32).sin()
-
-    def named(prefix):
-        def change(weights):
-            bert = {f"{prefix}bert.{name}": weight for name, weight in weights.items()}
-            return {**bert, f"{prefix}linear.weight": projection}
-
-        return change
-
-    found = []
-    for place in ("", prefix):
-        folder = rewritten(tiny, tmp_path / f"colbert{place}", named(place))
-        recipe = tmp_path / f"{place}yaml.yaml"
-        recipe.write_text(f"model: colbert\nbase: {folder}\nmarkers: [the, a]\n")
-        found.append(open_reranker(recipe).score("cats", ["cats run", "dogs run fast"]))
-    assert (found[0] == found[1]).all()
 
 
 def callers(folder):
@@ -187,16 +146,6 @@ def test_foreign_names_are_reported(classifier, tmp_path):
         load_model(model_source(str(folder)), CLASSIFIER)
 
 
-def test_an_incomplete_checkpoint_is_refused_under_a_prefix_as_well(classifier, tmp_path):
-    def other(weights):
-        return {f"model.{name}": weights[name] for name in weights if "classifier" not in name}
-
-    folder = rewritten(classifier, tmp_path / "copy", other)
-    with pytest.raises(InputError, match="it lacks"):
-        load_model(model_source(str(folder)), CLASSIFIER)
-    load_model(model_source(str(folder)), CLASSIFIER, new_head=True)
-
-
 def test_a_new_head_is_all_that_a_training_adds(tiny, classifier, tmp_path):
     source = model_source(str(tiny))
     torch.manual_seed(4)
@@ -208,47 +157,6 @@ def test_a_new_head_is_all_that_a_training_adds(tiny, classifier, tmp_path):
     with pytest.raises(InputError, match=r"such as classifier\.\w+ in its shape"):
         load_model(source, CLASSIFIER, num_labels=1)
     assert load_model(source, CLASSIFIER, new_head=True, num_labels=1).config.num_labels == 1
-
-
-def test_half_precision_weights_are_read_as_they_are(classifier, tmp_path):
-    def half(weights):
-        return {name: weight.half() for name, weight in weights.items()}
-
-    folder = rewritten(classifier, tmp_path / "half", half)
-    model = load_model(model_source(str(folder)), CLASSIFIER)
-    assert all(p.dtype == torch.float32 for p in model.parameters())
-    own = load_model(model_source(str(classifier)), CLASSIFIER).state_dict()
-    assert all(torch.equal(value, own[k].half().float()) for k, value in model.state_dict().items())
-
-
-def test_shards_are_read_and_a_missing_one_is_reported(classifier, tmp_path):
-    source = model_source(str(classifier))
-    folder = tmp_path / "sharded"
-    load_model(source, CLASSIFIER).save_pretrained(folder, max_shard_size="20KB")
-    shards = sorted(folder.glob("model-*.safetensors"))
-    assert len(shards) > 2
-    found = load_model(model_source(str(folder)), CLASSIFIER)
-    assert equal(found, load_model(source, CLASSIFIER))
-    shards[1].unlink()
-    with pytest.raises(InputError, match=shards[1].name) as error:
-        load_model(model_source(str(folder)), CLASSIFIER)
-    assert error.value.path == folder / "model.safetensors.index.json"
-
-
-def test_tied_weights_may_stand_once_and_other_heads_are_kept(t5, tmp_path):
-    names = set(load_file(t5 / "model.safetensors"))
-    assert "shared.weight" in names
-    assert "lm_head.weight" not in names
-
-    def head(change):
-        return lambda weights: {**weights, "lm_head.weight": weights["shared.weight"] + change}
-
-    own = load_model(model_source(str(t5)), T5)
-    twice = rewritten(t5, tmp_path / "twice", head(0))
-    assert equal(own, load_model(model_source(str(twice)), T5))
-    untied = load_model(model_source(str(rewritten(t5, tmp_path / "untied", head(1)))), T5)
-    assert torch.equal(untied.lm_head.weight, own.lm_head.weight + 1)
-    assert torch.equal(untied.shared.weight, own.shared.weight)
 
 
 def test_a_pooler_that_nobody_trained_is_neither_kept_nor_saved(roberta, tiny, tmp_path):

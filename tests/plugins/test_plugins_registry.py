@@ -5,7 +5,7 @@ import sys
 import pytest
 from plugin_package import install
 
-from adducir.core.errors import MachineError, UsageError
+from adducir.core.errors import MachineError
 from adducir.core.registry import Family
 from adducir.runs.fusion import FUSION, FusionMethod
 
@@ -67,18 +67,3 @@ def test_two_kinds_of_one_name_are_refused(site):
     install(site, "borda_fusion", BORDA, {"adducir.fusion": {"rrf": "Borda"}})
     with pytest.raises(MachineError, match="borda_fusion and Adducir itself both have"):
         list(family())
-
-
-def test_what_is_no_kind_of_the_family_is_refused(site):
-    install(site, "borda_fusion", BORDA, {"adducir.fusion": {"x": "Stranger", "y": "Nobody"}})
-    for name, what in (("x", "is not a kind of fusion method"), ("y", "cannot be imported")):
-        with pytest.raises(MachineError, match=what):
-            family().make(name)
-
-
-def test_wrong_values_are_named(site):
-    install(site, "borda_fusion", BORDA, {"adducir.fusion": {"borda": "Borda"}})
-    with pytest.raises(UsageError, match="bonus"):
-        family().make("borda", {"bonus": -1})
-    with pytest.raises(UsageError, match="which has `bonus`"):
-        family().make("borda", {"malus": 1})

@@ -92,32 +92,6 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
-def test_a_corpus_format(study: Path) -> None:
-    assert "colons" in adducir(study, "kinds", "formats")
-    adducir(study, "index", "pets.txt", "-o", "pets", "--format", "colons", "--engine", "memory")
-    (study / "pets.txt").rename(study / "pets.colons")
-    message = adducir(study, "index", "pets.colons", "-o", "other", "--engine", "memory")
-    assert "3 documents" in message
-    (study / "pets.colons").write_text("x cats\n")
-    message = adducir(study, "index", "pets.colons", "-o", "bad", "--engine", "memory", code=3)
-    assert "pets.colons:1: there is no colon." in message
-
-
-@pytest.mark.slow
-def test_a_language_a_retrieval_model_and_a_feedback_method(study: Path) -> None:
-    plain = ("--format", "colons", "--engine", "memory", "--language", "en-plain")
-    adducir(study, "index", "pets.txt", "-o", "pets", *plain)
-    given = ("search", "-i", "pets", "-t", "topics.tsv", "--model", "counts")
-    assert "power" in adducir(study, "kinds", "settings")
-    adducir(study, *given, "--set", "power=2", "-o", "c.run")
-    assert ranked(study, "c.run", "1") == {"x": 4.0, "z": 1.0}  # no term was stemmed
-    adducir(study, *given, "--feedback", "first", "--set", "share=1", "-o", "e.run")
-    assert set(ranked(study, "e.run", "1")) == {"x", "y", "z"}
-    retrieval = json.dumps(read_metadata(study / "e.run")["method"])
-    assert "newcomers" in retrieval
-
-
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
     shown = adducir(study, "fuse", "--help")
     assert "borda" in shown
@@ -128,17 +102,6 @@ def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> N
     assert (fusion["package"], fusion["version"]) == ("newcomers", "1.2")
     wrong = adducir(study, "fuse", "a.run", "b.run", "--set", "bonus=1", "-o", "g.run", code=2)
     assert "`bonus` is not a hyperparameter of rrf" in wrong
-
-
-@pytest.mark.slow
-def test_an_encoder(study: Path) -> None:
-    dense = ("--engine", "dense", "--encoder", "hashing:", "--set", "precision=float32")
-    adducir(study, "index", "pets.txt", "-o", "dense", "--format", "colons", *dense)
-    adducir(study, "search", "-i", "dense", "-t", "topics.tsv", "-o", "d.run")
-    assert next(iter(ranked(study, "d.run", "1"))) == "x"
-    assert next(iter(ranked(study, "d.run", "2"))) == "y"
-    given = ("encode", "-m", "hashing:", "--corpus", "pets.txt", "--format", "colons")
-    assert "64" in adducir(study, *given, "-o", "vectors")
 
 
 def test_all_of_them_in_an_experiment_file(study: Path) -> None:
@@ -169,55 +132,6 @@ def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None
     (study / "experiments" / "wrong.yaml").write_text(wrong)
     message = adducir(study, "experiment", "experiments/wrong.yaml", code=3)
     assert "did you mean `cautious`?" in message
-
-
-@pytest.mark.slow
-def test_a_corpus_an_index_and_an_encoder_of_an_experiment_file(study: Path) -> None:
-    (study / "experiments" / "inline.yaml").write_text(
-        "corpora: {c: {inline: {x: cats and cats, y: dogs dogs, z: cats and dogs}}}\n"
-        "indexes:\n"
-        "  words: {corpus: c, engine: words}\n"
-        "  vectors: {corpus: c, engine: dense, encoder: 'hashing:'}\n"
-        "topics: {t: {source: topics.tsv, qrels: qrels.txt}}\n"
-        "systems: {Words: {index: words}, Hashing: {index: vectors}}\n"
-        "measures: [FirstGrade]\n"
-        "comparison: {baseline: Words, test: cautious, correction: sidak}\n"
-    )
-    adducir(study, "experiment", "experiments/inline.yaml")
-    for system in ("Words", "Hashing"):
-        run = read_run(study / "runs" / "inline" / f"{system}.t.trec.gz")
-        assert run.frame.filter(qid="1")["docno"].to_list()[:2] == ["x", "z"]
-        assert run.frame.filter(qid="2")["docno"].to_list()[0] == "y"
-    table = json.loads((study / "experiments" / "inline" / "table.json").read_text())
-    packages = table["provenance"]["packages"]
-    newcomer = {"package": "newcomers", "version": "1.2"}
-    assert packages == {
-        "correction sidak": newcomer,
-        "measure FirstGrade": newcomer,
-        "test cautious": newcomer,
-    }
-    again = adducir(study, "experiment", "experiments/inline.yaml", "--dry-run")
-    assert [line.split()[0] for line in again.splitlines()][:4] == ["keep"] * 4
-
-
-def test_a_system_of_known_item_search(study: Path) -> None:
-    spans = [
-        {"id": f"s{n}", "group": "g", "left": [f"left {n}"], "span": [text], "right": []}
-        for n, text in enumerate(("a long text of words", "short", "of words"))
-    ]
-    (study / "spans.jsonl").write_text("".join(json.dumps(one) + "\n" for one in spans))
-    (study / "experiments" / "ranks.yaml").write_text(
-        "task: known-item\ndata: {d: {spans: spans.jsonl}}\ncontexts: {L: {left: 1, right: 0}}\n"
-        "systems: {Shortest: {shortest: true}}\nrandom: false\ncutoffs: [1, 2]\n"
-    )
-    adducir(study, "experiment", "experiments/ranks.yaml")
-    table = json.loads((study / "experiments" / "ranks" / "table.json").read_text())
-    means = {
-        column["measure"]: cell["mean"]
-        for column, cell in zip(table["columns"], table["rows"][0]["cells"], strict=True)
-    }
-    assert means["R@1"] == pytest.approx(1 / 3)
-    assert means["R@2"] == pytest.approx(2 / 3)
 
 
 @pytest.mark.slow

@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.shares import part_path
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.recipe import Recipe, without
-from adducir.studies.options import LINES_IN_PARTS, Shares, show_counts
+from adducir.studies.options import LINES_IN_PARTS, Shares, part_path, show_counts
 
 
 class Building(Recipe):

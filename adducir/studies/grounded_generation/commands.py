@@ -7,11 +7,10 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.shares import part_path
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.studies.options import LINES_IN_PARTS, Cutoffs, Shares, show_counts
+from adducir.studies.options import LINES_IN_PARTS, Cutoffs, Shares, part_path, show_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -26,7 +26,7 @@ from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.json_lines import is_columns, read_columns, read_objects
+from adducir.core.json_lines import JsonText, read_objects
 from adducir.corpora.documents import Document
 from adducir.corpora.records import parsed_as
 from adducir.studies.grounded_generation.contexts import GroundedContext
@@ -83,7 +83,7 @@ def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
             file, the line, and the row where the file is a table.
     """
     parse, counts, found = parsed_as(NlgenQuestion), Counter[str](), dict[str, NlgenQuestion]()
-    for line, name, row in _rows_of_columns(path) if is_columns(path) else _rows(path):
+    for line, name, row in _rows_of_columns(path) if _is_columns(path) else _rows(path):
         counts["queries"] += 1
         if not _listed(row.get("wellFormedAnswers")) and "wellFormedAnswers" in row:
             counts["unanswered"] += 1
@@ -110,22 +110,46 @@ def _rows(path: Path) -> Iterator[_Row]:
     return ((line, "", record) for line, record in read_objects(path))
 
 
+def _is_columns(path: Path) -> bool:
+    """Whether a file begins with an object whose first value is an object."""
+    text = JsonText(path)
+    return (
+        text.take("{")
+        and text.peek() == '"'
+        and bool(text.value())
+        and text.take(":")
+        and (text.peek() == "{")
+    )
+
+
+def _values(path: Path) -> Iterator[tuple[int, str, str, Any]]:
+    """Line, column, row and value of a table that is written column by column, as pandas does.
+
+    ``{"query": {"0": "what is ...", "1": ...}, "query_id": {"0": 9652, ...}, ...}``: MS MARCO's
+    own files are so, 5 GB on one line.
+    """
+    text = JsonText(path)
+    for column in text.names():
+        for row in text.names():
+            yield text.line, column, row, text.value()
+    text.end()
+
+
 def _rows_of_columns(path: Path) -> Iterator[_Row]:
     """The rows of a table: first those without an answer, of which nothing is kept."""
     answers, passages = "wellFormedAnswers", "passages"
     rows: dict[str, dict[str, Any]] = {}
     lines: dict[str, int] = {}
-    for entry in read_columns(path):
-        if entry.column == answers and _listed(entry.value):
-            rows[entry.row], lines[entry.row] = {answers: entry.value}, entry.line
-        elif entry.column == answers:
-            yield entry.line, entry.row, {answers: []}
-    for entry in read_columns(path):
-        if entry.row in rows and entry.column in _COLUMNS:
-            value = entry.value
-            if entry.column == passages and isinstance(value, list):
+    for line, column, row, value in _values(path):
+        if column == answers and _listed(value):
+            rows[row], lines[row] = {answers: value}, line
+        elif column == answers:
+            yield line, row, {answers: []}
+    for _, column, row, value in _values(path):
+        if row in rows and column in _COLUMNS:
+            if column == passages and isinstance(value, list):
                 value = [p for p in value if not isinstance(p, dict) or p.get("is_selected") != 0]
-            rows[entry.row][entry.column] = value
+            rows[row][column] = value
     yield from ((lines[name], name, row) for name, row in rows.items())
 
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.evaluate import POOL_SEEDS
-from adducir.cli.shares import part_path
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
 from adducir.studies.literary_evidence.ask import ask
 from adducir.studies.literary_evidence.finding import Rules
 from adducir.studies.literary_evidence.judging import proxy_make, proxy_score
-from adducir.studies.options import LINES_IN_PARTS, Cutoffs, Shares, parts_of
+from adducir.studies.options import LINES_IN_PARTS, Cutoffs, Shares, part_path, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
