@@ -9,9 +9,9 @@ from adducir.core.recipe import Recipe
 from adducir.deepct.passages import Unit
 from adducir.deepct.terms import Tokenization
 from adducir.models.artifacts import ModelSettings
-from adducir.training.data import HeldOut
+from adducir.training.data import CorpusPart, HeldOut
+from adducir.training.leaks import WithoutPart
 from adducir.training.recipe import ModelRecipe, Several
-from adducir.training.sources import CorpusPart, WithoutPart
 
 
 class PassageRecipe(Recipe):

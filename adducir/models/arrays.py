@@ -50,20 +50,29 @@ class Stored:
         return cls(**read_shard(path))
 
 
-def write_tensors(
-    path: Path, tensors: "Mapping[str, torch.Tensor]", metadata: Mapping[str, str] | None = None
-) -> None:
-    """As :func:`write_shard`, of contiguous tensors on the CPU and texts."""
+def weights_of(model: "torch.nn.Module") -> "dict[str, torch.Tensor]":
+    """Copies of all parameters and buffers on the CPU; what is shared is there once."""
+    named = (*model.named_parameters(), *model.named_buffers())
+    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in named}
+
+
+def save_weights(path: Path, model: "torch.nn.Module") -> None:
+    """Write a network's parameters and buffers, whole or not at all."""
     from safetensors.torch import save_file
 
-    metadata = metadata or {}
+    weights = weights_of(model)
     with publishing(path) as hidden:
-        save_file(dict(tensors), hidden, metadata={**metadata, DIGEST: _digest(tensors, metadata)})
+        save_file(weights, hidden, metadata={DIGEST: _digest(weights, {})})
 
 
-def read_tensors(path: Path) -> "tuple[dict[str, torch.Tensor], dict[str, str]]":
-    """The tensors and texts of a file of :func:`write_tensors`; errors as of :func:`read_shard`."""
-    return _read(path, "pt")
+def load_weights(path: Path, model: "torch.nn.Module") -> None:
+    """Set a network's parameters and buffers from a file of :func:`save_weights`."""
+    import torch
+
+    weights = _read(path, "pt")[0]
+    with torch.no_grad():
+        for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+            tensor.copy_(weights[name])
 
 
 def _read(path: Path, framework: Literal["np", "pt"]) -> tuple[dict[str, Any], dict[str, str]]:

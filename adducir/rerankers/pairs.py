@@ -33,8 +33,9 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.models.machine import seed_of
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
+from adducir.training.data import CorpusPart
+from adducir.training.leaks import WithoutPart
 from adducir.training.recipe import Several, listed
-from adducir.training.sources import CorpusPart, WithoutPart
 
 _TRIES = 50
 """Documents looked at for a negative before there is held to be none."""

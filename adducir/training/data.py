@@ -1,8 +1,8 @@
 """The rows that a model is trained on: one split, one file of Arrow for each part.
 
 Which part a name (a document, a book, a query) falls into depends on the name, the seed and the
-shares alone: a seeded hash, as in :mod:`adducir.training.data`. So variants of a corpus hold
-out the same documents, and what one study trains on is not what another tests on.
+shares alone: a seeded hash. So variants of a corpus hold out the same documents, and what one study
+trains on is not what another tests on.
 """
 
 import json
@@ -22,7 +22,9 @@ from adducir.core.files import publishing, writing_text
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import Numbered
 from adducir.core.recipe import Recipe
-from adducir.corpora.references import file_path
+from adducir.corpora.documents import Corpus
+from adducir.corpora.references import file_path, source_path
+from adducir.corpora.sources import open_corpus
 from adducir.corpora.splitting import DEFAULT_SHARES, PARTS, check_shares, part_of
 from adducir.training.recipe import Several, listed
 
@@ -58,6 +60,20 @@ class HeldOut(Recipe):
         train = 1 - self.share - self.test
         return part_of(
             name, {"train": train, "validation": self.share, "test": self.test}, self.seed
+        )
+
+
+class CorpusPart(Recipe):
+    """The documents to learn from: an ir_datasets id, a file or a folder."""
+
+    source: str
+    format: str | None = None
+    docno_field: str | None = None
+
+    def open(self, folder: Path) -> Corpus:
+        """Open the corpus; relative paths start in ``folder``."""
+        return open_corpus(
+            source_path(self.source, folder), docno_field=self.docno_field, format=self.format
         )
 
 

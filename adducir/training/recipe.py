@@ -20,7 +20,7 @@ def listed(value: Several) -> tuple[str, ...]:
 
 
 class GroupPart(Recipe):
-    """Parameters that are trained otherwise than the rest.
+    """Parameters that are trained with rates of their own.
 
     Attributes:
         match: Patterns of their names, as of files: ``*.embeddings.*``, ``classifier.*``.
@@ -46,15 +46,15 @@ class TrainingRecipe(Recipe):
             determines.
         freeze: Patterns of the names of parameters that are not trained.
         clip: The norm that the gradient is cut to; None for none.
-        gradient_accumulation: Pieces of a step's batch that are computed one after the other, for
-            less memory. Their gradients add up to that of the whole batch.
-        gradient_checkpointing: Whether layers are computed once more in the backward pass, for less
-            memory; the gradient is the same.
+        gradient_accumulation: Batches whose gradients are averaged for one step: it then learns
+            from so many times ``batch_size`` examples.
+        gradient_checkpointing: Whether layers are computed once more in the backward pass, which
+            takes less memory; the gradient is the same.
         validations: How often in an epoch the validation loss is computed.
         patience: Validations without improvement after which training stops; None for never.
         precision: ``bfloat16`` computes (not stores) the layers in half precision, which is
             several times faster where the machine has units for it.
-        threads: Of torch, on the CPU; they decide the weights' last digits.
+        threads: Of torch, on the CPU; they determine the weights' last digits.
         seed: Of the order of examples, of dropout and of new weights.
     """
 

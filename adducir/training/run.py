@@ -1,4 +1,4 @@
-"""Trains a model inside an artifact, by the Trainer of transformers.
+"""Trains models by the Trainer of transformers, each inside an artifact.
 
 AdamW with linear warm-up and decay; the weights of the lowest validation loss are kept. A training
 that was killed goes on from its last checkpoint. Several GPUs train by ``torchrun``: each process
@@ -10,11 +10,11 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -27,12 +27,13 @@ from transformers.utils import logging
 from adducir.core.artifacts import Manifest, build, parts_folder
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import progress
+from adducir.models.arrays import save_weights
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, computing_in, seed_of, using_threads
 from adducir.training.card import kept_epoch, model_card
 from adducir.training.data import TrainingData
 from adducir.training.parameters import adamw, checkpointing, freeze
-from adducir.training.recipe import listed
+from adducir.training.recipe import TrainingRecipe, listed
 from adducir.training.trainable import Trainable
 
 CHECKPOINT_SECONDS = 120.0
@@ -77,7 +78,7 @@ def train_model(
             hint=f"Train it first: adducir train {trainable.before[1].with_suffix('.yaml')}",
         )
     work = partial(parts_folder, output, trainable.fingerprint)
-    with using_threads(trainable.recipe.training.threads), _quiet():
+    with using_threads(trainable.recipe.training.threads):
         if rank():
             if rebuild or not trainable.is_current(output):
                 _Training(trainable, work(), device).run()
@@ -98,95 +99,146 @@ class _Training:
     """A training under way; ``work`` is a folder for its rows and checkpoints."""
 
     def __init__(self, trainable: Trainable[Any], work: Path, device: str) -> None:
-        self.trainable, self.recipe = trainable, trainable.recipe.training
-        self.checkpoints = work / "checkpoints"
-        self.arguments = self._arguments(choose_device(device))
-        with self.arguments.main_process_first(local=False):
-            self.data = trainable.dataset(work / "data")
-        if self.recipe.patience is not None and not len(self.data.validation):
-            raise InputError(
-                f"nothing is held out, so `training.patience: {self.recipe.patience}` cannot stop "
-                "the training early.",
-                hint="Hold out a larger share, or write `patience: null` below `training`.",
-            )
+        self.trainable, self.work, self.device = trainable, work, choose_device(device)
 
-    def run(self) -> tuple[torch.nn.Module, dict[str, Any]]:
-        """Train to the end; the model with the best weights, and how the training went."""
-        progress().note(self.trainable.summary(self.data))
-        torch.manual_seed(self.recipe.seed)
-        model = self.trainable.model()
-        freeze(model, listed(self.recipe.freeze))
-        examples = self.recipe.epochs * len(self.data.train)
-        trainer = _Trainer(self.trainable, model, self.data, self.arguments)
-        began = time.monotonic()
-        with (
-            progress().doing("training", examples, self.trainable.unit),
-            checkpointing(model, self.recipe.gradient_checkpointing),
-        ):
-            trainer.train(resume_from_checkpoint=_last_checkpoint(self.checkpoints))
-        history = _history(trainer.state, time.monotonic() - began)
-        progress().note(f"the weights are of epoch {kept_epoch(history)}")
-        trained: torch.nn.Module = trainer.accelerator.unwrap_model(trainer.model).eval()
-        return trained, history
+    def run(self) -> tuple[torch.nn.Module, TrainingData, dict[str, Any]]:
+        """Train to the end; the model with the best weights, its rows, and how it went."""
+        trainable = self.trainable
+        recipe, columns = trainable.recipe.training, trainable.columns
+        checkpoints = self.work / "checkpoints"
+        arguments = _arguments(recipe, checkpoints, self.device)
+        with arguments.main_process_first(local=False):
+            data = trainable.dataset(self.work / "data")
+        progress().note(trainable.summary(data))
+        torch.manual_seed(recipe.seed)
+        model = trainable.model()
+        train, validation = (
+            part.with_format("numpy", columns=columns) for part in (data.train, data.validation)
+        )
+        history = fit(trainable, model, train, validation, recipe, checkpoints, self.device)
+        return model, data, history
 
     def save(self, folder: Path, name: str) -> dict[str, Any]:
         """Train, and fill the model's folder; its counts."""
-        model, history = self.run()
-        counts = self.data.counts | {
-            "training_examples": len(self.data.train),
-            "held_out_examples": len(self.data.validation),
-            "test_examples": len(self.data.test),
+        model, data, history = self.run()
+        counts = data.counts | {
+            "training_examples": len(data.train),
+            "held_out_examples": len(data.validation),
+            "test_examples": len(data.test),
         }
-        counts |= self.trainable.measure(model, self.data)
+        counts |= self.trainable.measure(model, data)
         self.trainable.save(model, folder)
-        text = json.dumps(history, indent=2)
-        (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
         card = model_card(name, self.trainable.card(counts), counts, history)
         (folder / "README.md").write_text(card, encoding="utf-8")
-        kept = {"steps": history["steps"], "best_step": history["best_step"]}
-        return counts | kept | {"validation_loss": history["best_loss"]}
+        return counts | record(history, folder)
 
-    def _arguments(self, device: torch.device) -> TrainingArguments:
-        recipe = self.recipe
-        if device.type == "cuda" and device.index is not None:
-            torch.cuda.set_device(device)
-        arguments = TrainingArguments(
-            output_dir=str(self.checkpoints),
-            use_cpu=device.type == "cpu",
-            ddp_timeout=_WAIT,
-            num_train_epochs=recipe.epochs,
-            per_device_train_batch_size=recipe.batch_size,
-            gradient_accumulation_steps=recipe.gradient_accumulation,
-            learning_rate=recipe.learning_rate,
-            warmup_steps=recipe.warmup,
-            weight_decay=recipe.weight_decay,
-            max_grad_norm=recipe.clip or 0.0,
-            lr_scheduler_type="linear",
-            seed=seed_of(recipe.seed, "training") % (1 << 32),
-            eval_strategy="epoch",
-            save_strategy="epoch",
-            logging_strategy="epoch",
-            logging_nan_inf_filter=False,
-            load_best_model_at_end=True,
-            metric_for_best_model="loss",
-            greater_is_better=False,
-            save_total_limit=2,
-            restore_callback_states_from_checkpoint=True,
-            remove_unused_columns=False,
-            dataloader_pin_memory=device.type == "cuda",
-            disable_tqdm=True,
-            report_to="none",
+
+class Objective(Protocol):
+    """What is fitted, and how its rows become batches and losses: a :class:`.Trainable`, mostly."""
+
+    unit: ClassVar[str]
+
+    def batches(self, data: Any, epoch: int | None) -> list[NDArray[np.int64]]:
+        """The numbers of the rows of each step; epoch None is the validation."""
+
+    def collate(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """A batch of rows; the first dimension of its tensors is the number of rows."""
+
+    def loss(self, model: torch.nn.Module, batch: dict[str, Any]) -> torch.Tensor:
+        """The mean loss of a batch, with gradient."""
+
+
+def fit(
+    objective: Objective,
+    model: torch.nn.Module,
+    train: Any,
+    validation: Any,
+    recipe: TrainingRecipe,
+    checkpoints: Path,
+    device: torch.device,
+) -> dict[str, Any]:
+    """Train a network in place; it ends with its best weights, in evaluation mode.
+
+    Args:
+        train: Rows to train on, by number.
+        validation: Rows that determine the best weights; there may be none.
+        checkpoints: A folder; a training that stands there goes on.
+
+    Returns:
+        How it went: what ``training.json`` holds.
+    """
+    if recipe.patience is not None and not len(validation):
+        raise InputError(
+            f"nothing is held out, so `training.patience: {recipe.patience}` cannot stop "
+            "the training early.",
+            hint="Hold out a larger share, or write `patience: null` below `training`.",
         )
-        # Several visible GPUs without torchrun: one is used, and not DataParallel over all.
-        arguments._n_gpu = min(arguments.n_gpu, 1)
-        return arguments
+    freeze(model, listed(recipe.freeze))
+    arguments = _arguments(recipe, checkpoints, device)
+    trainer = _Trainer(objective, model, train, validation, recipe, arguments)
+    began = time.monotonic()
+    with (
+        _quiet(),
+        progress().doing("training", recipe.epochs * len(train), objective.unit),
+        checkpointing(model, recipe.gradient_checkpointing),
+    ):
+        trainer.train(resume_from_checkpoint=_last_checkpoint(checkpoints))
+    model.eval()
+    history = _history(trainer.state, time.monotonic() - began)
+    progress().note(f"the weights are of epoch {kept_epoch(history)}")
+    return history
+
+
+def record(history: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Write how a training went into a model's folder; the counts of its manifest."""
+    text = json.dumps(history, indent=2)
+    (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
+    kept = {"steps": history["steps"], "best_step": history["best_step"]}
+    return kept | {"validation_loss": history["best_loss"]}
+
+
+def _arguments(
+    recipe: TrainingRecipe, checkpoints: Path, device: torch.device
+) -> TrainingArguments:
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)
+    arguments = TrainingArguments(
+        output_dir=str(checkpoints),
+        use_cpu=device.type == "cpu",
+        ddp_timeout=_WAIT,
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch_size,
+        gradient_accumulation_steps=recipe.gradient_accumulation,
+        learning_rate=recipe.learning_rate,
+        warmup_steps=recipe.warmup,
+        weight_decay=recipe.weight_decay,
+        max_grad_norm=recipe.clip or 0.0,
+        lr_scheduler_type="linear",
+        seed=seed_of(recipe.seed, "training") % (1 << 32),
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        logging_strategy="epoch",
+        logging_nan_inf_filter=False,
+        load_best_model_at_end=True,
+        metric_for_best_model="loss",
+        greater_is_better=False,
+        save_total_limit=2,
+        restore_callback_states_from_checkpoint=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=device.type == "cuda",
+        disable_tqdm=True,
+        report_to="none",
+    )
+    # Several visible GPUs without torchrun: one is used, and not DataParallel over all.
+    arguments._n_gpu = min(arguments.n_gpu, 1)
+    return arguments
 
 
 class _Batches:
     """The batches of each epoch that fall to this process, as a kind cuts them."""
 
-    def __init__(self, trainable: Trainable[Any], data: Any, epoch: int | None) -> None:
-        self._cut, self._epoch = partial(trainable.batches, data), epoch
+    def __init__(self, objective: Objective, data: Any, epoch: int | None) -> None:
+        self._cut, self._epoch = partial(objective.batches, data), epoch
         self._count = len(self._own())
 
     def _own(self) -> list[NDArray[np.int64]]:
@@ -209,10 +261,9 @@ class _Batches:
 class _Loader(DataLoader[Any]):
     """Batches of rows; not given to accelerate, which cuts batches anew for several processes."""
 
-    def __init__(self, trainable: Trainable[Any], data: Any, epoch: int | None) -> None:
-        rows: Any = data.with_format("numpy", columns=trainable.columns)
-        self.batches: Any = _Batches(trainable, data, epoch)
-        super().__init__(rows, batch_sampler=self.batches, collate_fn=trainable.collate)
+    def __init__(self, objective: Objective, rows: Any, epoch: int | None) -> None:
+        self.batches: Any = _Batches(objective, rows, epoch)
+        super().__init__(rows, batch_sampler=self.batches, collate_fn=objective.collate)
 
     def set_epoch(self, epoch: int) -> None:
         self.batches.set_epoch(epoch)
@@ -223,44 +274,40 @@ class _Trainer(Trainer):
 
     def __init__(
         self,
-        trainable: Trainable[Any],
+        objective: Objective,
         model: torch.nn.Module,
-        data: TrainingData,
+        train: Any,
+        validation: Any,
+        recipe: TrainingRecipe,
         arguments: TrainingArguments,
     ) -> None:
-        self.trainable = trainable
-        recipe = trainable.recipe.training
-        self.precision = recipe.precision
-        callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(data.train))]
-        if not len(data.validation):
+        self.objective: Objective = objective
+        self.recipe = recipe
+        callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(train))]
+        if not len(validation):
             arguments.eval_strategy = arguments.save_strategy = "no"
             arguments.load_best_model_at_end = False
         elif recipe.patience is not None:
             callbacks.append(EarlyStoppingCallback(recipe.patience))
         super().__init__(
-            model,
-            arguments,
-            data_collator=trainable.collate,
-            train_dataset=data.train,
-            eval_dataset=data.validation,
-            callbacks=callbacks,
+            model, arguments, train_dataset=train, eval_dataset=validation, callbacks=callbacks
         )
         self.remove_callback(PrinterCallback)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         trained: Any = self.model
-        self.optimizer: Any = adamw(trained, self.trainable.recipe.training)
+        self.optimizer: Any = adamw(trained, self.recipe)
         return self.optimizer
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        return _Loader(self.trainable, self.train_dataset, 0)
+        return _Loader(self.objective, self.train_dataset, 0)
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader[Any]:
-        return _Loader(self.trainable, self.eval_dataset, None)
+        return _Loader(self.objective, self.eval_dataset, None)
 
     def training_step(self, model: torch.nn.Module, *inputs: Any, **more: Any) -> torch.Tensor:
         # The backward pass is inside: what it computes again must be in the same precision.
-        with computing_in(self.precision, model):
+        with computing_in(self.recipe.precision, model):
             loss = super().training_step(model, *inputs, **more)
         if _processes() > 1 and self.accelerator.sync_gradients:
             # Not by DistributedDataParallel: a loss may run the network several times, and back.
@@ -277,13 +324,21 @@ class _Trainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Any = None,
     ) -> Any:
-        loss = self.trainable.loss(self.accelerator.unwrap_model(model), inputs)
+        loss = self.objective.loss(self.accelerator.unwrap_model(model), inputs)
         return (loss, None) if return_outputs else loss
 
     def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
-        with torch.no_grad(), computing_in(self.precision, model):
+        with torch.no_grad(), computing_in(self.recipe.precision, model):
             network = self.accelerator.unwrap_model(model)
-            return self.trainable.loss(network, self._prepare_inputs(inputs)), None, None
+            return self.objective.loss(network, self._prepare_inputs(inputs)), None, None
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        folder = Path(str(output_dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        save_weights(folder / "model.safetensors", self.accelerator.unwrap_model(self.model))
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """None: what is shared is in the file once, so that its other names are missing."""
 
 
 class _Watch(TrainerCallback):

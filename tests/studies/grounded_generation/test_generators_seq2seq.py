@@ -10,9 +10,9 @@ import torch
 from pydantic import ValidationError
 
 from adducir.core.errors import InputError
+from adducir.models.arrays import load_weights, save_weights
 from adducir.studies.grounded_generation.generators.generator import Decoding, Generator, Texts
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
-from adducir.training.checkpoints import load_weights, save_weights
 
 TEXTS = Texts(
     ["the cat runs", "should school uniforms be banned because the dog ran fast"],

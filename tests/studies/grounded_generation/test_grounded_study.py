@@ -74,7 +74,8 @@ systems:
         rounds: 2
         sample: {k: 2}
         validation: {k: 4, sampler: top}
-        training: {epochs: 1, batch_size: 3, learning_rate: 0.001, gradient_accumulation: 3}
+        training:
+          {epochs: 1, batch_size: 1, learning_rate: 0.001, gradient_accumulation: 3, warmup: 0}
 cutoffs: [1]
 decode: {passages: 2, beams: 2, max_length: 5, thorough: true}
 """
@@ -216,17 +217,17 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) 
     for name in ("killed", "whole"):
         (place / "experiments" / f"{name}.yaml").write_text(one)
     assert main(["experiment", "experiments/whole.yaml", "--threads", "1"]) == 0
-    monkeypatch.setattr("adducir.training.loop.SNAPSHOT_EVERY", 0.0)
-    save = sys.modules["adducir.training.loop"].save_snapshot
+    monkeypatch.setattr("adducir.training.run.CHECKPOINT_SECONDS", 0.0)
+    save = sys.modules["adducir.training.run"].save_weights
     steps: list[int] = []
 
-    def killing(path, *others):
-        save(path, *others)
+    def killing(*others):
+        save(*others)
         steps.append(1)
         if len(steps) in (20, 30):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("adducir.training.loop.save_snapshot", killing)
+    monkeypatch.setattr("adducir.training.run.save_weights", killing)
     codes = [main(["experiment", "experiments/killed.yaml", "--threads", "1"]) for _ in range(4)]
     assert codes[0] != 0
     assert codes[-1] == 0

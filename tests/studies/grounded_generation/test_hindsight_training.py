@@ -10,18 +10,18 @@ import torch
 from small_bed import bed, closed_sets
 
 from adducir.core.progress import Progress
+from adducir.models.arrays import weights_of
 from adducir.studies.grounded_generation.contexts import GroundedContext
 from adducir.studies.grounded_generation.generators.lexical import Lexical
 from adducir.studies.grounded_generation.hindsight.building import Problem, assemble
 from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest, ClosedSets
 from adducir.studies.grounded_generation.hindsight.losses import Computed, loss_of
-from adducir.studies.grounded_generation.hindsight.phase import Batch, Phase, train_phase
+from adducir.studies.grounded_generation.hindsight.phase import Phase, train_phase
 from adducir.studies.grounded_generation.hindsight.recipe import (
     GuideRecipe,
     PhaseRecipe,
     RetrieverRecipe,
 )
-from adducir.training.checkpoints import weights_of
 
 ALL = np.tile(np.arange(6), (4, 1))
 CONTEXTS = np.arange(4)
@@ -215,7 +215,7 @@ def test_a_frozen_guide_with_a_prior_gives_no_gradient() -> None:
     model, data = bed()
     model.add_prior = True
     sampled = np.array([[0, 1], [2, 3], [4, 5], [1, 2]])
-    loss, _ = _phase(model, data, recipe("kl")).losses(Batch(CONTEXTS, sampled))
+    loss = 4 * _phase(model, data, recipe("kl")).loss(model, batch_of(sampled))
     both, again = (model.compute(data, CONTEXTS, sampled) for _ in range(2))
     fixed = loss_of("kl", Computed(both.retriever, both.guide.detach())).sum()
     through = loss_of("kl", again).sum()
@@ -230,14 +230,17 @@ def test_no_gradient_goes_through_the_choice_of_passages() -> None:
     model, data = bed()
     sampled = np.array([[0, 1], [2, 3], [4, 5], [1, 2]])
     phase = _phase(model, data, PhaseRecipe())
-    loss, count = phase.losses(Batch(CONTEXTS, sampled))
-    assert count == 4
+    loss = 4 * phase.loss(model, batch_of(sampled))
     direct = loss_of("elbo", model.compute(data, CONTEXTS, sampled)).sum()
     parameters = [one for one in model.parameters() if one.requires_grad]
     for one, other in zip(
         torch.autograd.grad(loss, parameters), torch.autograd.grad(direct, parameters), strict=True
     ):
         assert torch.equal(one, other)
+
+
+def batch_of(sampled) -> dict[str, torch.Tensor]:
+    return {"contexts": torch.from_numpy(CONTEXTS), "passages": torch.from_numpy(sampled)}
 
 
 def _phase(model, data, recipe: PhaseRecipe) -> Phase:
@@ -265,10 +268,10 @@ def recipe(loss: str = "elbo", **training) -> PhaseRecipe:
         ("reconstruction", {"generator"}),
     ],
 )
-def test_frozen_parts_do_not_change_by_a_bit(loss, moved) -> None:
+def test_frozen_parts_do_not_change_by_a_bit(loss, moved, tmp_path) -> None:
     model, data = bed()
     before = weights_of(model)
-    train_phase(_phase(model, data, recipe(loss)))
+    train_phase(_phase(model, data, recipe(loss)), tmp_path)
     changed = {
         name.partition(".")[0]
         for name, values in weights_of(model).items()
@@ -277,11 +280,13 @@ def test_frozen_parts_do_not_change_by_a_bit(loss, moved) -> None:
     assert changed == moved
 
 
-def test_rates_and_frozen_weights_of_a_phase() -> None:
+def test_rates_and_frozen_weights_of_a_phase(tmp_path) -> None:
     model, data = bed()
     before = weights_of(model)
     groups = [{"match": "guide.*", "learning_rate": 1e-9}]
-    train_phase(_phase(model, data, recipe(freeze="generator.*", parameter_groups=groups)))
+    train_phase(
+        _phase(model, data, recipe(freeze="generator.*", parameter_groups=groups)), tmp_path
+    )
     after = weights_of(model)
     assert torch.equal(after["generator.logit"], before["generator.logit"])
     name = "adapters.query.weight"
@@ -295,19 +300,24 @@ def test_rates_and_frozen_weights_of_a_phase() -> None:
 def test_samples_are_new_in_each_epoch_and_the_same_again() -> None:
     model, data = bed()
     phase = _phase(model, data, recipe())
-    first, second = (phase.batches(epoch) for epoch in (0, 1))
-    again = phase.batches(0)
-    assert [len(one) for one in first] == [2, 1]
-    assert all(np.array_equal(a.passages, b.passages) for a, b in zip(first, again, strict=True))
-    drawn = [np.concatenate([one.passages for one in some]).tolist() for some in (first, second)]
-    assert drawn[0] != drawn[1]
+
+    def drawn(epoch):
+        batches = phase.batches(phase.train, epoch)
+        return [phase.collate([phase.train[n] for n in some.tolist()]) for some in batches]
+
+    first, again, second = drawn(0), drawn(0), drawn(1)
+    assert [len(batch["contexts"]) for batch in first] == [2, 1]
+    pairs = list(zip(first, again, strict=True))
+    assert all(torch.equal(a["passages"], b["passages"]) for a, b in pairs)
+    passages = [torch.cat([batch["passages"] for batch in some]) for some in (first, second)]
+    assert passages[0].tolist() != passages[1].tolist()
 
 
 def test_a_killed_phase_ends_with_the_same_weights(tmp_path: Path, monkeypatch) -> None:
     whole, data = bed()
-    train_phase(_phase(whole, data, recipe()))
+    train_phase(_phase(whole, data, recipe()), tmp_path / "whole")
 
-    monkeypatch.setattr("adducir.training.loop.SNAPSHOT_EVERY", 0.0)
+    monkeypatch.setattr("adducir.training.run.CHECKPOINT_SECONDS", 0.0)
     killed, data = bed()
 
     class Killing(Progress):
@@ -319,9 +329,9 @@ def test_a_killed_phase_ends_with_the_same_weights(tmp_path: Path, monkeypatch) 
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), Killing():
-        train_phase(_phase(killed, data, recipe()), parts=tmp_path)
+        train_phase(_phase(killed, data, recipe()), tmp_path / "killed")
     other, data = bed()
-    train_phase(_phase(other, data, recipe()), parts=tmp_path)
+    train_phase(_phase(other, data, recipe()), tmp_path / "killed")
     weights = weights_of(whole)
     assert all(torch.equal(values, weights[name]) for name, values in weights_of(other).items())
 

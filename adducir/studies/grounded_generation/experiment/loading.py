@@ -56,8 +56,8 @@ class Loading:
         self, device: "torch.device", context: "Context | None" = None
     ) -> "tuple[Hindsight, Data]":
         """The three parts and what they read."""
+        from adducir.models.arrays import load_weights
         from adducir.studies.grounded_generation.hindsight.building import Frozen, assemble
-        from adducir.training.checkpoints import load_weights
 
         problem, recipe = self.problem(), self.recipe
         generator = recipe.generator.load(self.folder)

@@ -238,6 +238,7 @@ class PhaseStep(PartsStep):
     """
 
     kind: ClassVar[str] = "hindsight-weights"
+    version: ClassVar[int] = 2
     verb = "train"
 
     def __init__(
@@ -268,8 +269,9 @@ class PhaseStep(PartsStep):
         return {**super().identities(), "closed": self.closed.fingerprint}
 
     def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+        from adducir.models.arrays import save_weights
         from adducir.studies.grounded_generation.hindsight.phase import Phase, train_phase
-        from adducir.training.checkpoints import save_weights
+        from adducir.training.run import record
 
         problem = self.study.data.problem()
         model, data = self.loaded(context)
@@ -277,7 +279,6 @@ class PhaseStep(PartsStep):
         passages = len(problem.passages)
         phase = Phase(model, data, of_training, held_out, self.phase, passages)
         progress().note(f"{context.shown(self.path)}: {self.phase.loss}")
-        history = train_phase(phase, parts=parts)
+        history = train_phase(phase, parts / "checkpoints")
         save_weights(folder / WEIGHTS, model)
-        history.save(folder)
-        return {"examples": len(of_training.contexts), **history.record(), **phase.measure()}
+        return {"examples": len(phase.train), **record(history, folder), **phase.measure()}

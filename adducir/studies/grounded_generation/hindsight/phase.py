@@ -1,14 +1,15 @@
-"""One phase of the training, for the training loop: a loss over passages sampled in each epoch."""
+"""One phase of the training: a loss over passages that are drawn anew in each epoch."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.models.machine import seed_of
+from adducir.models.machine import device_of, seed_of, using_threads
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.hindsight.losses import (
     PARTS,
@@ -20,8 +21,8 @@ from adducir.studies.grounded_generation.hindsight.losses import (
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
 from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
 from adducir.studies.grounded_generation.hindsight.samplers import SampleRecipe, sample
-from adducir.training.loop import History, train
 from adducir.training.recipe import TrainingRecipe, listed
+from adducir.training.run import fit
 
 Numbers = NDArray[np.int64]
 
@@ -29,38 +30,40 @@ _PAIRS = 128
 """Pairs of context and passage that a network computes at a time in a validation."""
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Examples of a step.
+class Examples:
+    """Contexts, each with passages that are drawn anew in each epoch.
 
-    Attributes:
-        contexts: (B,) numbers of contexts.
-        passages: (B, k) numbers of their sampled passages.
+    Row ``epoch * len(self) + place`` is a context with its passages of that epoch, the (k,) numbers
+    that its seed draws.
     """
 
-    contexts: Numbers
-    passages: Numbers
+    def __init__(self, closed: ClosedSets, recipe: SampleRecipe, passages: int, seed: int) -> None:
+        self.closed, self.recipe = closed, recipe
+        self._passages, self._seed = passages, seed
 
     def __len__(self) -> int:
-        return len(self.contexts)
+        return len(self.closed.contexts)
 
-    def __getitem__(self, some: slice) -> "Batch":
-        return Batch(self.contexts[some], self.passages[some])
+    def __getitem__(self, number: int) -> tuple[int, Numbers]:
+        epoch, row = divmod(number, len(self))
+        context = int(self.closed.contexts[row])
+        seed = seed_of(self._seed, "sample", epoch, context)
+        return context, sample(self.recipe, self.closed.of(row), self._passages, seed)
 
 
 class Phase:
-    """What the training loop trains; see :class:`adducir.training.loop.Trainee`.
+    """What is fitted in a phase; see :class:`adducir.training.run.Objective`.
 
     Args:
         model: Retriever, guide and generator.
         data: What they read.
-        training: The closed sets of the contexts to learn from.
+        training: The closed sets of the contexts to train on.
         held_out: Those of the contexts for validation.
         recipe: Loss, samples, schedule.
         passages: How many passages there are.
     """
 
-    unit = "examples"
+    unit: ClassVar[str] = "examples"
 
     def __init__(
         self,
@@ -71,73 +74,72 @@ class Phase:
         recipe: PhaseRecipe,
         passages: int,
     ) -> None:
-        self.model: torch.nn.Module = model
-        self._parts, self.data, self.recipe = model, data, recipe
-        self.training, self.held_out, self.passages = training, held_out, passages
-        self._validation = _sampled(held_out, recipe.validation, passages, recipe.training.seed, 0)
+        self.model, self.data, self.recipe = model, data, recipe
+        seed = recipe.training.seed
+        self.train = Examples(training, recipe.sample, passages, seed)
+        self.validation = Examples(held_out, recipe.validation, passages, seed)
 
-    def batches(self, epoch: int) -> Sequence[Batch]:
-        """The steps of an epoch: examples in random order, each with new passages."""
-        settings = self.recipe.training
-        whole = _sampled(self.training, self.recipe.sample, self.passages, settings.seed, epoch + 1)
-        order = np.random.default_rng(seed_of(settings.seed, "epoch", epoch)).permutation(
-            len(whole)
-        )
-        whole = Batch(whole.contexts[order], whole.passages[order])
-        size = settings.batch_size
-        return [whole[first : first + size] for first in range(0, len(whole), size)]
+    def batches(self, data: Examples, epoch: int | None) -> list[Numbers]:
+        """Training examples in random order; those for validation by what is computed at a time."""
+        count, settings = len(data), self.recipe.training
+        if epoch is not None:
+            draw = np.random.default_rng(seed_of(settings.seed, "epoch", epoch))
+            rows, size = (epoch + 1) * count + draw.permutation(count), settings.batch_size
+        else:
+            pairs = self.model.generator.pairs
+            pairs = pairs if self.model.retriever.network is None else min(_PAIRS, pairs)
+            rows, size = np.arange(count), max(1, pairs // data.recipe.k)
+        return [rows[first : first + size] for first in range(0, count, size)]
 
-    def losses(self, batch: Batch) -> tuple[torch.Tensor, int]:
-        """The sum of a batch's losses, with gradient, and how many losses these are."""
-        return self._loss(self.recipe.loss, batch).sum(), len(batch)
+    def collate(self, rows: Sequence[tuple[int, Numbers]]) -> dict[str, torch.Tensor]:
+        """Of B examples the numbers of the contexts, (B,), and of their k passages, (B, k)."""
+        contexts, passages = zip(*rows, strict=True)
+        return {
+            "contexts": torch.tensor(contexts),
+            "passages": torch.from_numpy(np.stack(passages)),
+        }
 
-    def _loss(self, name: LossName, batch: Batch) -> torch.Tensor:
+    def loss(self, model: torch.nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The mean loss of a batch."""
+        return self._losses(self.recipe.loss, batch).mean()
+
+    def _losses(self, name: LossName, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         recipe = self.recipe
-        found = self._parts.compute(self.data, batch.contexts, batch.passages, READS[name])
+        contexts, passages = (batch[key].cpu().numpy() for key in ("contexts", "passages"))
+        found = self.model.compute(self.data, contexts, passages, READS[name])
         if found.guide is not None and "guide" not in TRAINS[name]:
             # With the retriever's score added the guide has a gradient, frozen as it is.
             found = replace(found, guide=found.guide.detach())
         return loss_of(name, found, kl_weight=recipe.kl_weight, forward_kl=recipe.forward_kl)
 
-    @property
-    def validates(self) -> bool:
-        """Whether there are validation contexts."""
-        return len(self._validation) > 0
-
-    def validate(self) -> float | None:
-        """The mean loss of the validation contexts."""
-        return self._mean(self.recipe.loss) if self.validates else None
-
-    def _mean(self, name: LossName) -> float:
-        total = sum(float(self._loss(name, batch).sum()) for batch in self._pieces())
-        return total / len(self._validation)
-
-    def _pieces(self) -> list[Batch]:
-        whole, model = self._validation, self._parts
-        pairs = model.generator.pairs if model.retriever.network is None else _PAIRS
-        size = max(1, min(pairs, model.generator.pairs) // whole.passages.shape[1])
-        return [whole[first : first + size] for first in range(0, len(whole), size)]
-
-    def measure(self) -> Mapping[str, float]:
+    def measure(self) -> dict[str, float]:
         """The parts of the bound on the validation contexts, with the weights as they are."""
-        if not len(self._validation):
-            return {}
+        batches = [
+            self.collate([self.validation[number] for number in numbers.tolist()])
+            for numbers in self.batches(self.validation, None)
+        ]
         with torch.inference_mode():
-            return {name: self._mean(name) for name in READS}
+            return {
+                name: sum(float(self._losses(name, batch).sum()) for batch in batches)
+                / len(self.validation)
+                for name in (READS if batches else ())
+            }
 
 
-def train_phase(phase: Phase, *, parts: Path | None = None) -> History:
+def train_phase(phase: Phase, checkpoints: Path) -> dict[str, Any]:
     """Train a phase in place; what its loss does not train stays as it is.
 
     Args:
-        phase: The phase.
-        parts: A folder for snapshots; a training that stands there goes on.
+        checkpoints: A folder; a training that stands there goes on.
 
-    Raises:
-        InputError: Everything is frozen, or a pattern fits no parameter.
-        MachineError: The loss is not a number, or a snapshot cannot be written.
+    Returns:
+        How it went; see :func:`adducir.training.run.fit`.
     """
-    return train(phase, frozen_for(phase.recipe), parts=parts)
+    model, recipe = phase.model, frozen_for(phase.recipe)
+    with using_threads(recipe.threads):
+        return fit(
+            phase, model, phase.train, phase.validation, recipe, checkpoints, device_of(model)
+        )
 
 
 def frozen_for(recipe: PhaseRecipe) -> TrainingRecipe:
@@ -145,16 +147,3 @@ def frozen_for(recipe: PhaseRecipe) -> TrainingRecipe:
     others = (f"{part}.*" for part in PARTS if part not in TRAINS[recipe.loss])
     frozen = (*listed(recipe.training.freeze), *others)
     return recipe.training.model_copy(update={"freeze": frozen})
-
-
-def _sampled(
-    closed: ClosedSets, recipe: SampleRecipe, passages: int, seed: int, epoch: int
-) -> Batch:
-    """All contexts of closed sets with their sampled passages."""
-    if not len(closed.contexts):
-        return Batch(closed.contexts, np.zeros((0, 1), dtype=np.int64))
-    rows = [
-        sample(recipe, closed.of(row), passages, seed_of(seed, "sample", epoch, int(context)))
-        for row, context in enumerate(closed.contexts)
-    ]
-    return Batch(closed.contexts, np.stack(rows))
