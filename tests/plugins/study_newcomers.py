@@ -4,23 +4,16 @@ import json
 from typing import ClassVar, Literal
 
 import numpy as np
-import polars as pl
 
-from adducir.core.artifacts import artifact_fingerprint, build
 from adducir.core.files import file_digest, read_lines
-from adducir.core.fingerprint import fingerprint
-from adducir.corpora.documents import Document
 from adducir.corpora.references import file_path
-from adducir.encoders.ranking import context_ranks
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
-from adducir.experiments.known_item.system import RankingSystem, gold_ranks
-from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
+from adducir.experiments.known_item.system import RankingSystem
+from adducir.experiments.retrieval.corpora import CorpusRecipe
 from adducir.experiments.retrieval.indexes import IndexRecipe
 from adducir.experiments.step import ArtifactStep
 from adducir.experiments.study import Finding, Study, Task, Trial
-from adducir.indexes.search import Search
-from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.studies.grounded_generation.experiment.systems import GroundedSystem
 from adducir.tables.build import build_table
@@ -55,27 +48,7 @@ class Inline(CorpusRecipe):
         return "inline"
 
     def open(self, name, seed, study):
-        return OpenedCorpus(_Texts(self.inline))
-
-
-class _Texts:
-    source = "inline"
-    default_fields = ("text",)
-
-    def __init__(self, texts):
-        self.texts = texts
-
-    def __iter__(self):
-        return (Document(docno, {"text": text}) for docno, text in self.texts.items())
-
-    def identity(self):
-        return {"texts": fingerprint(self.texts)}
-
-    def size_hint(self):
-        return len(self.texts)
-
-    def places(self, docno):
-        return []
+        raise NotImplementedError
 
 
 class Words(IndexRecipe):
@@ -89,40 +62,16 @@ class Words(IndexRecipe):
     engine: Literal["words"] = "words"
 
     def fingerprint(self, step):
-        return artifact_fingerprint(self.artifact, {}, self.made_from(step), 1)
-
-    def made_from(self, step):
-        return {"corpus": fingerprint(step.corpus.identity())}
+        raise NotImplementedError
 
     def settings(self, step):
         return {}
 
     def build(self, step, context):
-        def make(folder):
-            words = {one.docno: one.fields["text"].split() for one in step.corpus}
-            (folder / "words.json").write_text(json.dumps(words))
-            return {"documents": len(words)}
-
-        return build(
-            step.path,
-            kind=self.artifact,
-            recipe={},
-            inputs=self.made_from(step),
-            builder_version=1,
-            make=make,
-            rebuild=context.rebuild,
-        )
+        raise NotImplementedError
 
     def search(self, step, search, topics, tag, depth, context):
-        words = json.loads((step.path / "words.json").read_text())
-        rows = [
-            (qid, docno, float(sum(one in query.split() for one in held)))
-            for qid, query in zip(topics.qids, topics.queries, strict=True)
-            for docno, held in words.items()
-        ]
-        frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
-        frame = frame.sort("qid", "score", "docno", descending=[False, True, True])
-        return Search(Run(frame, tag), (), (), (), 0.0, {"engine": self.engine})
+        raise NotImplementedError
 
 
 class Shortest(RankingSystem):
@@ -138,16 +87,7 @@ class Shortest(RankingSystem):
         return {"shortest": True}
 
     def ranks(self, step, tasks, context):
-        def rank(task):
-            same = task.same
-            texts = same.picked(task.texts)
-            values = -np.array([len(text) for text in texts], dtype=np.float32)
-            gold = same.of[task.gold]
-            return context_ranks(
-                lambda first, last: np.tile(values, (last - first, 1)), gold, same.counts
-            )
-
-        return gold_ranks(tasks, [rank(task) for task in tasks])
+        raise NotImplementedError
 
 
 class Sharing(GroundedSystem):
@@ -160,15 +100,8 @@ class Sharing(GroundedSystem):
     ranks_by: ClassVar[str] = "sharing"
     sharing: int
 
-    def words(self, text):
-        return {word for word in text.split() if len(word) >= self.sharing}
-
     def rank(self, passages, queries, depth, context):
-        scores = np.array(
-            [[len(self.words(one) & self.words(text)) for text in passages] for one in queries]
-        )
-        numbers = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-        return numbers, np.take_along_axis(scores, numbers, axis=1)
+        raise NotImplementedError
 
 
 class Lengths(Task):
