@@ -15,20 +15,17 @@ from adducir.experiments.retrieval.indexes import IndexRecipe
 from adducir.experiments.step import ArtifactStep
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.statistics.comparison import compare
-from adducir.studies.grounded_generation.experiment.systems import GroundedSystem
 from adducir.tables.build import build_table
 
 POINTS = {
     "adducir.corpora": {"inline": "Inline"},
     "adducir.indexes": {"words": "Words"},
     "adducir.ranking_systems": {"shortest": "Shortest"},
-    "adducir.grounded_systems": {"sharing": "Sharing"},
     "adducir.tasks": {"lengths": "Lengths"},
 }
 SETTINGS = {
     "inline": {"inline": {"x": "a text"}},
     "shortest": {"shortest": True},
-    "sharing": {"sharing": 1},
     "lengths": {"task": "lengths", "systems": {"A": "a.txt"}},
 }
 """What kinds need that cannot be made up."""
@@ -87,20 +84,6 @@ class Shortest(RankingSystem):
         return {"shortest": True}
 
     def ranks(self, step, tasks, context):
-        raise NotImplementedError
-
-
-class Sharing(GroundedSystem):
-    """The passages first that share most words with the query.
-
-    Attributes:
-        sharing: Letters that a word must have, at least.
-    """
-
-    ranks_by: ClassVar[str] = "sharing"
-    sharing: int
-
-    def rank(self, passages, queries, depth, context):
         raise NotImplementedError
 
 
