@@ -71,23 +71,6 @@ def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]
     return count
 
 
-def check_keys(record: Any, what: str, required: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a JSON value that is not an object with these keys."""
-    if not isinstance(record, dict):
-        raise UsageError(f"a {what} must be a JSON object, not a {type(record).__name__}.")
-    lacking = [key for key in required if key not in record]
-    if lacking:
-        raise UsageError(f"this {what} has no {' and no '.join(map(repr, lacking))}.")
-    unknown = sorted(record.keys() - set(known))
-    if unknown:
-        raise UsageError(f"a {what} has no key {unknown[0]!r}.")
-
-
-def are_texts(value: Any) -> bool:
-    """Whether a JSON value is a list of texts."""
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
 def parsed_as(kind: type[T]) -> Callable[[Any], T]:
     """Makes records of a pydantic dataclass from JSON values; UsageError where a value is wrong."""
     validate = TypeAdapter(kind).validate_python
