@@ -34,7 +34,6 @@ from adducir.runs.fusion import FUSION
 from adducir.runs.rules import RULES
 from adducir.studies.complementary_evidence.training import ComplementaryRecipe
 from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
-from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
 from adducir.training.recipe import TrainingRecipe
 
@@ -162,7 +161,6 @@ KINDS = {
     CorpusRecipe: lambda: kinds_of(CORPORA),
     IndexRecipe: lambda: [*kinds_of(INDEXES), DenseSettings],
     System: lambda: kinds_of(SYSTEMS, MODELS, FEEDBACK, FUSION),
-    GroundedSystem: lambda: kinds_of(GROUNDED_SYSTEMS),
     GeneratorRecipe: lambda: kinds_of(GENERATORS),
 }
 

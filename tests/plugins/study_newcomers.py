@@ -22,20 +22,17 @@ from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.indexes.search import Search
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
-from adducir.studies.grounded_generation.experiment.systems import GroundedSystem
 from adducir.tables.build import build_table
 
 POINTS = {
     "adducir.corpora": {"inline": "Inline"},
     "adducir.indexes": {"words": "Words"},
     "adducir.ranking_systems": {"shortest": "Shortest"},
-    "adducir.grounded_systems": {"sharing": "Sharing"},
     "adducir.tasks": {"lengths": "Lengths"},
 }
 SETTINGS = {
     "inline": {"inline": {"x": "a text"}},
     "shortest": {"shortest": True},
-    "sharing": {"sharing": 1},
     "lengths": {"task": "lengths", "systems": {"A": "a.txt"}},
 }
 """What kinds need that cannot be made up."""
@@ -148,27 +145,6 @@ class Shortest(RankingSystem):
             )
 
         return gold_ranks(tasks, [rank(task) for task in tasks])
-
-
-class Sharing(GroundedSystem):
-    """The passages first that share most words with the query.
-
-    Attributes:
-        sharing: Letters that a word must have, at least.
-    """
-
-    ranks_by: ClassVar[str] = "sharing"
-    sharing: int
-
-    def words(self, text):
-        return {word for word in text.split() if len(word) >= self.sharing}
-
-    def rank(self, passages, queries, depth, context):
-        scores = np.array(
-            [[len(self.words(one) & self.words(text)) for text in passages] for one in queries]
-        )
-        numbers = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-        return numbers, np.take_along_axis(scores, numbers, axis=1)
 
 
 class Lengths(Task):

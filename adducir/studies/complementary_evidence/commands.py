@@ -206,8 +206,15 @@ def select(settings: Select) -> None:
         trained = trained_folder(model, error=ArtifactError)
         selection = changed(Settings.load(trained).selection, given)
     with open_progress(), using_threads(settings.threads):
-        how = settings.precision, settings.device, settings.threads, settings.batch_tokens
-        work = SelectionWork(trained, asked, selection, *how)
+        work = SelectionWork(
+            model=trained,
+            questions=asked,
+            selection=selection,
+            precision=settings.precision,
+            device=settings.device,
+            threads=settings.threads,
+            tokens=settings.batch_tokens,
+        )
         with selected(work, Chunking(settings.output, settings.execution())) as chosen:
             count = write_selected(chosen, settings.output)
     note(f"wrote {settings.output}: sets for {count:,} questions")

@@ -1,36 +1,29 @@
 """The selection of sets for many questions, in chunks that survive a kill."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import orjson
 
-from adducir.core.chunks import ANY, TEMPORARY, Chunking
+from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
-from adducir.core.executors import Place
 from adducir.core.recipe import Recipe, validated
-from adducir.models.artifacts import model_versions
-from adducir.models.batches import batch_rule
-from adducir.models.machine import (
-    Precision,
-    device_kind,
-    device_of_worker,
-    settle_threads,
-)
+from adducir.models.arrays import read_shard
+from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource, trained_folder
-from adducir.studies.complementary_evidence.questions import (
-    EvidenceQuestion,
-    SelectedSet,
-    read_selected,
-    write_selected,
-)
+from adducir.models.work import Arrays, ModelWork
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
 from adducir.studies.complementary_evidence.selection import SELECTORS, Selector
 from adducir.studies.complementary_evidence.training import load_evidence_model
 
 if TYPE_CHECKING:
+    import torch
+
     from adducir.studies.complementary_evidence.model import EvidenceModel
 
 
@@ -44,26 +37,22 @@ def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
     return made
 
 
-@dataclass(frozen=True)
-class SelectionWork:
-    """The sets of questions; see :class:`adducir.core.chunks.Work`.
+@dataclass(frozen=True, kw_only=True)
+class SelectionWork(ModelWork):
+    """The sets of questions.
 
     Attributes:
         model: A trained model's folder or recipe; None where the selector needs no model.
         selection: The selector, or the settings of the model's selection; None for its own.
-        tokens: Padded tokens that are computed at a time.
     """
 
+    doing: ClassVar[str] = "selecting"
+    unit: ClassVar[str] = "questions"
+    size: int = 64
     model: Path | None
     questions: Sequence[EvidenceQuestion]
     selection: Recipe | None
     precision: Precision = "float32"
-    device: str = "auto"
-    threads: int | None = None
-    tokens: int | None = None
-    size: int = 64
-    doing: str = "selecting"
-    unit: str = "questions"
 
     @property
     def total(self) -> int:
@@ -74,13 +63,9 @@ class SelectionWork:
             model = SELECTORS.name_of(type(self.selection))  # type: ignore[arg-type]
         else:
             model = ModelSource(str(self.model), trained_folder(self.model)).identity()
-        return {
-            "model": model,
-            "selection": self.selection.model_dump(mode="json") if self.selection else None,
-            "precision": self.precision,
-            "batches": batch_rule(self.tokens),
-            "versions": model_versions(),
-        }
+        selection = self.selection.model_dump(mode="json") if self.selection else None
+        how = {"model": model, "selection": selection, "precision": self.precision}
+        return {**super().identity(), **how}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "questions": ()}  # a worker is given its own
@@ -97,36 +82,25 @@ class SelectionWork:
     def describe(self, item: EvidenceQuestion) -> tuple[str, bytes]:
         return item.id, orjson.dumps([item.question, item.passages])
 
-    def builder(self, place: Place) -> "_Builder":
-        return _Builder(self, place)
+    def load(self, device: "torch.device") -> Callable[[Sequence[Any]], Arrays]:
+        model = None if self.model is None else load_evidence_model(self.model).to(device)
+        return partial(self._arrays, model)
 
+    def _arrays(self, model: "EvidenceModel | None", items: Sequence[EvidenceQuestion]) -> Arrays:
+        sets = [asdict(one) for one in self._chosen(model, items)]
+        return {"sets": np.frombuffer(orjson.dumps(sets), dtype=np.uint8)}
 
-class _Builder:
-    """Selects sets by a selector, or with a model that it loads."""
-
-    device = ANY
-
-    def __init__(self, work: SelectionWork, place: Place) -> None:
-        self._work = work
-        self._model: EvidenceModel | None = None
-        if work.model is not None:
-            settle_threads(work.threads, place)
-            device = device_of_worker(work.device, place)
-            self.device = device_kind(device)
-            self._model = load_evidence_model(work.model).to(device)
-
-    def make(self, items: Sequence[EvidenceQuestion], path: Path) -> None:
-        write_selected(self._chosen(items), path)
-
-    def _chosen(self, items: Sequence[EvidenceQuestion]) -> Iterator[SelectedSet]:
-        work, selection = self._work, self._work.selection
-        if self._model is None:
-            if isinstance(selection, Selector):
-                yield from selection.choose(items)
+    def _chosen(
+        self, model: "EvidenceModel | None", items: Sequence[EvidenceQuestion]
+    ) -> Iterator[SelectedSet]:
+        selection = self.selection
+        if isinstance(selection, Selector):
+            yield from selection.choose(items)
+        if model is None:
             return
-        selection = selection or self._model.settings.selection
+        selection = selection or model.settings.selection
         most = getattr(selection, "candidates", 0)
-        pools = self._model.pools(items, most, precision=work.precision, tokens=work.tokens)
+        pools = model.pools(items, most, precision=self.precision, tokens=self.tokens)
         for question, pool in zip(items, pools, strict=True):
             numbers, score = pool.best(selection)
             yield SelectedSet(question.id, tuple(question.passages[n].id for n in numbers), score)
@@ -138,4 +112,5 @@ def selected(
 ) -> Iterator[Iterator[SelectedSet]]:
     """The selected set of each question, in their order; chunks go when the block ends well."""
     with chunking.made(work) as made:
-        yield (one for path in made.files for one in read_selected(path))
+        chunks = (orjson.loads(read_shard(path)["sets"].tobytes()) for path in made.files)
+        yield (SelectedSet(**one) for chunk in chunks for one in chunk)

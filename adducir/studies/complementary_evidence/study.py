@@ -160,13 +160,13 @@ class SelectionStep(ArtifactStep):
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         with using_threads(context.threads):
             work = SelectionWork(
-                self.training.path if self.training else None,
-                list(read_questions(*self.tests)),
-                self.selector,
-                self.study.recipe.precision,
-                context.device,
-                context.threads,
-                context.batch_tokens,
+                model=self.training.path if self.training else None,
+                questions=list(read_questions(*self.tests)),
+                selection=self.selector,
+                precision=self.study.recipe.precision,
+                device=context.device,
+                threads=context.threads,
+                tokens=context.batch_tokens,
             )
             with selected(work, context.chunking(self.path)) as chosen:
                 return {"questions": write_selected(chosen, folder / "chosen.jsonl")}

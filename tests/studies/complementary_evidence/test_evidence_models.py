@@ -357,13 +357,9 @@ def test_the_fingerprint_follows_all_that_determines_the_weights(place) -> None:
     "change",
     [
         "weights.diversity=-1",
-        "margin=2",
         "pooling=max",
-        "data.train=[]",
         "data.shares={train: 0.5}",
-        "selection.candidates=[]",
         "selection.novelty=1",
-        "kind=other",
         "weights=null",
     ],
 )

@@ -3,16 +3,15 @@
 import numpy as np
 import torch
 
-from adducir.core.chunks import Local
 from adducir.encoders.maxsim import MultiVectors
 from adducir.studies.grounded_generation.generators.generator import Texts
 from adducir.studies.grounded_generation.generators.lexical import Lexical
-from adducir.studies.grounded_generation.hindsight import closed_work
-from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest, ClosedSets
+from adducir.studies.grounded_generation.hindsight import closed
+from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
 from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
-from adducir.studies.grounded_generation.hindsight.token_work import Loader, Making
 from adducir.studies.grounded_generation.hindsight.vectors import Kept
+from adducir.studies.grounded_generation.hindsight.work import Making
 
 PASSAGES = ["cats run fast", "cats sleep", "dogs run", "dogs bark at cats", "birds sing", "mice"]
 TARGETS = ["cats run", "dogs bark", "birds", "mice sleep"]
@@ -47,10 +46,8 @@ def not_here(device):
     raise AssertionError("this process has it loaded")
 
 
-def closed_sets(
-    model, data, contexts, depth, *, candidates=None, precision="float32", **sizes
-) -> ClosedSets:
+def closed_sets(model, data, contexts, depth, *, candidates=None, precision="float32"):
     """Closed sets, made in this process."""
-    request = ClosedRequest(model, data, contexts, depth, candidates, precision)
-    loader = Loader(not_here, Local(request))
-    return closed_work.closed_sets(loader, [str(one) for one in contexts], Making(), **sizes)
+    some = candidates and closed.Candidates(*candidates)
+    request = ClosedRequest(model, data, contexts, depth, some, precision)
+    return closed.closed_sets(request, not_here, Making())

@@ -74,7 +74,7 @@ def test_the_most_probable_words_are_written_once() -> None:
     model = lexical(0.9)
     read = model.read(Texts([""], [""], PASSAGES))
     written = model.write(read, np.zeros(2, int), np.array([0, 1]), Decoding(max_length=2))
-    assert written == [["cats run"], ["run dogs"]]
+    assert written == ["cats run", "run dogs"]
 
 
 def test_a_share_lies_between_nothing_and_all() -> None:

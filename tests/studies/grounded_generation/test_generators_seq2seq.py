@@ -69,11 +69,8 @@ def test_beams_do_not_depend_on_the_batch(sequences: Generator) -> None:
     plan = Decoding(beams=3, max_length=6, min_length=2)
     contexts, passages = np.array([0, 1, 1]), np.array([0, 1, 2])
     whole = sequences.write(read, contexts, passages, plan)
-    assert [len(one) for one in whole] == [3, 3, 3]
     alone = sequences.write(read, contexts[2:], passages[2:], plan)
     assert alone == whole[2:]
-    greedy = sequences.write(read, contexts, passages, Decoding(beams=1, max_length=6))
-    assert [len(one) for one in greedy] == [1, 1, 1]
 
 
 def test_weights_are_kept_in_safetensors(sequences: Generator, tmp_path: Path) -> None:
@@ -104,7 +101,7 @@ def test_the_checkpoint_s_generation_settings_hold_unless_the_recipe_has_its_own
     config |= {"no_repeat_ngram_size": 1, "num_beams": 7}
     (folder / "config.json").write_text(json.dumps(config))
 
-    def written(base: Path, **settings: int) -> list[list[str]]:
+    def written(base: Path, **settings: int) -> list[str]:
         generator = GENERATORS.make(
             "bart", {"bart": str(base), "passage_length": 8, "output_length": 30}
         ).load(tmp_path)

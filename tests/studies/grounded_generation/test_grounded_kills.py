@@ -20,7 +20,7 @@ from adducir.studies.grounded_generation.contexts import GroundedContext, write_
 
 STUDY = """task: grounded-generation
 data: {passages: passages.jsonl, train: train.jsonl, validation: held.jsonl, test: test.jsonl}
-retriever: {base: tiny, vectors: tokens, network: trained, adapter: 2}
+retriever: {base: tiny, network: trained, adapter: 2}
 closed: {depth: 4}
 systems:
   elbo:
@@ -34,8 +34,8 @@ cutoffs: [1]
 PROGRAM = """
 import sys
 from adducir.cli.app import main
-from adducir.studies.grounded_generation.hindsight.closed_work import closed_sets
-closed_sets.__kwdefaults__.update(block=40, size=64)
+from adducir.studies.grounded_generation.hindsight import closed
+closed.BLOCK, closed.CONTEXTS = 40, 64
 if __name__ == "__main__":
     sys.exit(main(["experiment", "experiments/x.yaml", "--threads", "1", *sys.argv[1:]]))
 """

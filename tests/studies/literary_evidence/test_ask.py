@@ -10,8 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "models"))
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.core.errors import InputError, MachineError, UsageError
-from adducir.encoders import encoding
+from adducir.core.errors import InputError, UsageError
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
 from adducir.studies.literary_evidence.ask import Book, SearchableBooks, heading_of, open_book
@@ -139,18 +138,6 @@ def test_the_command_keeps_what_an_encoder_made(path, tmp_path, capsys, monkeypa
     )
     assert main([*words, "--sentences", "1", "--top", "2"]) == 0
     assert capsys.readouterr().out == shown
-
-
-def test_a_book_is_answered_from_where_nothing_can_be_kept(path, tmp_path, monkeypatch, capsys):
-    def full(*_, **__):
-        raise MachineError("the disk is full.")
-
-    monkeypatch.setattr(encoding, "encode", full)
-    words = [*ASK, str(path), "cat on the wall", "-m", str(tiny_bert(tmp_path / "tiny"))]
-    assert main(words) == 0
-    shown = capsys.readouterr()
-    assert "the disk is full" in shown.err
-    assert "4 passages of 2 sentences" in shown.out
 
 
 def test_several_books_and_folders_are_books_and_no_prompts(path, capsys):

@@ -1,12 +1,10 @@
-"""The three parts and what they read, loaded in any process."""
+"""What a process loads to work on a study: the three parts, and what they read."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.chunks import NOT_LOADED, Local
@@ -17,22 +15,25 @@ if TYPE_CHECKING:
     import torch
 
     from adducir.experiments.context import Context
+    from adducir.studies.grounded_generation.hindsight.answering import Answering
     from adducir.studies.grounded_generation.hindsight.building import Frozen, Problem
     from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest
-    from adducir.studies.grounded_generation.hindsight.decoding import Writing
     from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
-    from adducir.studies.grounded_generation.hindsight.posterior import Targets
-    from adducir.studies.grounded_generation.hindsight.token_work import Readable
+    from adducir.studies.grounded_generation.hindsight.work import Encodable
+
+    Parts = tuple[Hindsight, Data]
 
 VECTORS = "vectors.safetensors"
 CANDIDATES = "candidates.safetensors"
 WEIGHTS = "weights.safetensors"
 CLOSED = "closed.safetensors"
+TEXTS = "texts.jsonl"
+LIKELIHOODS = "likelihoods.safetensors"
 
 
 @dataclass(frozen=True)
 class Loading:
-    """What a process needs to know; it can be pickled, and is small."""
+    """How any process loads the three parts and what they read; it can be pickled, and is small."""
 
     recipe: Any
     folder: Path
@@ -52,119 +53,67 @@ class Loading:
         problem: Problem = data.problem()
         return problem
 
-    def parts(
-        self, device: "torch.device", context: "Context | None" = None
-    ) -> "tuple[Hindsight, Data]":
+    def parts(self, device: "torch.device", context: "Context | None" = None) -> "Parts":
         """The three parts and what they read."""
         from adducir.models.arrays import load_weights
         from adducir.studies.grounded_generation.hindsight.building import Frozen, assemble
 
-        problem, recipe = self.problem(), self.recipe
+        problem, recipe, frozen = self.problem(), self.recipe, None
         generator = recipe.generator.load(self.folder)
-        frozen = None
         if self.vectors is not None:
             load = partial(Frozen.load, self.vectors / VECTORS, problem, generator, device)
             frozen = load() if context is None else self._shared(context, device, load)
-        model, data = assemble(
-            recipe.retriever,
-            recipe.guide,
-            self.folder,
-            problem,
-            generator,
-            frozen,
-            self.seed,
-            device,
-        )
+        given = self.folder, problem, generator, frozen, self.seed, device
+        model, data = assemble(recipe.retriever, recipe.guide, *given)
         if self.before is not None:
             load_weights(self.before / WEIGHTS, model)
         return model, data
 
     def _shared(self, context: "Context", device: "torch.device", load: Any) -> "Frozen":
-        key = None if self.vectors is None else read_manifest(self.vectors).fingerprint
+        key = self.vectors and read_manifest(self.vectors).fingerprint
         frozen: Frozen = context.shared("frozen vectors", load, (key, str(device)))
         return frozen
 
 
-def texts_of_network(loading: Loading, device: "torch.device") -> "Mapping[str, Readable]":
+def texts_of_network(loading: Loading, name: str, device: "torch.device") -> "Encodable":
     """What a network that is not trained reads."""
-    from adducir.studies.grounded_generation.hindsight.building import readable_texts
+    from adducir.studies.grounded_generation.hindsight.building import encodable_texts
 
-    recipe = loading.recipe
-    return readable_texts(loading.problem(), recipe.retriever, recipe.guide, loading.folder, device)
-
-
-def texts_of_candidates(loading: Loading, device: "torch.device") -> "Mapping[str, Readable]":
-    """What MiniLM reads where its vectors rank candidates."""
-    from adducir.models.sources import MINILM
-    from adducir.studies.grounded_generation.hindsight.candidates import texts_of
-    from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
-    from adducir.studies.grounded_generation.hindsight.vectors import Network
-
-    problem = loading.problem()
-    network = Network(RetrieverRecipe(base=MINILM), loading.folder).eval().to(device)
-    return texts_of(network, problem.passages, problem.queries(loading.recipe.guide))
+    recipe, problem = loading.recipe, loading.problem()
+    return encodable_texts(problem, recipe.retriever, recipe.guide, loading.folder, name, device)
 
 
 def request_of(
-    loading: Loading, parts: tuple[str, ...], candidates: Path | None, device: "torch.device"
+    loading: Loading,
+    parts: Sequence[str],
+    candidates: Path | None,
+    device: "torch.device",
+    loaded: "Parts | None" = None,
 ) -> "ClosedRequest":
     """What the closed sets of the contexts of some parts are made of."""
-    return request_with(loading, parts, candidates, *loading.parts(device))
+    from adducir.studies.grounded_generation.hindsight.closed import Candidates, ClosedRequest
 
-
-def request_with(
-    loading: Loading,
-    parts: tuple[str, ...],
-    candidates: Path | None,
-    model: "Hindsight",
-    data: "Data",
-) -> "ClosedRequest":
-    """The same, with what is loaded already."""
-    from adducir.studies.grounded_generation.hindsight.candidates import Candidates
-    from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest
-
+    model, data = loaded or loading.parts(device)
     problem, closed = loading.problem(), loading.recipe.closed
-    contexts = problem.contexts_of(parts)
     some = None
     if candidates is not None and closed.candidate_depth < len(problem.passages):
-        some = Candidates.load(candidates / CANDIDATES).of(contexts)
+        some = Candidates.load(candidates / CANDIDATES)
+    contexts = problem.contexts_of(parts)
     return ClosedRequest(model, data, contexts, closed.depth, some, closed.precision)
 
 
-def targets_of(
-    loading: Loading, answers: Path, tokens: int | None, device: "torch.device"
-) -> "Targets":
-    """The targets of the contexts that were answered, as far as they have one."""
-    return targets_with(loading, answers, tokens, *loading.parts(device))
-
-
-def targets_with(
-    loading: Loading, answers: Path, tokens: int | None, model: "Hindsight", data: "Data"
-) -> "Targets":
-    """The same, with what is loaded already."""
+def answering_of(
+    loading: Loading,
+    answers: Path,
+    tokens: int | None,
+    device: "torch.device",
+    loaded: "Parts | None" = None,
+) -> "Answering":
+    """What answers the contexts of an artifact's lists."""
+    from adducir.studies.grounded_generation.hindsight.answering import Answering
     from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
-    from adducir.studies.grounded_generation.hindsight.posterior import Targets
 
-    closed, contexts = ClosedSets.load(answers / CLOSED), loading.problem().contexts
-    rows = [row for row, number in enumerate(closed.contexts) if contexts[number].target]
-    model.generator.tokens = tokens
-    return Targets(model, data, np.array(rows, dtype=np.int64), closed)
-
-
-def writing_of(
-    loading: Loading, answers: Path, tokens: int | None, device: "torch.device"
-) -> "Writing":
-    """What writes texts for the contexts of an artifact's lists; see :func:`targets_of`."""
-    return writing_with(loading, answers, tokens, *loading.parts(device))
-
-
-def writing_with(
-    loading: Loading, answers: Path, tokens: int | None, model: "Hindsight", data: "Data"
-) -> "Writing":
-    """The same, with what is loaded already."""
-    from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
-    from adducir.studies.grounded_generation.hindsight.decoding import Writing
-
+    model, data = loaded or loading.parts(device)
     model.generator.tokens = tokens
     closed = ClosedSets.load(answers / CLOSED)
-    return Writing(model, data, loading.problem(), closed, loading.recipe.decode)
+    return Answering(model, data, loading.problem(), closed, loading.recipe.decode)

@@ -6,40 +6,37 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.artifacts import artifact_fingerprint, parts_folder
-from adducir.core.chunks import Local
+from adducir.core.artifacts import parts_folder
 from adducir.core.progress import progress
-from adducir.encoders.sources import encoder_source
+from adducir.evaluation.scores import run_name
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, using_threads
-from adducir.models.sources import MINILM
 from adducir.studies.grounded_generation.experiment.loading import (
     CANDIDATES,
     CLOSED,
+    LIKELIHOODS,
+    TEXTS,
     VECTORS,
     WEIGHTS,
     Loading,
+    answering_of,
     request_of,
-    request_with,
-    texts_of_candidates,
     texts_of_network,
 )
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
-from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
+from adducir.studies.grounded_generation.hindsight.recipe import GroundedSystem, PhaseRecipe
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy
     from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
     from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
-    from adducir.studies.grounded_generation.hindsight.token_work import Making
+    from adducir.studies.grounded_generation.hindsight.work import Making
 
 
 class PartsStep(ArtifactStep):
     """A step that takes long, and goes on where a kill cut it off."""
-
-    version: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -74,12 +71,8 @@ class PartsStep(ArtifactStep):
         with using_threads(context.threads):
             super().make(context)
 
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        return self.fill_by_parts(folder, parts_folder(self.path, self._key), context)
-
     @abstractmethod
-    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        """Make it in an empty folder; what is done is kept in another."""
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]: ...
 
     def loaded(self, context: "Context") -> "tuple[Hindsight, Data]":
         """The three parts with the weights before, and what they read."""
@@ -91,17 +84,11 @@ class PartsStep(ArtifactStep):
         return self.study.loading(self.before, self.seed)
 
     def making(self, context: "Context") -> "Making":
-        """How its shards are made, which are kept until it is there."""
-        from adducir.studies.grounded_generation.hindsight.token_work import Making
+        """How its chunks are made, which are kept until it is there."""
+        from adducir.studies.grounded_generation.hindsight.work import Making
 
-        chunking = context.chunking(self.path)
-        return Making(
-            self.fingerprint, chunking, context.device, context.threads, context.batch_tokens
-        )
-
-    @property
-    def _key(self) -> str:
-        return artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
+        chunking, tokens = context.chunking(self.path), context.batch_tokens
+        return Making(self.fingerprint, chunking, context.device, context.threads, tokens)
 
 
 class VectorsStep(PartsStep):
@@ -115,27 +102,20 @@ class VectorsStep(PartsStep):
         keys = {"vectors", "towers", "query_length", "document_length"}
         return {
             "retriever": recipe.retriever.model_dump(mode="json", include=keys),
-            "guide": recipe.guide.model_dump(mode="json", exclude={"add_prior"}),
+            "guide": recipe.guide.model_dump(mode="json"),
         }
 
-    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         from adducir.studies.grounded_generation.hindsight.building import save_vectors
 
-        recipe = self.study.recipe
-        count = save_vectors(
-            folder / VECTORS,
-            self.study.data.problem(),
-            recipe.retriever,
-            recipe.guide,
-            self.study.folder,
-            partial(texts_of_network, self.study.loading()),
-            self.making(context),
-        )
-        return {"texts": count}
+        recipe, problem = self.study.recipe, self.study.data.problem()
+        given = problem, recipe.retriever, recipe.guide, self.study.folder
+        load = partial(texts_of_network, self.loading)
+        return {"texts": save_vectors(folder / VECTORS, *given, load, self.making(context))}
 
 
 class CandidatesStep(PartsStep):
-    """The passages that are scored for each context, where not all are."""
+    """The passages that are scored for each context, where not all are: the best of BM25."""
 
     kind: ClassVar[str] = "closed-candidates"
     verb = "rank"
@@ -144,24 +124,23 @@ class CandidatesStep(PartsStep):
         recipe = self.study.recipe
         return {
             "closed": recipe.closed.model_dump(mode="json", exclude={"depth", "precision"}),
-            "guide": recipe.guide.model_dump(mode="json", exclude={"add_prior"}),
+            "guide": recipe.guide.model_dump(mode="json"),
         }
 
     def identities(self) -> Mapping[str, str]:
-        """The data, and MiniLM where its vectors rank."""
-        found = {"data": self.study.data.identity}
-        if self.study.recipe.closed.candidates == "vectors":
-            found["vectors"] = encoder_source(MINILM, self.study.folder).identity()
-        return found
+        return {"data": self.study.data.identity}
 
-    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
-        from adducir.studies.grounded_generation.hindsight.candidates import candidates_of
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        from adducir.studies.grounded_generation.hindsight.closed import Candidates, bm25_ranking
 
         recipe, problem = self.study.recipe, self.study.data.problem()
-        load = partial(texts_of_candidates, self.study.loading())
-        found = candidates_of(recipe.closed, problem, recipe.guide, load, self.making(context))
-        found.save(folder / CANDIDATES)
-        return {"contexts": len(problem.contexts), "passages": len(problem.passages)}
+        queries = [*problem.inputs, *problem.hindsight(recipe.guide)]
+        with progress().doing("ranking", len(problem.passages), "passages"):
+            depth = recipe.closed.candidate_depth
+            found, _ = bm25_ranking(problem.passages, queries, depth, threads=context.threads)
+        count = len(problem.contexts)
+        Candidates(found[:count], found[count:]).save(folder / CANDIDATES)
+        return {"contexts": count, "passages": len(problem.passages)}
 
 
 class ClosedStep(PartsStep):
@@ -203,7 +182,7 @@ class ClosedStep(PartsStep):
             "parts": self.parts,
         }
 
-    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         closed = self.ranked(context)
         closed.save(folder / CLOSED)
         passages = len(self.study.data.problem().passages)
@@ -211,16 +190,12 @@ class ClosedStep(PartsStep):
 
     def ranked(self, context: "Context") -> "ClosedSets":
         """Both lists of its contexts, by the weights as they are."""
-        from adducir.studies.grounded_generation.hindsight.closed_work import closed_sets
-        from adducir.studies.grounded_generation.hindsight.token_work import Loader
+        from adducir.studies.grounded_generation.hindsight.closed import closed_sets
 
         candidates = None if self.candidates is None else self.candidates.path
-        given = self.loading, self.parts, candidates
-        request = request_with(*given, *self.loaded(context))
-        every = self.study.data.problem().contexts
-        names = tuple(every[number].id for number in request.contexts)
-        load = partial(request_of, *given)
-        return closed_sets(Loader(load, Local(request)), names, self.making(context))
+        load = partial(request_of, self.loading, self.parts, candidates)
+        here = load(choose_device(context.device), self.loaded(context))
+        return closed_sets(here, load, self.making(context))
 
     def read(self) -> "ClosedSets":
         """What stands in its file."""
@@ -268,17 +243,116 @@ class PhaseStep(PartsStep):
         """The same, and the closed sets."""
         return {**super().identities(), "closed": self.closed.fingerprint}
 
-    def fill_by_parts(self, folder: Path, parts: Path, context: "Context") -> Mapping[str, Any]:
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         from adducir.models.arrays import save_weights
-        from adducir.studies.grounded_generation.hindsight.phase import Phase, train_phase
+        from adducir.studies.grounded_generation.hindsight.training import Phase, train_phase
         from adducir.training.run import record
 
-        problem = self.study.data.problem()
         model, data = self.loaded(context)
-        of_training, held_out = self.closed.read().split(len(problem.parts["train"]))
-        passages = len(problem.passages)
-        phase = Phase(model, data, of_training, held_out, self.phase, passages)
+        train = self.study.data.problem().parts["train"]
+        of_training, held_out = self.closed.read().split(len(train))
+        phase = Phase(model, data, of_training, held_out, self.phase)
         progress().note(f"{context.shown(self.path)}: {self.phase.loss}")
+        parts = parts_folder(self.path, self.fingerprint)
         history = train_phase(phase, parts / "checkpoints")
         save_weights(folder / WEIGHTS, model)
         return {"examples": len(phase.train), **record(history, folder), **phase.measure()}
+
+
+class AnswerStep(ClosedStep):
+    """What a system ranks for the test contexts, and what it writes.
+
+    Attributes:
+        run: The name of this run of the system: with its seed where it is trained.
+    """
+
+    kind: ClassVar[str] = "grounded-answers"
+    verb = "answer"
+    stage = 2
+    parts = ("test",)
+
+    def __init__(
+        self,
+        study: "GroundedStudy",
+        path: Path,
+        place: tuple[str, ...],
+        before: PhaseStep | None,
+        seed: int,
+        system: GroundedSystem,
+    ) -> None:
+        super().__init__(study, path, place, before, seed, by_model=system.by_model)
+        self.system = system
+        self.is_only_ranked = study.recipe.decode is None
+        self.run = place[-1] if before is None else run_name(place[-1], seed)
+
+    def recipe(self) -> Mapping[str, Any]:
+        recipe = self.study.recipe
+        decode = recipe.decode.model_dump(mode="json", exclude={"best"}) if recipe.decode else None
+        return {
+            **super().recipe(),
+            "ranks by": "model" if self.system.by_model else "bm25",
+            "decode": decode,
+            "generator": self.generator,
+        }
+
+    def ranked(self, context: "Context") -> "ClosedSets":
+        """See :meth:`ClosedStep.ranked`; or both lists by BM25."""
+        if self.system.by_model:
+            return super().ranked(context)
+        from adducir.studies.grounded_generation.hindsight.closed import ClosedSets, bm25_ranking
+
+        problem, recipe, lists = self.study.data.problem(), self.study.recipe, list[Any]()
+        contexts = problem.contexts_of(self.parts)
+        for each in (problem.inputs, problem.hindsight(recipe.guide)):
+            queries, depth = [each[number] for number in contexts], recipe.closed.depth
+            given = problem.passages, queries, depth
+            numbers, scores = bm25_ranking(*given, threads=context.threads)
+            lists += [numbers.astype("int64"), scores]
+        return ClosedSets(contexts, *lists)
+
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        counts = super().fill(folder, context)
+        if self.study.recipe.decode is not None:
+            from adducir.studies.grounded_generation.hindsight.answering import write_answers
+
+            load = partial(answering_of, self.loading, folder, context.batch_tokens)
+            here = load(choose_device(context.device), self.loaded(context))
+            write_answers(here, load, self.making(context), folder / TEXTS)
+        return counts
+
+
+class LikelihoodStep(PartsStep):
+    """How probable each test context's target is given each passage that the retriever ranks."""
+
+    kind: ClassVar[str] = "target-likelihoods"
+    verb = "score"
+    stage = 2
+
+    def __init__(self, study: "GroundedStudy", path: Path, answer: AnswerStep) -> None:
+        super().__init__(study, path, ("generator",), answer.before, answer.seed)
+        self.answer = answer
+        self.inputs = [*self.inputs, answer]
+
+    def recipe(self) -> Mapping[str, Any]:
+        return {"generator": self.generator}
+
+    def identities(self) -> Mapping[str, str]:
+        """The same, and what is ranked."""
+        return {**super().identities(), "answers": self.answer.fingerprint}
+
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        from adducir.models.arrays import write_shard
+        from adducir.studies.grounded_generation.hindsight.answering import likelihoods
+
+        load = partial(answering_of, self.loading, self.answer.path, context.batch_tokens)
+        here = load(choose_device(context.device), self.loaded(context))
+        found = likelihoods(here, load, self.making(context))
+        write_shard(folder / LIKELIHOODS, {"rows": here.with_target, "values": found})
+        return {"contexts": len(found)}
+
+    def read(self) -> tuple[Any, Any]:
+        """Rows of the answers' lists whose contexts have a target, and (n, r) log P(y|x,z)."""
+        from adducir.models.arrays import read_shard
+
+        arrays = read_shard(self.path / LIKELIHOODS)
+        return arrays["rows"], arrays["values"]

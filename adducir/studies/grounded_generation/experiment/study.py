@@ -5,10 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import Field, model_validator
 
 from adducir.core.chunks import Local
-from adducir.core.registry import chosen_by_key
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import Name, Natural, Seeds, file_name
@@ -16,21 +15,22 @@ from adducir.experiments.step import Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import seed_of
 from adducir.models.sources import model_source
-from adducir.studies.grounded_generation.experiment.answers import AnswerStep, LikelihoodStep
 from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
 from adducir.studies.grounded_generation.experiment.loading import Loading
 from adducir.studies.grounded_generation.experiment.steps import (
+    AnswerStep,
     CandidatesStep,
     ClosedStep,
+    LikelihoodStep,
     PhaseStep,
     VectorsStep,
 )
-from adducir.studies.grounded_generation.experiment.systems import GROUNDED_SYSTEMS, GroundedSystem
 from adducir.studies.grounded_generation.experiment.tables import tables
 from adducir.studies.grounded_generation.generators.generator import Decoding
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, AnyGenerator
 from adducir.studies.grounded_generation.hindsight.recipe import (
     ClosedRecipe,
+    GroundedSystem,
     GuideRecipe,
     PhaseRecipe,
     RetrieverRecipe,
@@ -39,14 +39,6 @@ from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-
-AnySystem = Annotated[
-    SerializeAsAny[GroundedSystem],
-    BeforeValidator(
-        chosen_by_key(GROUNDED_SYSTEMS, "one of `bm25`, `untrained` and `train` is needed")
-    ),
-]
-
 
 UNTRAINED = "untrained"
 
@@ -80,7 +72,7 @@ class GroundedGeneration(Task):
     guide: GuideRecipe = GuideRecipe()
     generator: AnyGenerator = GENERATORS.make("lexical")
     closed: ClosedRecipe = ClosedRecipe()
-    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    systems: Annotated[dict[Name, GroundedSystem], Field(min_length=1)]
     k: tuple[Natural, ...] = ()
     seeds: Seeds = (0,)
     decode: Decoding | None = None
@@ -94,11 +86,11 @@ class GroundedGeneration(Task):
             if len(set(values)) < len(values):
                 raise ValueError(f"`{name}` has one twice")
         depth = self.closed.depth
-        own = [k for system in self.systems.values() for k in system.samples]
+        own = [phase.sample.k for system in self.systems.values() for phase in system.train]
         wide = [k for k in self.k or own if k > depth]
         if wide:
             raise ValueError(f"{wide[0]} passages cannot be sampled of closed sets of {depth}")
-        trained = [name for name, system in self.systems.items() if system.phases]
+        trained = [name for name, system in self.systems.items() if system.train]
         if trained and self.data.passages and not listed(self.data.train):
             raise ValueError(f"{trained[0]!r} has nothing to learn from: `data` has no `train`")
         return self
@@ -143,7 +135,7 @@ class GroundedStudy(Study):
         return self.folder / "encoders" / self.name
 
     def seeds(self, system: str) -> Sequence[int | None]:
-        return self.recipe.seeds if self.recipe.systems[system].phases else (None,)
+        return self.recipe.seeds if self.recipe.systems[system].train else (None,)
 
     def _retriever_identity(self) -> str:
         recipe = self.recipe.retriever
@@ -158,7 +150,7 @@ class GroundedStudy(Study):
 
     def trials(self) -> Iterator[Trial]:
         for name, system in self.recipe.systems.items():
-            for k in self.recipe.k or (None,) if system.phases else (None,):
+            for k in self.recipe.k or (None,) if system.train else (None,):
                 yield from (Trial(name, seed=seed, part=k) for seed in self.seeds(name))
 
     def path_of(self, trial: Trial) -> Path:
@@ -175,7 +167,7 @@ class GroundedStudy(Study):
         place, folder = ("systems", trial.system), self._kept / path.name
         before: PhaseStep | None = None
         closed, rounds = self._first, 0
-        for number, phase in enumerate(system.phases, start=1):
+        for number, phase in enumerate(system.train, start=1):
             for turn in range(max(1, phase.rounds)):
                 if phase.rounds:
                     rounds += 1
@@ -186,7 +178,7 @@ class GroundedStudy(Study):
                 own = self._phase(phase, trial, seed_of(seed, number, turn))
                 before = PhaseStep(self, folder / name, place, before, seed, closed, own)
         answer = AnswerStep(self, path, place, before, seed, system)
-        if system.ranks_by == "model":
+        if system.by_model:
             self._likelihoods[trial] = LikelihoodStep(self, folder / "likelihoods", answer)
         return answer
 

@@ -11,7 +11,7 @@ from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.study import Finding
 from adducir.statistics.comparison import compare
-from adducir.studies.grounded_generation.experiment.answers import TEXTS
+from adducir.studies.grounded_generation.experiment.loading import TEXTS
 from adducir.studies.grounded_generation.hindsight.building import Problem
 from adducir.studies.grounded_generation.measures import (
     CUTOFFS,
@@ -30,7 +30,7 @@ from adducir.tables.build import Figure, Layout, build_table, merged
 from adducir.tables.table import ResultTable
 
 if TYPE_CHECKING:
-    from adducir.studies.grounded_generation.experiment.answers import AnswerStep, LikelihoodStep
+    from adducir.studies.grounded_generation.experiment.steps import AnswerStep, LikelihoodStep
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy
     from adducir.studies.grounded_generation.hindsight.building import Problem
     from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
@@ -98,7 +98,7 @@ def sharpness_table(study: "GroundedStudy", layout: Callable[..., Layout]) -> Re
     sections = Sections(study)
     for section, k in sections.each():
         for name, system in study.recipe.systems.items():
-            steps = study.answers(name, k) if system.ranks_by == "model" else []
+            steps = study.answers(name, k) if system.by_model else []
             each = [
                 dict(_distributions(answer, scored))
                 for answer, scored in zip(steps, study.likelihoods(name, k), strict=True)
@@ -252,7 +252,7 @@ def tables(study: "GroundedStudy", layout: Callable[..., Layout]) -> list[Findin
     ]
     if study.recipe.decode is not None:
         found.append(Finding(texts_table(study, layout), "texts", "texts", each="per-context"))
-    if any(system.ranks_by == "model" for system in study.recipe.systems.values()):
+    if any(system.by_model for system in study.recipe.systems.values()):
         found.append(Finding(sharpness_table(study, layout), "sharpness", "sharpness"))
     return found
 
@@ -340,7 +340,7 @@ def _by_seed(study: "GroundedStudy", who: str, problem: "Problem") -> Iterator[s
         return
     for k in study.recipe.k or (None,):
         for name, system in study.recipe.systems.items():
-            if not system.phases:
+            if not system.train:
                 continue
             rows = [_scores(study, step, who, problem) for step in study.answers(name, k)]
             means = ", ".join(f"{values[:, 0].mean():.3f}" for _, _, values in rows)

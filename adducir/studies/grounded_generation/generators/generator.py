@@ -43,9 +43,6 @@ class Decoding(Recipe):
         beams: Of the beam search.
         max_length: Tokens, at most.
         min_length: Tokens, at least.
-        thorough: Whether every hypothesis of every beam is scored with all passages, and the most
-            probable one is the answer (RAG-Sequence's thorough decoding, Lewis et al., 2020); else
-            the answer is what is written from the first passage.
         no_repeat_ngram_size, length_penalty, early_stopping: As in transformers; None for the
             checkpoint's own setting.
     """
@@ -55,7 +52,6 @@ class Decoding(Recipe):
     beams: Annotated[int, Field(ge=1)] = 4
     max_length: Annotated[int, Field(ge=1)] = 40
     min_length: Annotated[int, Field(ge=0)] = 5
-    thorough: bool = False
     no_repeat_ngram_size: Annotated[int, Field(ge=0)] | None = None
     length_penalty: float | None = None
     early_stopping: bool | None = None
@@ -85,10 +81,6 @@ class Generator(torch.nn.Module, ABC):
     @abstractmethod
     def read(self, texts: Texts) -> Any:
         """Texts as the generator computes with them."""
-
-    @abstractmethod
-    def other_contexts(self, read: Any, inputs: Sequence[str], targets: Sequence[str]) -> Any:
-        """The same passages with other inputs and targets."""
 
     @abstractmethod
     def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
@@ -125,12 +117,5 @@ class Generator(torch.nn.Module, ABC):
     @abstractmethod
     def write(
         self, read: Any, contexts: Numbers, passages: Numbers, decoding: Decoding
-    ) -> list[list[str]]:
-        """Hypotheses for pairs, the most probable first.
-
-        Args:
-            read: From :meth:`read`.
-            contexts: (n,) numbers of contexts.
-            passages: (n,) numbers of passages.
-            decoding: How.
-        """
+    ) -> list[str]:
+        """The text of each of n pairs of a context and a passage, by their numbers."""

@@ -6,7 +6,7 @@ Packages add kinds of their own by the entry-point group ``adducir.generators``.
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
@@ -66,13 +66,13 @@ class _Sequences(GeneratorRecipe):
     output_length: Length = Field(64, description="Tokens of the target, at most.")
     document_marker: str = Field("[DOC]", description="Text between input and passage.")
 
-    @property
-    @abstractmethod
-    def base(self) -> str:
-        """The checkpoint's name."""
+    checkpoint: ClassVar[str]
+    """The field that names it."""
+    classname: ClassVar[str]
+    """Its class in transformers."""
 
     def _source(self, folder: Path) -> ModelSource:
-        return model_source(self.base, folder, self.tokenizer)
+        return model_source(getattr(self, self.checkpoint), folder, self.tokenizer)
 
     def identities(self, folder: Path) -> Mapping[str, str]:
         return {"generator": self._source(folder).identity()}
@@ -83,38 +83,21 @@ class _Sequences(GeneratorRecipe):
         lengths = (self.input_length, self.passage_length, self.output_length)
         return Seq2Seq.load(self._source(folder), self.classname, lengths, self.document_marker)
 
-    @property
-    @abstractmethod
-    def classname(self) -> str:
-        """Its class in transformers."""
-
 
 class BART(_Sequences):
     """BART (Lewis et al., ACL 2020)."""
 
+    checkpoint: ClassVar = "bart"
+    classname: ClassVar = "BartForConditionalGeneration"
     bart: str = Field("facebook/bart-base", description="The checkpoint.")
-
-    @property
-    def base(self) -> str:
-        return self.bart
-
-    @property
-    def classname(self) -> str:
-        return "BartForConditionalGeneration"
 
 
 class T5(_Sequences):
     """T5 (Raffel et al., JMLR 2020)."""
 
+    checkpoint: ClassVar = "t5"
+    classname: ClassVar = "T5ForConditionalGeneration"
     t5: str = Field("t5-small", description="The checkpoint.")
-
-    @property
-    def base(self) -> str:
-        return self.t5
-
-    @property
-    def classname(self) -> str:
-        return "T5ForConditionalGeneration"
 
 
 GENERATORS = Family(

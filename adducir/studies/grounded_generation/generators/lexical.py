@@ -9,7 +9,7 @@ parameter, is how far the passage is trusted. Neither x nor the order of words p
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -93,10 +93,6 @@ class Lexical(Generator):
             (totals + 1) / (totals.sum() + size),
         )
 
-    def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
-        del inputs
-        return replace(read, targets=_targets(read.words, targets))
-
     def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
         words = read.targets[contexts][:, None, :]
         mask = words >= 0
@@ -111,7 +107,7 @@ class Lexical(Generator):
 
     def write(
         self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding
-    ) -> list[list[str]]:
+    ) -> list[str]:
         """The most probable text in which no word comes twice; ``max_length`` counts words.
 
         Without that condition it would be the most probable word over and over.
@@ -124,7 +120,7 @@ class Lexical(Generator):
             some = slice(*read.starts[number : number + 2])
             mixture[read.pairs[some] % len(read.background)] += share * read.shares[some]
             best = np.argsort(-mixture, kind="stable")[: decoding.max_length]
-            found.append([" ".join(words[word] for word in best)])
+            found.append(" ".join(words[word] for word in best))
         return found
 
 

@@ -16,7 +16,7 @@ import torch
 
 from adducir.core.errors import InputError
 from adducir.core.names import read_texts
-from adducir.models.batches import computed, padded, token_batches
+from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.studies.grounded_generation.generators.generator import (
@@ -90,20 +90,14 @@ class Seq2Seq(Generator):
         return [np.array(one.ids, dtype=np.int64) for one in encoded]
 
     def read(self, texts: Texts) -> _Read:
-        passages = read_texts(texts.passages, self._passages)
-        return self.other_contexts(_Read([], [], passages), texts.inputs, texts.targets)
-
-    def _passages(self, texts: Sequence[str]) -> list[Numbers]:
-        return [ids[: self.lengths[1]] for ids in self._ids(texts)]
-
-    def other_contexts(self, read: _Read, inputs: Sequence[str], targets: Sequence[str]) -> _Read:
-        of_input, _, of_target = self.lengths
-        closed = self._ids(targets, special=True)
-        cut = [
+        of_input, of_passage, of_target = self.lengths
+        inputs = [ids[-of_input:] for ids in self._ids(texts.inputs)]
+        targets = [
             ids if len(ids) <= of_target else np.append(ids[: of_target - 1], ids[-1])
-            for ids in closed
+            for ids in self._ids(texts.targets, special=True)
         ]
-        return _Read([ids[-of_input:] for ids in self._ids(inputs)], cut, read.passages)
+        cut = lambda some: [ids[:of_passage] for ids in self._ids(some)]  # noqa: E731
+        return _Read(inputs, targets, read_texts(texts.passages, cut))
 
     def _inputs(self, read: _Read, contexts: Numbers, passages: Numbers) -> list[Numbers]:
         return [
@@ -130,8 +124,8 @@ class Seq2Seq(Generator):
 
     def write(
         self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding
-    ) -> list[list[str]]:
-        """Beam search; there are as many hypotheses as beams.
+    ) -> list[str]:
+        """Beam search: the most probable text.
 
         What ``decoding`` leaves open is as the checkpoint's generation settings say.
         """
@@ -142,25 +136,18 @@ class Seq2Seq(Generator):
         def compute(numbers: Numbers) -> Any:
             ids, mask = self._padded([inputs[number] for number in numbers])
             with torch.inference_mode():
-                return self.network.generate(
+                written = self.network.generate(
                     input_ids=ids,
                     attention_mask=mask,
                     generation_config=self._settings,
                     num_beams=decoding.beams,
-                    num_return_sequences=decoding.beams,
                     max_length=decoding.max_length,
                     min_length=decoding.min_length,
                     do_sample=False,
                     **given,
                 )
+            return self.tokenizer.batch_decode(written, skip_special_tokens=True)
 
-        found: list[list[str]] = [[] for _ in inputs]
         lengths = [len(one) * decoding.beams for one in inputs]
-        for numbers, written in computed(
-            token_batches(lengths, self.tokens, self.network.device), compute
-        ):
-            texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
-            for row, number in enumerate(numbers):
-                some = texts[row * decoding.beams : (row + 1) * decoding.beams]
-                found[number] = [text.strip() for text in some]
-        return found
+        written = in_order(lengths, compute, tokens=self.tokens, device=self.network.device)
+        return [text.strip() for text in written]

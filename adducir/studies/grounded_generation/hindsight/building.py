@@ -1,7 +1,9 @@
 """Retriever, guide and generator as recipes have them, over the texts of a problem."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +14,24 @@ from numpy.typing import NDArray
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors
 from adducir.models.arrays import read_shard, write_shard
-from adducir.models.machine import seed_of
+from adducir.models.machine import choose_device, seed_of
 from adducir.studies.grounded_generation.contexts import GroundedContext
 from adducir.studies.grounded_generation.generators.generator import Generator, Texts
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe, RetrieverRecipe
-from adducir.studies.grounded_generation.hindsight.token_work import (
-    Loader,
+from adducir.studies.grounded_generation.hindsight.vectors import Kept, Live, Network
+from adducir.studies.grounded_generation.hindsight.work import (
+    Encodable,
+    EncodingWork,
     Making,
-    Readable,
-    encoded,
+    Numbers,
+    vectors_in,
 )
-from adducir.studies.grounded_generation.hindsight.vectors import Kept, Live, Network, readable
 
-Numbers = NDArray[np.int64]
-VECTORS = ("inputs", "hindsight", "passages")
+BLOCK = 8192
+"""Texts in a chunk of vectors."""
+SIDES: Mapping[str, Side] = {"inputs": "query", "hindsight": "query", "passages": "document"}
+"""The texts that a network reads, with the tower that does."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,6 @@ class Problem:
         """The guide's query of all contexts."""
         return [guide.query(one.input, one.target) for one in self.contexts]
 
-    def queries(self, guide: GuideRecipe) -> list[str]:
-        """X of all contexts, and behind these the guide's queries."""
-        return [*self.inputs, *self.hindsight(guide)]
-
     def contexts_of(self, parts: Sequence[str]) -> Numbers:
         """The numbers of the contexts of some parts."""
         return np.concatenate([self.parts[part] for part in parts])
@@ -71,36 +72,24 @@ class Problem:
         """What a generator reads."""
         return Texts(self.inputs, [one.target for one in self.contexts], self.passages)
 
-
-def different_texts(
-    problem: Problem, guide: GuideRecipe
-) -> Mapping[str, tuple[Side, Sequence[str], list[str]]]:
-    """The texts that a network which is not trained reads, each once: most contexts share inputs.
-
-    Returns:
-        By name: which tower reads them, all texts, and the different ones.
-    """
-    sides: Mapping[str, tuple[Side, Sequence[str]]] = {
-        "inputs": ("query", problem.inputs),
-        "hindsight": ("query", problem.hindsight(guide)),
-        "passages": ("document", problem.passages),
-    }
-    return {name: (side, some, list(dict.fromkeys(some))) for name, (side, some) in sides.items()}
+    def texts_of(self, name: str, guide: GuideRecipe) -> Sequence[str]:
+        """The texts of one of :data:`SIDES`."""
+        given = {"inputs": lambda: self.inputs, "hindsight": lambda: self.hindsight(guide)}
+        return given[name]() if name in given else self.passages
 
 
-def readable_texts(
+def encodable_texts(
     problem: Problem,
     retriever: RetrieverRecipe,
     guide: GuideRecipe,
     folder: Path,
+    name: str,
     device: torch.device,
-) -> Mapping[str, Readable]:
-    """The same, to be encoded."""
+) -> Encodable:
+    """The texts of one of :data:`SIDES`, each once: most contexts share inputs."""
+    different = list(dict.fromkeys(problem.texts_of(name, guide)))
     network = Network(retriever, folder).eval().to(device)
-    return {
-        name: readable(network, different, side, device)
-        for name, (side, _, different) in different_texts(problem, guide).items()
-    }
+    return Live(network, different, SIDES[name]).encodable()
 
 
 def save_vectors(
@@ -109,34 +98,35 @@ def save_vectors(
     retriever: RetrieverRecipe,
     guide: GuideRecipe,
     folder: Path,
-    load: Callable[[torch.device], Mapping[str, Readable]],
+    load: Callable[[str, torch.device], Encodable],
     how: Making,
 ) -> int:
     """Write the vectors of all texts, of a network that is not trained; returns how many texts.
 
     Args:
-        path: The file.
-        problem: The texts.
-        retriever: The network.
-        guide: How the guide reads.
-        folder: The study's, where relative paths start.
-        load: Gives the texts of :func:`readable_texts`.
-        how: How shards of vectors are made.
+        load: Gives another process what :func:`encodable_texts` gives here.
     """
-    texts = different_texts(problem, guide)
-    counts = {name: len(different) for name, (_, _, different) in texts.items()}
     arrays: dict[str, NDArray[Any]] = {}
-    with encoded(Loader(load), counts, how) as (files, _):
-        for name, (_, some, different) in texts.items():
-            made = files.read(name)
-            places = {text: place for place, text in enumerate(different)}
-            arrays |= {f"{name}.values": made.values, f"{name}.starts": made.starts}
-            arrays[f"{name}.places"] = np.array([places[text] for text in some])
+    count = 0
+    with ExitStack() as stack:
+        for name in SIDES:
+            texts = problem.texts_of(name, guide)
+            places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+            given = problem, retriever, guide, folder, name, choose_device(how.device)
+            own = encodable_texts(*given)
+            work = EncodingWork.of(own, partial(load, name), len(places), BLOCK, how, name=name)
+            files = stack.enter_context(work.files(how.chunking, keep=bool(arrays)))
+            parts = [vectors_in(file) for file in files]
+            counts = np.concatenate([np.diff(one.starts) for one in parts])
+            arrays[f"{name}.values"] = np.concatenate([one.values for one in parts])
+            arrays[f"{name}.starts"] = np.append(0, np.cumsum(counts))
+            arrays[f"{name}.places"] = np.array([places[text] for text in texts])
+            count += len(texts)
     projection = None if retriever.vectors == "one" else Network(retriever, folder).projection
     if projection is not None:
         arrays["projection"] = projection.numpy()
     write_shard(path, arrays)
-    return sum(len(some) for _, some, _ in texts.values())
+    return count
 
 
 @dataclass(frozen=True)
@@ -155,16 +145,11 @@ class Frozen:
     def load(
         cls, path: Path, problem: Problem, generator: Generator, device: torch.device
     ) -> "Frozen":
-        """Read the file of :func:`save_vectors`.
-
-        Raises:
-            ArtifactError: It is damaged.
-        """
+        """Read the file of :func:`save_vectors`."""
         arrays = read_shard(path)
-        kept = {name: Kept(_of(arrays, name), device) for name in VECTORS}
-        projection = arrays.get("projection")
-        passages, texts = kept["passages"], generator.read(problem.texts)
-        data = Data(kept["inputs"], kept["hindsight"], passages, passages, texts)
+        inputs, hindsight, passages = (Kept(_of(arrays, name), device) for name in SIDES)
+        projection, texts = arrays.get("projection"), generator.read(problem.texts)
+        data = Data(inputs, hindsight, passages, passages, texts)
         return cls(data, None if projection is None else torch.from_numpy(projection))
 
     @property
@@ -172,6 +157,17 @@ class Frozen:
         """Numbers of a vector."""
         found, _ = self.data.inputs.batch(np.zeros(1, dtype=np.int64))
         return found.shape[-1]
+
+
+def _of(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
+    """The vectors of all texts of a name; equal texts have equal vectors."""
+    values, starts = arrays[f"{name}.values"], arrays[f"{name}.starts"]
+    places = arrays[f"{name}.places"]
+    if len(values) == len(starts) - 1:
+        return MultiVectors(values[places], np.arange(len(places) + 1))
+    whole = MultiVectors(values, starts)
+    parts = [whole.rows(place, place + 1).values for place in places]
+    return MultiVectors.of(parts, values.shape[1])
 
 
 def assemble(
@@ -188,50 +184,24 @@ def assemble(
 
     Args:
         recipe: Of retriever and guide.
-        guide: How the guide reads.
         folder: The study's, where relative paths start.
-        problem: Contexts and passages.
-        generator: The generator.
         frozen: What a network that is not trained made of the texts; None where it is trained.
         seed: Of new weights.
-        device: Where all of it is computed.
-
-    Raises:
-        InputError, MachineError, ArtifactError: Something cannot be loaded.
     """
     torch.manual_seed(seed_of(seed, "new weights"))
     if frozen is not None:
         scorer = Scorer(recipe, frozen.width, frozen.projection)
-        model = Hindsight(scorer, generator, add_prior=guide.add_prior).to(device)
-        return model, frozen.data
+        return Hindsight(scorer, generator).to(device), frozen.data
     network = Network(recipe, folder)
     with torch.inference_mode():
         (found, _) = network.eval()(network.read(["a"], "document"), "document")
     scorer = Scorer(recipe, found.shape[-1], network.projection, network)
-    model = Hindsight(scorer, generator, add_prior=guide.add_prior).to(device)
+    model = Hindsight(scorer, generator).to(device)
     own, other = model.retriever.network, model.guide.network
     if own is None or other is None:
         raise ValueError("a network that is trained is part of retriever and guide.")
     queries = Live(own, problem.inputs, "query")
-    passages = Live(own, problem.passages, "document")
+    passages, of_guide = Live(own, problem.passages, "document"), Live(other, [], "document")
+    of_guide.inputs = passages.inputs  # the same tokens, read by another network of that kind
     hindsight = Live(other, problem.hindsight(guide), "query")
-    texts = generator.read(problem.texts)
-    return model, Data(queries, hindsight, passages, _read_by(other, passages), texts)
-
-
-def _read_by(network: Network, passages: Live) -> Live:
-    """The same tokens, read by another network of that kind."""
-    other = Live(network, [], "document")
-    other.inputs = passages.inputs
-    return other
-
-
-def _of(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
-    """The vectors of all texts of a name; equal texts have equal vectors."""
-    values, starts = arrays[f"{name}.values"], arrays[f"{name}.starts"]
-    places = arrays[f"{name}.places"]
-    if len(values) == len(starts) - 1:
-        return MultiVectors(values[places], np.arange(len(places) + 1))
-    whole = MultiVectors(values, starts)
-    parts = [whole.rows(place, place + 1).values for place in places]
-    return MultiVectors.of(parts, values.shape[1])
+    return model, Data(queries, hindsight, passages, of_guide, generator.read(problem.texts))

@@ -1,36 +1,71 @@
 """Closed sets: the first r passages of retriever and guide for each context, with their scores.
 
-The passages are encoded in shards, then contexts are ranked in shards (:mod:`.closed_work`): of the
-passages' vectors one part is held at a time, and the best passages so far; where contexts have
-candidates, the scores of these. So memory does not grow with the passages.
+The passages are encoded in chunks, then contexts are ranked in chunks: the vectors of one chunk of
+passages are held at a time, and the best passages so far; where contexts have candidates, the
+scores of these. So memory does not grow with the passages.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
-from adducir.indexes.candidates import Best, Ranking, rank
+from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
+from adducir.indexes.models import BM25
 from adducir.models.arrays import Stored
 from adducir.models.machine import Precision, computing_in
+from adducir.models.work import Arrays
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
 from adducir.studies.grounded_generation.hindsight.samplers import Closed
-from adducir.studies.grounded_generation.hindsight.token_work import Inputs, Readable
-from adducir.studies.grounded_generation.hindsight.vectors import Live, Numbers, Padded, Vectors
+from adducir.studies.grounded_generation.hindsight.vectors import Live, Padded, Vectors
+from adducir.studies.grounded_generation.hindsight.work import (
+    Encodable,
+    EncodingWork,
+    Making,
+    NumberedWork,
+    Numbers,
+    vectors_in,
+)
 
+BLOCK = 8192
+"""Texts in a chunk of vectors, whose batches are cut by themselves."""
 QUERIES = 64
 """Queries that are ranked at a time."""
+CONTEXTS = 8 * QUERIES
+"""Contexts in a chunk of closed sets."""
+_KEPT_LENGTH = 16
+"""What the vectors of a frozen network count as tokens, when an adapter computes them."""
 
 Floats = NDArray[np.float32]
-Ranked = tuple[Numbers, Floats]
-"""(n, r) passages and scores, the best first; of equal ones the first in the corpus."""
-Parts = Callable[[str], Iterator[MultiVectors]]
-"""The vectors of a side's passages, a part at a time."""
+Load = Callable[[torch.device], "ClosedRequest"]
+
+
+@dataclass(frozen=True)
+class Candidates(Stored):
+    """(n, c) passages that retriever and guide score for all n contexts, where not all are."""
+
+    retriever: NDArray[np.int32]
+    guide: NDArray[np.int32]
+
+
+def bm25_ranking(
+    passages: Sequence[str], queries: Sequence[str], depth: int, *, threads: int | None = None
+) -> tuple[NDArray[np.int32], Floats]:
+    """(n, depth) passages and scores of BM25 with Anserini's parameters and analysis.
+
+    Passages without a word of the query follow with 0, in the order of the corpus.
+    """
+    places = {text: place for place, text in enumerate(dict.fromkeys(queries))}
+    rows = [places[text] for text in queries]  # most contexts share their input with others
+    found = rank_parts(passages, list(places), BM25(), depth, threads=threads)
+    return found.numbers[rows], found.scores.astype(np.float32)[rows]
 
 
 @dataclass(frozen=True)
@@ -47,9 +82,9 @@ class ClosedSets(Stored):
 
     contexts: Numbers
     retriever: Numbers
-    retriever_scores: NDArray[np.float32]
+    retriever_scores: Floats
     guide: Numbers
-    guide_scores: NDArray[np.float32]
+    guide_scores: Floats
 
     def of(self, row: int) -> Closed:
         """The lists of one of the contexts."""
@@ -63,16 +98,8 @@ class ClosedSets(Stored):
     def split(self, count: int) -> tuple["ClosedSets", "ClosedSets"]:
         """Those of the first contexts, and the others."""
         values = vars(self).values()
-        return (
-            ClosedSets(*(one[:count] for one in values)),
-            ClosedSets(*(one[count:] for one in values)),
-        )
-
-    @classmethod
-    def joined(cls, each: "Sequence[ClosedSets]") -> "ClosedSets":
-        """Those of several contexts, one behind the other."""
-        values = zip(*(vars(one).values() for one in each), strict=True)
-        return cls(*(np.concatenate(some) for some in values))
+        first, rest = (one[:count] for one in values), (one[count:] for one in values)
+        return ClosedSets(*first), ClosedSets(*rest)
 
 
 @dataclass(frozen=True)
@@ -84,8 +111,7 @@ class ClosedRequest:
         data: What they read.
         contexts: (n,) numbers of contexts.
         depth: r; fewer where there are fewer passages.
-        candidates: (n, c) passages that are scored for each context by the retriever, and by the
-            guide; None for all.
+        candidates: What is scored for all contexts; None: every passage.
         precision: Of the layers that passages go through, where they are trained.
     """
 
@@ -93,190 +119,172 @@ class ClosedRequest:
     data: Data
     contexts: Numbers
     depth: int
-    candidates: tuple[Numbers, Numbers] | None = None
+    candidates: Candidates | None = None
     precision: Precision = "float32"
 
-    def __post_init__(self) -> None:
-        self.model.eval()
-
     @cached_property
-    def guide_reads_as_retriever(self) -> bool:
-        """Whether both have the same weights and passages: the guide begins as the retriever."""
+    def encoded_by(self) -> Mapping[str, str]:
+        """Which part encodes the passages of each: the guide begins as the retriever."""
         one, two = self.model.retriever.state_dict(), self.model.guide.state_dict()
         mine, theirs = (
             vectors.inputs if isinstance(vectors, Live) else vectors
             for vectors in (self.data.retriever_passages, self.data.guide_passages)
         )
-        return mine is theirs and all(torch.equal(one[name], two[name]) for name in one)
+        same = mine is theirs and all(torch.equal(one[name], two[name]) for name in one)
+        return {"retriever": "retriever", "guide": "retriever" if same else "guide"}
 
     @cached_property
-    def passages(self) -> Mapping[str, Readable]:
-        """The passages that are encoded, by the side that does so."""
-        if self.guide_reads_as_retriever:
-            return {"retriever": self._read_by_retriever(self._needed("retriever", "guide"))}
-        sides = ("retriever", "guide") if self.model.add_prior else ("retriever",)
-        guide = self.model.guide, self.data.guide_passages, self._needed("guide")
-        return {
-            "retriever": self._read_by_retriever(self._needed(*sides)),
-            "guide": _readable(*guide, self.precision),
-        }
+    def encoded(self) -> Mapping[str, Numbers]:
+        """By part, the passages that it encodes, rising."""
+        found: dict[str, Numbers] = {}
+        for part, encoder in self.encoded_by.items():
+            own = np.arange(len(self.data.retriever_passages))
+            if self.candidates is not None:
+                own = np.unique(getattr(self.candidates, part)[self.contexts])
+            found[encoder] = np.union1d(found.get(encoder, own), own).astype(np.int64)
+        return found
 
-    def _read_by_retriever(self, numbers: Numbers) -> Readable:
-        scorer, passages = self.model.retriever, self.data.retriever_passages
-        return _readable(scorer, passages, numbers, self.precision)
+    def encodable(self, part: str) -> Encodable:
+        """The passages that a part encodes."""
+        scorer: Scorer = getattr(self.model.eval(), part)
+        passages: Vectors = getattr(self.data, f"{part}_passages")
+        numbers = self.encoded[part]
 
-    def _needed(self, *sides: str) -> Numbers:
-        """The passages that are scored by any of these sides, rising."""
-        if self.candidates is None:
-            return np.arange(len(self.data.retriever_passages))
-        own = dict(zip(("retriever", "guide"), self.candidates, strict=True))
-        return np.unique(np.concatenate([np.unique(own[side]) for side in sides]))
+        def batch(places: Numbers) -> Padded:
+            # What is kept of a frozen network was computed once, in single precision.
+            if scorer.network is None:
+                return scorer.side(passages, numbers[places], "document")
+            with computing_in(self.precision, scorer.network):
+                return scorer.side(passages, numbers[places], "document")
 
-    def ranked(self, rows: Numbers, parts: Parts) -> ClosedSets:
+        def lengths(places: Numbers) -> list[int]:
+            if isinstance(passages, Live):
+                return passages.lengths(numbers[places])
+            return [_KEPT_LENGTH] * len(places)
+
+        return Encodable(lengths, batch)
+
+    def ranked(self, rows: Numbers, vectors: Callable[[str], Iterable[MultiVectors]]) -> ClosedSets:
         """The closed sets of some of the contexts, by their places.
 
         Which of them are ranked together decides the last digits of scores, but for whole runs of
         :data:`QUERIES` contexts.
         """
-        model, data, contexts = self.model, self.data, self.contexts[rows]
-        retriever = _Side(model.retriever, data.inputs, contexts)
-        guide = _Side(model.guide, data.hindsight, contexts)
-        if self.candidates is None:
-            of_p, of_q = self._best_of_all(retriever, guide, parts)
-        else:
-            own, others = (one[rows] for one in self.candidates)
-            of_own, of_others = self._scores(retriever, guide, own, others, parts)
-            of_p, of_q = _best(own, of_own, self.depth), _best(others, of_others, self.depth)
-        return ClosedSets(contexts, *of_p, *of_q)
-
-    def _scores(
-        self, retriever: "_Side", guide: "_Side", own: Numbers, others: Numbers, parts: Parts
-    ) -> tuple[Floats, Floats]:
-        """The (n, c) scores of each side's candidates."""
-        wanted = [_Wanted("retriever", retriever, own)]
-        encoder = "retriever" if self.guide_reads_as_retriever else "guide"
-        wanted.append(_Wanted(encoder, guide, others))
-        if self.model.add_prior:
-            wanted.append(_Wanted("retriever", retriever, others))
-        found = [np.empty(one.candidates.shape, dtype=np.float32) for one in wanted]
-        for name, texts in self.passages.items():
-            first = 0
-            for vectors in parts(name):
-                some = texts.numbers[first : first + len(vectors)]
-                first += len(vectors)
-                for one, scores in zip(wanted, found, strict=True):
-                    if one.encoder == name:
-                        one.side.score(one.candidates, some, vectors, scores)
-        of_own, of_others, *prior = found
-        return of_own, sum(prior, of_others)
-
-    def _best_of_all(
-        self, retriever: "_Side", guide: "_Side", parts: Parts
-    ) -> tuple[Ranked, Ranked]:
-        """The best of all passages, for retriever and guide."""
-        depth, count, first = self.depth, len(self.data.retriever_passages), 0
-        best = [Best(len(side), min(depth, count)) for side in (retriever, guide)]
-        of_guide = None if self.guide_reads_as_retriever else parts("guide")
-        for vectors in parts("retriever"):
-            best[0].add(_first(retriever.of_all(vectors), depth), first)
-            scores = guide.of_all(vectors if of_guide is None else next(of_guide))
-            if self.model.add_prior:
-                prior = retriever.of_all(vectors)
-                scores = (one + other for one, other in zip(scores, prior, strict=True))
-            best[1].add(_first(scores, depth), first)
-            first += len(vectors)
-        of_p, of_q = (
-            (one.ranking.numbers.astype(np.int64), one.ranking.scores.astype(np.float32))
-            for one in best
-        )
-        return of_p, of_q
-
-
-def _readable(
-    scorer: Scorer, passages: Vectors, numbers: Numbers, precision: Precision
-) -> Readable:
-    """Passages whose vectors behind the adapter can be computed."""
-
-    def batch(some: Numbers) -> Padded:
-        # What is kept of a frozen network was computed once, in single precision.
-        if scorer.network is None:
-            return scorer.side(passages, some, "document")
-        with computing_in(precision, scorer.network):
-            return scorer.side(passages, some, "document")
-
-    def lengths(some: Numbers) -> list[int]:
-        if isinstance(passages, Live):
-            return [len(passages.inputs[number]) for number in some]
-        return [16] * len(some)
-
-    def read(some: Numbers) -> Inputs:
-        return Inputs(lengths(some), lambda places: batch(some[places]))
-
-    return Readable(read, numbers)
+        contexts, found = self.contexts[rows], list[Any]()
+        queries = {"retriever": self.data.inputs, "guide": self.data.hindsight}
+        for part, encoder in self.encoded_by.items():
+            side = _Side(getattr(self.model.eval(), part), queries[part], contexts)
+            if self.candidates is None:
+                found += side.best_of_all(vectors(encoder), self.depth)
+            else:
+                own = getattr(self.candidates, part)[contexts].astype(np.int64)
+                found += side.best_of(vectors(encoder), self.encoded[encoder], own, self.depth)
+        return ClosedSets(contexts, *found)
 
 
 class _Side:
-    """A scorer with the queries of n contexts.
+    """A scorer with the queries of n contexts; its lists are (n, r) passages and scores.
 
-    Args:
-        scorer: P or Q.
-        queries: Of all contexts.
-        contexts: (n,) numbers of contexts.
+    The best come first, of equal ones the first in the corpus.
     """
 
     def __init__(self, scorer: Scorer, queries: Vectors, contexts: Numbers) -> None:
         self.scale = float(scorer.log_scale.detach().exp())
-        self.contexts = len(contexts)
         with torch.inference_mode():
             self.queries = [
                 _packed(*scorer.side(queries, contexts[first : first + QUERIES], "query"))
                 for first in range(0, len(contexts), QUERIES)
             ]
 
-    def __len__(self) -> int:
-        return self.contexts
+    def best_of_all(self, parts: Iterable[MultiVectors], depth: int) -> tuple[Numbers, Floats]:
+        best, first = Best(sum(map(len, self.queries)), depth), 0
+        for vectors in parts:
+            each = [
+                rank((maxsim_packed(some, vectors) * self.scale).astype(np.float64), depth)
+                for some in self.queries
+            ]
+            numbers = np.concatenate([one.numbers for one in each])
+            best.add(Ranking(numbers, np.concatenate([one.scores for one in each])), first)
+            first += len(vectors)
+        found = best.ranking
+        return found.numbers.astype(np.int64), found.scores.astype(np.float32)
 
-    def of_all(self, vectors: MultiVectors) -> Iterator[Floats]:
-        """Scores of all these passages, for some contexts after the other."""
-        for queries in self.queries:
-            yield maxsim_packed(queries, vectors) * self.scale
-
-    def score(self, own: Numbers, some: Numbers, vectors: MultiVectors, scores: Floats) -> None:
-        """Write the scores of those candidates whose vectors these are."""
-        for row in range(len(own)):
-            which = np.flatnonzero((own[row] >= some[0]) & (own[row] <= some[-1]))
-            if not len(which):
-                continue
-            places = np.searchsorted(some, own[row][which])
-            each = [vectors.rows(place, place + 1).values for place in places]
-            query = self.queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
-            passages = MultiVectors.of(each, vectors.values.shape[1])
-            scores[row, which] = maxsim_packed(query, passages)[0] * self.scale
-
-
-class _Wanted(NamedTuple):
-    """The candidates that a side scores, and which side encodes them."""
-
-    encoder: str
-    side: _Side
-    candidates: Numbers
-
-
-def _first(scores: Iterator[Floats], depth: int) -> Ranking:
-    """The best passages of a part."""
-    each = [rank(one.astype(np.float64), depth) for one in scores]
-    numbers = np.concatenate([one.numbers for one in each])
-    return Ranking(numbers, np.concatenate([one.scores for one in each]))
-
-
-def _best(candidates: Numbers, scores: Floats, depth: int) -> Ranked:
-    """The best candidates; of equal ones the first in the corpus."""
-    order = np.lexsort((candidates, -scores), axis=1)[:, :depth]
-    numbers = np.take_along_axis(candidates, order, axis=1).astype(np.int64)
-    return numbers, np.take_along_axis(scores, order, axis=1)
+    def best_of(
+        self, parts: Iterable[MultiVectors], numbers: Numbers, candidates: Numbers, depth: int
+    ) -> tuple[Numbers, Floats]:
+        """The best of each context's candidates; ``numbers`` are the passages of the parts."""
+        scores, first = np.empty(candidates.shape, dtype=np.float32), 0
+        for vectors in parts:
+            some = numbers[first : first + len(vectors)]
+            first += len(vectors)
+            for row, own in enumerate(candidates):
+                which = np.flatnonzero((own >= some[0]) & (own <= some[-1]))
+                if len(which):
+                    places = np.searchsorted(some, own[which])
+                    each = [vectors.rows(place, place + 1).values for place in places]
+                    query = self.queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
+                    documents = MultiVectors.of(each, vectors.values.shape[1])
+                    scores[row, which] = maxsim_packed(query, documents)[0] * self.scale
+        order = np.lexsort((candidates, -scores), axis=1)[:, :depth]
+        best = np.take_along_axis(candidates, order, axis=1)
+        return best, np.take_along_axis(scores, order, axis=1)
 
 
 def _packed(vectors: torch.Tensor, mask: torch.Tensor) -> MultiVectors:
     rows, known = vectors.float().cpu().numpy(), mask.bool().cpu().numpy()
     parts = [row[which] for row, which in zip(rows, known, strict=True)]
     return MultiVectors.of(parts, rows.shape[2])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ranking(NumberedWork[ClosedRequest]):
+    """The closed sets of contexts, from files of vectors by the part that encodes them."""
+
+    doing: ClassVar[str] = "ranking"
+    unit: ClassVar[str] = "contexts"
+    vectors: Mapping[str, Sequence[Path]]
+
+    def identity(self) -> Mapping[str, Any]:
+        names = {part: [path.name for path in paths] for part, paths in self.vectors.items()}
+        return {**super().identity(), "vectors": names}
+
+    def arrays(self, source: ClosedRequest, items: Sequence[int]) -> Arrays:
+        parts = lambda name: map(_held, self.vectors[name])  # noqa: E731
+        return vars(source.ranked(np.array(items, dtype=np.int64), parts))
+
+
+@lru_cache(maxsize=2)
+def _held(path: Path) -> MultiVectors:
+    return vectors_in(path)
+
+
+def _encodable(load: Load, part: str, device: torch.device) -> Encodable:
+    return load(device).encodable(part)
+
+
+def closed_sets(request: ClosedRequest, load: Load, how: Making) -> ClosedSets:
+    """Rank passages for contexts with the weights as they are.
+
+    Args:
+        load: Gives another process what ``request`` is here.
+
+    Raises:
+        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
+    """
+    vectors: dict[str, list[Path]] = {}
+    with ExitStack() as stack:
+        for part, numbers in request.encoded.items():
+            encoding = EncodingWork.of(
+                request.encodable(part),
+                partial(_encodable, load, part),
+                len(numbers),
+                BLOCK,
+                how,
+                name=part,
+            )
+            vectors[part] = stack.enter_context(encoding.files(how.chunking, keep=bool(vectors)))
+        ranking = _Ranking.of(request, load, len(request.contexts), CONTEXTS, how, vectors=vectors)
+        files = stack.enter_context(ranking.files(how.chunking, keep=True))
+        stack.callback(_held.cache_clear)
+        each = [vars(ClosedSets.load(path)) for path in files]
+    return ClosedSets(**{name: np.concatenate([one[name] for one in each]) for name in each[0]})

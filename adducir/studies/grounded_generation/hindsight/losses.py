@@ -38,7 +38,7 @@ TRAINS: dict[LossName, frozenset[Part]] = {
 
 @dataclass(frozen=True)
 class Computed:
-    """What is known of B examples with k passages each.
+    """What is known of B examples with k passages each: as much as the loss :data:`READS`.
 
     Attributes:
         retriever: (B, k) scores of the retriever, not normalised.
@@ -67,39 +67,16 @@ def _known(values: torch.Tensor | None) -> torch.Tensor:
     return values
 
 
-def loss_of(
-    name: LossName, found: Computed, *, kl_weight: float = 1.0, forward_kl: float = 0.0
-) -> torch.Tensor:
-    """(B,) losses.
-
-    Args:
-        name: Which.
-        found: Scores and likelihoods of what it :data:`READS`.
-        kl_weight: Of the divergence in ``elbo``.
-        forward_kl: The weight of KL(p || q), beside KL(q || p), wherever that stands.
-    """
+def loss_of(name: LossName, found: Computed) -> torch.Tensor:
+    """(B,) losses."""
     if name == "marginal":
-        return marginal(found.log_p, _known(found.likelihood))
+        return -(found.log_p + _known(found.likelihood)).logsumexp(dim=-1)
     if name == "reconstruction":
-        return reconstruction(found.log_q, _known(found.likelihood))
-    distance = divergence(found.log_q, found.log_p)
-    if forward_kl:
-        distance = distance + forward_kl * divergence(found.log_p, found.log_q)
-    if name == "kl":
-        return distance
-    return reconstruction(found.log_q, _known(found.likelihood)) + kl_weight * distance
+        return _reconstruction(found)
+    log_q = found.log_q
+    distance = (log_q.exp() * (log_q - found.log_p)).sum(dim=-1)
+    return distance if name == "kl" else _reconstruction(found) + distance
 
 
-def marginal(log_p: torch.Tensor, likelihood: torch.Tensor) -> torch.Tensor:
-    """(B,) -log sum_z p_z exp(l_z)."""
-    return -(log_p + likelihood).logsumexp(dim=-1)
-
-
-def reconstruction(log_q: torch.Tensor, likelihood: torch.Tensor) -> torch.Tensor:
-    """(B,) -sum_z q_z l_z."""
-    return -(log_q.exp() * likelihood).sum(dim=-1)
-
-
-def divergence(log_q: torch.Tensor, log_p: torch.Tensor) -> torch.Tensor:
-    """(B,) KL(q || p)."""
-    return (log_q.exp() * (log_q - log_p)).sum(dim=-1)
+def _reconstruction(found: Computed) -> torch.Tensor:
+    return -(found.log_q.exp() * _known(found.likelihood)).sum(dim=-1)

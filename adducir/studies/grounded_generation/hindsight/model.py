@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import maxsim
@@ -15,8 +14,7 @@ from adducir.studies.grounded_generation.generators.generator import Generator
 from adducir.studies.grounded_generation.hindsight.losses import PARTS, Computed, Part
 from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
 from adducir.studies.grounded_generation.hindsight.vectors import Network, Padded, Vectors
-
-Numbers = NDArray[np.int64]
+from adducir.studies.grounded_generation.hindsight.work import Numbers
 
 
 class Adapter(torch.nn.Module):
@@ -125,22 +123,15 @@ class Hindsight(torch.nn.Module):
         retriever: P.
         guide: Q; by default P once more, which is how it begins.
         generator: P(y|x,z).
-        add_prior: Whether the retriever's score is added to the guide's.
     """
 
     def __init__(
-        self,
-        retriever: Scorer,
-        generator: Generator,
-        guide: Scorer | None = None,
-        *,
-        add_prior: bool = False,
+        self, retriever: Scorer, generator: Generator, guide: Scorer | None = None
     ) -> None:
         super().__init__()
         self.retriever = retriever
         self.guide = guide or copy.deepcopy(retriever)
         self.generator = generator
-        self.add_prior = add_prior
 
     def compute(
         self,
@@ -158,12 +149,10 @@ class Hindsight(torch.nn.Module):
             parts: Those that are wanted.
         """
         prior = guide = likelihood = None
-        if "retriever" in parts or ("guide" in parts and self.add_prior):
+        if "retriever" in parts:
             prior = self.retriever.scores(data.inputs, contexts, data.retriever_passages, sampled)
         if "guide" in parts:
             guide = self.guide.scores(data.hindsight, contexts, data.guide_passages, sampled)
-            if self.add_prior and prior is not None:
-                guide = guide + prior
         if "generator" in parts:
             likelihood = self.generator.log_likelihood(data.texts, contexts, sampled)
         return Computed(prior, guide, likelihood)

@@ -19,8 +19,8 @@ class RetrieverRecipe(Recipe):
 
     Attributes:
         base: The checkpoint that both start from.
-        vectors: ``one`` for each text (a dual encoder), ``colbert``: one for each token, with the
-            checkpoint's projection and markers, ``tokens``: one for each token of any encoder.
+        vectors: ``one`` for each text (a dual encoder), or ``colbert``: one for each token, with
+            the checkpoint's projection and markers.
         network: Whether the encoder's layers are ``trained``, or ``frozen``: the vectors of all
             texts are then computed once, and only what stands behind them is trained.
         adapter: What stands behind the layers of each tower: ``full``, a matrix that begins as the
@@ -35,7 +35,7 @@ class RetrieverRecipe(Recipe):
     """
 
     base: str = MINILM
-    vectors: Literal["one", "colbert", "tokens"] = "one"
+    vectors: Literal["one", "colbert"] = "one"
     network: Literal["frozen", "trained"] = "frozen"
     adapter: Literal["none", "full"] | Annotated[int, Field(ge=1)] = 16
     towers: Literal["shared", "separate"] = "separate"
@@ -52,18 +52,15 @@ class RetrieverRecipe(Recipe):
 
 
 class GuideRecipe(Recipe):
-    """How the guide reads input and target, and what it scores.
+    """How the guide reads input and target.
 
     Attributes:
         order: Which stands first.
         separator: What stands between them.
-        add_prior: Whether the retriever's score is added, so that the guide is a factor of the
-            target.
     """
 
     order: Literal["input-target", "target-input"] = "input-target"
     separator: str = " | "
-    add_prior: bool = False
 
     def query(self, input_: str, target: str) -> str:
         """The guide's query."""
@@ -76,15 +73,15 @@ class ClosedRecipe(Recipe):
 
     Attributes:
         depth: r, passages of each list.
-        candidates: ``all``: every passage is scored with the weights of that moment; ``bm25``,
-            ``vectors``: only the first ``candidate_depth`` of BM25, or of the untrained MiniLM.
+        candidates: ``all``: every passage is scored with the weights of that moment; ``bm25``:
+            only the first ``candidate_depth`` of BM25.
         candidate_depth: How many of them.
         precision: What the layers of a trained network compute passages in; training and queries
             keep theirs. ``bfloat16`` is exact to about 1e-2.
     """
 
     depth: Length = 100
-    candidates: Literal["all", "bm25", "vectors"] = "all"
+    candidates: Literal["all", "bm25"] = "all"
     candidate_depth: Length = 1000
     precision: Precision = "float32"
 
@@ -104,8 +101,6 @@ class PhaseRecipe(Recipe):
             closed sets of the phase before.
         sample: The passages of each example, drawn anew in each epoch.
         validation: The passages of the validation loss.
-        kl_weight: Of the divergence in the evidence lower bound.
-        forward_kl: Of KL(p || q), added to KL(q || p).
         training: Epochs, rates (of parts, by ``parameter_groups``), patience, what else is frozen.
     """
 
@@ -113,6 +108,35 @@ class PhaseRecipe(Recipe):
     rounds: Annotated[int, Field(ge=0)] = 1
     sample: SampleRecipe = SampleRecipe()
     validation: SampleRecipe = SampleRecipe(k=100, sampler="top")
-    kl_weight: Annotated[float, Field(ge=0)] = 1.0
-    forward_kl: Annotated[float, Field(ge=0)] = 0.0
     training: TrainingRecipe = TrainingRecipe()
+
+
+Nothing = Annotated[dict[str, str], Field(max_length=0)]
+
+
+class GroundedSystem(Recipe):
+    """A row of the tables: one of the three.
+
+    Attributes:
+        bm25: BM25 in the retriever's place, and the generator as it is: ``{}``.
+        untrained: Retriever, guide and generator as they are before training: ``{}``.
+        train: Retriever, guide and generator, trained phase by phase.
+    """
+
+    bm25: Nothing | None = None
+    untrained: Nothing | None = None
+    train: tuple[PhaseRecipe, ...] = ()
+
+    @property
+    def by_model(self) -> bool:
+        """Whether the retriever ranks."""
+        return self.bm25 is None
+
+    @model_validator(mode="after")
+    def _fits(self) -> "GroundedSystem":
+        given = self.bm25 is not None, self.untrained is not None, bool(self.train)
+        if sum(given) != 1:
+            raise ValueError("one of `bm25`, `untrained` and `train` is needed")
+        if self.train and not self.train[0].rounds:
+            raise ValueError("the first phase needs closed sets: `rounds` of 1 or more")
+        return self

@@ -1,13 +1,12 @@
 """The vectors of texts, one or several each: kept ones of a frozen network, or with gradient."""
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from adducir.core.names import read_texts
 from adducir.encoders.kinds import Side
@@ -16,11 +15,10 @@ from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import LengthPart
 from adducir.encoders.sources import encoder_source
 from adducir.models.sources import model_source
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, Reading
 from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
-from adducir.studies.grounded_generation.hindsight.token_work import Inputs, Readable
+from adducir.studies.grounded_generation.hindsight.work import Encodable, Numbers
 
-Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]
 """(n, T, D) vectors and (n, T) which of them count."""
 
@@ -86,7 +84,7 @@ class Network(torch.nn.Module):
             self._late: dict[Side, LateInteraction] = {}
             self.towers: torch.nn.Module = self._dual.model
             return
-        reading = _reading(recipe)
+        reading = Reading(recipe.query_length, recipe.document_length, ColBERTRecipe().markers)
         source_of = model_source(recipe.base, folder)
         one = LateInteraction.load(source_of, reading)
         other = one if recipe.towers == "shared" else LateInteraction.load(source_of, reading)
@@ -146,34 +144,13 @@ class Live:
         found: Padded = self.network([self.inputs[number] for number in numbers], self.side)
         return found
 
+    def lengths(self, numbers: Numbers) -> list[int]:
+        """Their tokens."""
+        return [len(self.inputs[number]) for number in numbers]
 
-def readable(network: Network, texts: Sequence[str], side: Side, device: torch.device) -> Readable:
-    """All of some texts by a network; tokens are read when the first are needed."""
-
-    @cache
-    def live() -> Live:
-        return Live(network, texts, side)
-
-    def read(numbers: Numbers) -> Inputs:
-        lengths = [len(live().inputs[number]) for number in numbers]
-        return Inputs(lengths, lambda places: live().batch(numbers[places]))
-
-    return Readable(read, np.arange(len(texts)), device)
-
-
-def _reading(recipe: RetrieverRecipe) -> Reading:
-    if recipe.vectors == "colbert":
-        own = ColBERTRecipe()
-        return Reading(recipe.query_length, recipe.document_length, own.markers)
-    plain = MaxSimRecipe(base=recipe.base)
-    return Reading(
-        recipe.query_length,
-        recipe.document_length,
-        markers=None,
-        skip_punctuation=plain.skip_punctuation,
-        special=False,
-        fill=False,
-    )
+    def encodable(self) -> Encodable:
+        """All of the texts."""
+        return Encodable(self.lengths, self.batch, self.network.device)
 
 
 def _endings(tokenizer: Any, texts: Sequence[str], room: int) -> list[str]:

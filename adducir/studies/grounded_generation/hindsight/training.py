@@ -1,13 +1,11 @@
 """One phase of the training: a loss over passages that are drawn anew in each epoch."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from adducir.models.machine import device_of, seed_of, using_threads
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
@@ -21,10 +19,9 @@ from adducir.studies.grounded_generation.hindsight.losses import (
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
 from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
 from adducir.studies.grounded_generation.hindsight.samplers import SampleRecipe, sample
+from adducir.studies.grounded_generation.hindsight.work import Numbers
 from adducir.training.recipe import TrainingRecipe, listed
 from adducir.training.run import fit
-
-Numbers = NDArray[np.int64]
 
 _PAIRS = 128
 """Pairs of context and passage that a network computes at a time in a validation."""
@@ -37,9 +34,8 @@ class Examples:
     that its seed draws.
     """
 
-    def __init__(self, closed: ClosedSets, recipe: SampleRecipe, passages: int, seed: int) -> None:
-        self.closed, self.recipe = closed, recipe
-        self._passages, self._seed = passages, seed
+    def __init__(self, closed: ClosedSets, recipe: SampleRecipe, seed: int) -> None:
+        self.closed, self.recipe, self._seed = closed, recipe, seed
 
     def __len__(self) -> int:
         return len(self.closed.contexts)
@@ -48,7 +44,7 @@ class Examples:
         epoch, row = divmod(number, len(self))
         context = int(self.closed.contexts[row])
         seed = seed_of(self._seed, "sample", epoch, context)
-        return context, sample(self.recipe, self.closed.of(row), self._passages, seed)
+        return context, sample(self.recipe, self.closed.of(row), seed)
 
 
 class Phase:
@@ -60,7 +56,6 @@ class Phase:
         training: The closed sets of the contexts to train on.
         held_out: Those of the contexts for validation.
         recipe: Loss, samples, schedule.
-        passages: How many passages there are.
     """
 
     unit: ClassVar[str] = "examples"
@@ -72,12 +67,11 @@ class Phase:
         training: ClosedSets,
         held_out: ClosedSets,
         recipe: PhaseRecipe,
-        passages: int,
     ) -> None:
         self.model, self.data, self.recipe = model, data, recipe
         seed = recipe.training.seed
-        self.train = Examples(training, recipe.sample, passages, seed)
-        self.validation = Examples(held_out, recipe.validation, passages, seed)
+        self.train = Examples(training, recipe.sample, seed)
+        self.validation = Examples(held_out, recipe.validation, seed)
 
     def batches(self, data: Examples, epoch: int | None) -> list[Numbers]:
         """Training examples in random order; those for validation by what is computed at a time."""
@@ -104,13 +98,8 @@ class Phase:
         return self._losses(self.recipe.loss, batch).mean()
 
     def _losses(self, name: LossName, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        recipe = self.recipe
         contexts, passages = (batch[key].cpu().numpy() for key in ("contexts", "passages"))
-        found = self.model.compute(self.data, contexts, passages, READS[name])
-        if found.guide is not None and "guide" not in TRAINS[name]:
-            # With the retriever's score added the guide has a gradient, frozen as it is.
-            found = replace(found, guide=found.guide.detach())
-        return loss_of(name, found, kl_weight=recipe.kl_weight, forward_kl=recipe.forward_kl)
+        return loss_of(name, self.model.compute(self.data, contexts, passages, READS[name]))
 
     def measure(self) -> dict[str, float]:
         """The parts of the bound on the validation contexts, with the weights as they are."""
