@@ -302,6 +302,5 @@ class Pair(Recipe):
 
     def tunable(self, runs: Sequence[Run], depth: int | None) -> Tunable:
         """The depth of the first run, of at most that of the second, left open."""
-        del depth
         first, reranked = runs
         return depth_of(first, reranked)
