@@ -105,12 +105,12 @@ class Plan:
         self._refuse_shared_files()
 
     def _refuse_shared_files(self) -> None:
-        """Refuse two steps that would be made in one place, also where case does not count."""
+        """Refuse two things that would be made in one place, also where case does not count."""
         makers: dict[str, Step] = {}
         for step in self.steps:
             place = unicodedata.normalize("NFC", str(step.path)).casefold()
             other = makers.setdefault(place, step)
-            if other is not step and {other.kept, step.kept} != {"read"}:
+            if other.fingerprint != step.fingerprint and {other.kept, step.kept} != {"read"}:
                 what = f"its files would be those of `{'.'.join(map(str, other.place))}`"
                 self.planner.add(step.place, f"{what}: {self.shown(step.path)}")
 

@@ -92,7 +92,6 @@ class Linked(Recipe):
 
     def is_trained(self, folder: Path) -> bool:
         """Whether it names the recipe of a model that is trained for it; raises InputError."""
-        del folder
         return False
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import MISSING, UNKNOWN, artifact_fingerprint, build, out_of_date
+from adducir.core.errors import InputError
 from adducir.core.fingerprint import UNREAD
 from adducir.core.recipe import KeyPath
 
@@ -181,6 +182,8 @@ class Models:
                 before = [self.add(folder, base, place)]
             self._steps[path] = ModelStep(path, plan, before)
         step = self._steps[path]
+        if step.fingerprint != plan.fingerprint:
+            raise InputError("another recipe of this experiment has its model here.", path=path)
         step.place = place
         step.reads = [*step.reads, place]
         return step

@@ -172,7 +172,7 @@ def test_topics_and_qrels_that_do_not_belong_together(study: Study) -> None:
 
 
 def test_names_that_would_share_a_file(given: Study) -> None:
-    given.change("  A+B:", "  a+b: {fuse: [A, B]}\n  A+B:")
+    given.change("  A+B:", "  a+b: {fuse: [A, B], k: 9}\n  A+B:")
     assert "systems.A+B`" in messages_of(given)[0]
 
 

@@ -251,6 +251,14 @@ def test_a_corpus_is_weighted_once_for_each_model(study):
     text = outcome.files["json"].read_text()
     assert '"transform": "sqrt"' in text
     assert str(study) not in text
+    # Two renderings share their weights.
+    both = (
+        "corpora.roots={expand: pets, model: deepct/tiny.yaml, transform: sqrt}",
+        "indexes.roots={corpus: roots, engine: memory}",
+        "systems.Roots.index=roots",
+    )
+    weights = [line for line in planned(study, weighted, *both).lines() if "pets.weights" in line]
+    assert {line.split()[0] for line in weights} == {"keep"}
     # Another model needs all.
     path = study / "deepct" / "tiny.yaml"
     path.write_text(path.read_text().replace("epochs: 1", "epochs: 2"))

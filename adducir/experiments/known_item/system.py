@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from adducir.core.processes import locked
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
@@ -29,7 +27,6 @@ from adducir.models.machine import using_threads
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from adducir.core.chunks import Chunking
     from adducir.experiments.context import Context
     from adducir.experiments.known_item.study import KnownItemStudy
 
@@ -70,7 +67,6 @@ class RankingSystem(SystemEntry):
 
     def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
         """The steps that train it for a context, the last of them last."""
-        del trial, study
         return ()
 
     @abstractmethod
@@ -79,7 +75,6 @@ class RankingSystem(SystemEntry):
 
     def identities(self, step: "RankStep") -> Mapping[str, str]:
         """The fingerprint of its model, which may still have to be trained."""
-        del step
         return {}
 
     def versions(self) -> Mapping[str, str]:
@@ -130,18 +125,6 @@ class RankStep(ArtifactStep):
         """What is read of contexts."""
         return self.study.recipe.contexts[self.trial.part]
 
-    @contextmanager
-    def keeping(self, context: "Context") -> "Iterator[Chunking]":
-        """Who makes the candidates' vectors, and beside what they are kept.
-
-        Another process may rank another context by them: whoever works with them holds a lock.
-        """
-        if self.models:
-            yield context.chunking(self.path)
-            return
-        with locked(self.path.parent):
-            yield context.chunking(self.path.parent)
-
     def title(self, shown: Shown) -> str:
         count = f": {len(self.data.spans):,} contexts" if self.data.is_read else ""
         return f"{shown(self.path)}: {self.trial.run}, {self.trial.part}{count}"
@@ -180,7 +163,8 @@ class RankStep(ArtifactStep):
             tokens=context.batch_tokens,
         )
         own, found = context.chunking(self.path), []
-        with self.keeping(context) as kept, scored(work, own, kept) as each:
+        kept = own if self.models else context.chunking(self.path.parent)
+        with scored(work, own, kept) as each:
             for task, scores, same in each:
                 with progress().doing("ranking", len(task.spans), "contexts"):
                     gold = same.of[task.gold]

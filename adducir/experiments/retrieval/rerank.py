@@ -103,8 +103,8 @@ class Rerank(TunableSystem):
         place, most = ("systems", name), study.recipe.most
         of = {self.rerank, *study.made_of(self.rerank)}
         if self.texts is None and of <= study.recipe.systems.keys() and not self.index_name(study):
-            what = f"there is not exactly one index that `{self.rerank}` searches; name the one"
-            study.planner.add((*place, "rerank"), f"{what} with the texts: `texts: INDEX`")
+            what = f"`{self.rerank}` searches none or several indexes; name the one with the texts"
+            study.planner.add((*place, "rerank"), f"{what}: `texts: INDEX`")
         if most is not None and self.untuned.depth > most:
             key = ("tune", "grid", "depth") if self.tune else ("depth",)
             what = f"{self.untuned.depth} documents per topic are reranked; `depth` of the file is"
@@ -302,6 +302,5 @@ class Pair(Recipe):
 
     def tunable(self, runs: Sequence[Run], depth: int | None) -> Tunable:
         """The depth of the first run, of at most that of the second, left open."""
-        del depth
         first, reranked = runs
         return depth_of(first, reranked)
