@@ -294,6 +294,6 @@ def _refused(path: Path, what: str, line: int | None = None) -> InputError:
         f"{what}, and no values of topics.",
         path=path,
         line=line,
-        hint="Evaluate the rankings: adducir evaluate. (They are saved by write_predictions=True of "
-        "sentence-transformers, prediction_folder=... of mteb, save_runfile of BEIR.)",
+        hint="Evaluate the rankings: adducir evaluate. (What saves them: write_predictions=True in "
+        "sentence-transformers, prediction_folder=... in mteb, save_runfile in BEIR.)",
     )
