@@ -35,8 +35,8 @@ class LocalCorpus:
     source: str
     paths: tuple[Path, ...]
     format: str
-    docno_field: str | None = None
-    folder: Path | None = None
+    docno_field: str | None
+    folder: Path
 
     def __iter__(self) -> Iterator[Document]:
         refuse_large(*self.paths)
@@ -54,7 +54,7 @@ class LocalCorpus:
         return default_fields_of(dict.fromkeys(name for one in first for name in one.fields))
 
     def identity(self) -> dict[str, Any]:
-        names = [docno_of(path, self._folder) for path in self.paths]
+        names = [docno_of(path, self.folder) for path in self.paths]
         return {
             "source": "files",
             "format": self.format,
@@ -72,16 +72,12 @@ class LocalCorpus:
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
         for path in self.paths:
-            for line, document in self._reader.read(path, self.docno_field, self._folder):
+            for line, document in self._reader.read(path, self.docno_field, self.folder):
                 yield path, line, document
 
     @cached_property
     def _reader(self) -> CorpusFormat:
         return FORMATS.make(self.format)
-
-    @property
-    def _folder(self) -> Path:
-        return self.folder or self.paths[0].parent
 
 
 def open_local(
@@ -107,7 +103,7 @@ def open_local(
     if named is None or (format is None and FORMATS.kind(named).is_last_resort):
         hint = f"Name the format, one of {', '.join(FORMATS)}, or rename it: {_endings()}."
         raise InputError("its name does not show the format.", path=path, hint=hint)
-    return LocalCorpus(source, (path,), named, docno_field)
+    return LocalCorpus(source, (path,), named, docno_field, path.parent)
 
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:

@@ -230,6 +230,9 @@ def check_measure(measure: Measure) -> Measure:
         made = MEASURES.make(str(measure.NAME), measure.params)
         parameters = {key: getattr(made, key) for key in measure.params}
         return measure(**parameters) if parameters else measure
+    takes = {key: info.dtype for key, info in measure.SUPPORTED_PARAMS.items()}
+    if whole := [k for k, v in measure.params.items() if takes.get(k) is float and type(v) is int]:
+        measure = measure(**{key: float(measure.params[key]) for key in whole})
     try:
         measure.validate_params()  # type: ignore[no-untyped-call]
     except AssertionError as error:

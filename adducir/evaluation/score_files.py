@@ -205,9 +205,9 @@ def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
     """A value a record, or a measure a column; texts beside the measures of JSON are ignored."""
     for line, record in records(path):
         if {"epoch", "steps"} <= record.keys():
-            raise _means(path, "sentence-transformers writes means here")
+            raise _refused(path, "sentence-transformers writes means here")
         if "results" in record:
-            raise _predictions(path, line)
+            raise _refused(path, "the file holds rankings", line)
         qid = next((record[name] for name in QIDS if name in record), None)
         if qid is None:
             raise InputError(
@@ -258,23 +258,23 @@ def _from_lines(path: Path) -> list[Value]:
 def _from_json(path: Path) -> list[Value]:
     found = json_document(path)
     if isinstance(found, dict) and ("mteb_version" in found or "model_names" in found):
-        raise _means(path, "MTEB's results and ranx's reports hold means")
+        raise _refused(path, "MTEB's results and ranx's reports hold means")
     if isinstance(found, dict) and "mteb_model_meta" in found:
-        raise _predictions(path)
+        raise _refused(path, "the file holds rankings")
     nested = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())
     if not found or not nested:
         raise InputError(
             "the JSON is neither {qid: {measure: value}} nor {measure: {qid: value}}.", path=path
         )
     if any(isinstance(one, dict) for inner in found.values() for one in inner.values()):
-        raise _predictions(path)
+        raise _refused(path, "the file holds rankings")
 
     def has_measure(names: Iterable[str]) -> bool:
         return any(is_known(measure_of(name)) for name in names)
 
     by_measure = has_measure(found)
     if by_measure and all(map(has_measure, found.values())):
-        raise _means(path, "BEIR's results hold means")
+        raise _refused(path, "BEIR's results hold means")
     if by_measure == any(map(has_measure, found.values())):
         raise InputError(
             "it is not clear which keys of the JSON are topics and which are measures.",
@@ -289,19 +289,11 @@ def _from_json(path: Path) -> list[Value]:
     ]
 
 
-def _means(path: Path, what: str) -> InputError:
+def _refused(path: Path, what: str, line: int | None = None) -> InputError:
     return InputError(
         f"{what}, and no values of topics.",
         path=path,
-        hint="Have the rankings saved (sentence-transformers: write_predictions=True; mteb: "
-        "prediction_folder=...; BEIR: save_runfile), and give those to adducir evaluate.",
-    )
-
-
-def _predictions(path: Path, line: int | None = None) -> InputError:
-    return InputError(
-        "the file holds rankings, and no values of topics.",
-        path=path,
         line=line,
-        hint=f"Evaluate them: adducir evaluate {path} --qrels QRELS",
+        hint="Evaluate the rankings: adducir evaluate. (What saves them: write_predictions=True in "
+        "sentence-transformers, prediction_folder=... in mteb, save_runfile in BEIR.)",
     )

@@ -99,7 +99,7 @@ class Scores:
         extra: Sequence[str] = (),
     ) -> "Scores":
         """The (T, M) values of one run of a system; ``missing`` topics are among them and 0."""
-        known = {str(one): one for one in map(_as_measure, measures)}
+        known = {str(one): one for one in map(parse_measure, measures)}
         topics, count = len(qids), len(measures)
         if np.shape(values) != (topics, count) or len(known) != count:
             raise UsageError(
@@ -285,10 +285,6 @@ class Scores:
         rows = self.means().select("system", "measure", "value").head(MOST_ROWS).rows()
         caption = f"{', '.join(self.systems[:3])}: {len(self.qids):,} topics"
         return html_table(caption, ("system", "measure", "value"), rows)
-
-
-def _as_measure(measure: Measure | str) -> Measure:
-    return parse_measure(measure) if isinstance(measure, str) else measure
 
 
 def _codes(column: pl.Series, names: pl.Series) -> NDArray[np.int64]:

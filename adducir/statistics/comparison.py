@@ -146,7 +146,10 @@ def compare(
     """
     every = Scores.concat(scores)
     asked = testing or Testing(**settings)
-    for name, what in {**dict.fromkeys(asked.baselines, "baseline"), **_against(asked)}.items():
+    named = dict.fromkeys(asked.baselines, "baseline")
+    if asked.against != "best":
+        named[asked.against] = "system to be equivalent with"
+    for name, what in named.items():
         if name not in every.systems:
             near = get_close_matches(name, every.systems, n=3, cutoff=0.4) or every.systems[:5]
             raise UsageError(
@@ -172,7 +175,3 @@ def compare(
         {key: found for one in each for key, found in one.designs()},
         matrices,
     )
-
-
-def _against(asked: Testing) -> dict[str, str]:
-    return {} if asked.against == "best" else {asked.against: "system to be equivalent with"}

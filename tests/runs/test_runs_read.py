@@ -249,7 +249,7 @@ RESULTS = '{"query_id": "q", "results": [%s]}\n'
     ("name", "text", "line"),
     [
         ("a.json", '{"q": {"d": "x"}}', None),
-        ("a.json", '{"q": {"d": NaN}}', None),
+        ("a.json", '{"q": {"d": NaN}}', 1),
         ("a.json", '{"q": {}}', None),
         ("a.json", '{"q": {"d": 1}', 1),
         ("a.json", json.dumps(MTEB | {"de": {"dev": RANKED}}), None),
