@@ -14,6 +14,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -71,40 +72,26 @@ class Items:
     read: Callable[[bool], Iterator[Item]]
 
 
-@dataclass(frozen=True)
-class _Documents:
-    corpus: Corpus
-    fields: tuple[str, ...]
-
-    def __call__(self, check: bool) -> Iterator[Item]:
-        for document in refuse_duplicates(self.corpus) if check else self.corpus:
-            yield document.docno, text_of(document, self.fields)
+def _documents(corpus: Corpus, fields: tuple[str, ...], check: bool) -> Iterator[Item]:
+    for document in refuse_duplicates(corpus) if check else corpus:
+        yield document.docno, text_of(document, fields)
 
 
-@dataclass(frozen=True)
-class _Spans:
-    path: Path
-    side: Literal["context", "span"]
-
-    def __call__(self, check: bool) -> Iterator[Item]:
-        if self.side == "context":
-            return ((span.id, span) for span in read_spans(self.path))
-        return iter(candidates_of(read_spans(self.path), self.path).items())
+def _spans(path: Path, side: str, check: bool) -> Iterator[Item]:
+    if side == "context":
+        return ((span.id, span) for span in read_spans(path))
+    return iter(candidates_of(read_spans(path), path).items())
 
 
-@dataclass(frozen=True)
-class _Texts:
-    items: tuple[tuple[str, str], ...]
-
-    def __call__(self, check: bool) -> Iterator[Item]:
-        return iter(self.items)
+def _given(items: Sequence[Item], check: bool) -> Iterator[Item]:
+    return iter(items)
 
 
 def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
     """Documents of a corpus, their fields joined by newlines; by default those to be indexed."""
     chosen = fields or tuple(corpus.default_fields)
     what = {"items": "documents", "fields": list(chosen)}
-    read = _Documents(corpus, chosen)
+    read = partial(_documents, corpus, chosen)
     return Items(what, fingerprint(corpus.identity()), "document", corpus.size_hint(), read)
 
 
@@ -113,22 +100,23 @@ def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
 
     A span that has no candidate is named by its id. Spans of one candidate are encoded once.
     """
-    what = {"items": "contexts" if side == "context" else "spans"}
+    what = {"items": f"{side}s"}
     of: Side = "query" if side == "context" else "document"
-    return Items(what, file_digest(path), of, None, _Spans(path, side))
+    return Items(what, file_digest(path), of, None, partial(_spans, path, side))
 
 
 def items_of_texts(texts: Sequence[str], what: str) -> Items:
-    """Texts that are there, called by their numbers; ``what`` they are, the artifact is to say."""
-    read = _Texts(tuple((f"{number}", text) for number, text in enumerate(texts)))
-    return Items({"items": what}, fingerprint(list(texts)), "document", len(texts), read)
+    """Texts, named by their numbers; ``what`` they are, the artifact is to say."""
+    items = tuple((f"{number}", text) for number, text in enumerate(texts))
+    identity = fingerprint(list(texts))
+    return Items({"items": what}, identity, "document", len(items), partial(_given, items))
 
 
 def items_of_topics(topics: Topics) -> Items:
     """The queries of topics, by their qids."""
-    read = _Texts(tuple(zip(topics.qids, topics.texts, strict=True)))
+    items = tuple(zip(topics.qids, topics.texts, strict=True))
     identity = fingerprint(topics.identity())
-    return Items({"items": "queries"}, identity, "query", len(topics.qids), read)
+    return Items({"items": "queries"}, identity, "query", len(items), partial(_given, items))
 
 
 def described(item: Item) -> tuple[str, bytes]:
