@@ -162,8 +162,8 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         array = np.load(whole / f"{name}.npy")
         refused(name, array.astype(np.complex64))
         refused(name, array[:-1])
-    (whole / "terms.txt").write_text("one\n")
-    with pytest.raises(ArtifactError, match=r"terms\.txt"):
+    (whole / "terms.arrow").write_text("one\n")
+    with pytest.raises(ArtifactError, match=r"terms\.arrow"):
         _ = SavedSegment.open(whole).terms
 
 

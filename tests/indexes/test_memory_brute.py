@@ -10,6 +10,7 @@ from memory_corpus import byte_length
 
 from adducir.indexes import IndexSettings, MemoryIndex
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.index import Hits
 from adducir.indexes.memory.build import build_from_weights
 from adducir.indexes.models import BM25, QLD, Model
 
@@ -65,9 +66,19 @@ class Brute:
         inverse = one / (k1 * ((one - b) + b * self.lengths / average))
         return weight - weight / (one + tf * inverse)
 
+    def by_numpy(self, queries: list[dict[str, float]], model: Model, depth: int) -> Hits:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("adducir.indexes.memory.ranking._KERNELS", "none")
+            patch.setattr("adducir.indexes.memory.ranking._FEW", 1 << 62)
+            return self.index.search(queries, model, depth=depth, threads=2)
+
     def hold(self, queries: list[dict[int, float]], model: Model, depth: int | None) -> Any:
         asked = [{f"t{term}": boost for term, boost in query.items()} for query in queries]
         found = self.index.search(asked, model, depth=depth, threads=2)
+        if depth is not None:  # the same by NumPy, as the first queries of a process
+            few = self.by_numpy(asked, model, depth)
+            assert found.docnos.to_list() == few.docnos.to_list()
+            assert found.scores.tolist() == few.scores.tolist()
         start = 0
         for query, count in zip(queries, found.counts.tolist(), strict=True):
             sums, seen = self.scores(query, model)

@@ -16,6 +16,7 @@ from threading import local
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from adducir.core.artifacts import Manifest, build
 from adducir.core.errors import InputError, UsageError
@@ -26,7 +27,7 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.arrays import Array, save
+from adducir.indexes.arrays import Array, mapped, save
 from adducir.indexes.building import (
     IndexSettings,
     documents_with,
@@ -39,13 +40,13 @@ from adducir.indexes.jvm import translated
 from adducir.indexes.memory import BUILDER_VERSION, KIND
 from adducir.indexes.memory.inverting import (
     LONGEST_CODE,
+    bound,
     distinct,
     encode,
     gather,
-    norms_of,
     scatter,
 )
-from adducir.indexes.memory.segment import DOCNOS, FILES, TERMS
+from adducir.indexes.memory.segment import DOCNOS, FILES, LEVELS, TERMS, norms_of
 from adducir.indexes.vocabulary import BulkAnalyser
 
 Weighted = tuple[str, Mapping[str, float]]
@@ -344,13 +345,23 @@ class Arrived:
         renumber = np.empty(len(self._names), dtype=np.int32)
         renumber[ranked] = np.arange(len(ranked), dtype=np.int32)
         offsets = np.concatenate([[0], np.cumsum(frequency[ranked])])
-        _write_lines(folder / TERMS, (self._names[term] for term in ranked))
-        _write_lines(folder / DOCNOS, (self._docnos[row] for row in order))
+        by_text = by_text[frequency[by_text] > 0]
+        names = pl.Series([self._names[term] for term in by_text], dtype=pl.String)
+        _write_table(folder / TERMS, {"term": names, "number": renumber[by_text]})
+        named = pl.Series([self._docnos[row] for row in order], dtype=pl.String)
+        _write_table(folder / DOCNOS, {"docno": named})
         save(folder / FILES["offsets"], offsets)
         documents = _Documents(starts, terms, tfs, order, renumber)
         lengths, occurrences = documents.write(folder, offsets)
         save(folder / FILES["lengths"], lengths)
-        save(folder / FILES["norms"], norms_of(lengths))
+        norms = norms_of(lengths)
+        save(folder / FILES["norms"], norms)
+        most = np.zeros(len(ranked), dtype=np.float32)
+        least = np.full(len(ranked) * len(LEVELS), 255, dtype=np.uint8)
+        docs, tfs = (np.asarray(mapped(folder / FILES[name])) for name in ("docs", "tfs"))
+        bound(offsets, docs, tfs, norms, LEVELS, most, least)
+        save(folder / FILES["greatest_tfs"], most)
+        save(folder / FILES["least_norms"], least)
         save(folder / FILES["occurrences"], occurrences)
         return {
             "indexed": len(self) - empty,
@@ -444,5 +455,7 @@ def _new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
     return found
 
 
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+def _write_table(path: Path, columns: dict[str, Any]) -> None:
+    table = pl.DataFrame(columns)
+    with path.open("wb") as file:
+        table.write_ipc(file, compression="uncompressed", record_batch_size=max(1, len(table)))

@@ -65,7 +65,7 @@ class Feedback:
         """
         if isinstance(method, RM3):
             return self._rm3(_as_shares(queries), found, method, threads)
-        return Terms.of(self._expanded(queries, found, method), self._segment.numbers)
+        return Terms.of(self._expanded(queries, found, method), self._segment)
 
     def weights(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod, threads: int
@@ -76,16 +76,14 @@ class Feedback:
             return self._expanded(queries, found, method)
         own = _as_shares(queries)
         terms = self._rm3(own, found, method, threads)
-        names, numbers = self._segment.terms, self._segment.numbers
+        names = self._names.gather(terms.numbers).to_list()
         share = np.float32(method.original_query_weight)
         made = []
         for query, shares in enumerate(own):
             span = slice(terms.starts[query], terms.starts[query + 1])
-            pairs = zip(terms.numbers[span].tolist(), terms.weights[span].tolist(), strict=True)
-            weights = {names[number]: weight for number, weight in pairs}
-            for term, weight in shares.items():
-                if term not in numbers:
-                    weights[term] = float(share * np.float32(weight))
+            weights = dict(zip(names[span], terms.weights[span].tolist(), strict=True))
+            for term, weight in shares.items():  # those that the index lacks
+                weights.setdefault(term, float(share * np.float32(weight)))
             made.append(heaviest_first(weights))
         return made
 
@@ -99,14 +97,13 @@ class Feedback:
             first, last = segment.forward_offsets[doc : doc + 2].tolist()
             terms, tfs = np.empty(last - first, np.int32), np.empty(last - first, np.int32)
             count = decode(segment.forward, first, last, terms, tfs)
-            try:
-                names = [segment.terms[term] for term in terms[:count].tolist()]
-            except IndexError as error:
-                raise damaged(segment.folder / FILES["forward"]) from error
+            if count and terms[:count].max() >= len(segment.occurrences):
+                raise damaged(segment.folder / FILES["forward"])
+            names = self._names.gather(terms[:count]).to_list()
             documents.append(Document(score, dict(zip(names, tfs[:count].tolist(), strict=True))))
-        for term in {term for one in (*queries, *(d.terms for d in documents)) for term in one}:
-            number = segment.numbers.get(term)
-            if number is not None:
+        every = list({term for one in (*queries, *(d.terms for d in documents)) for term in one})
+        for term, number in zip(every, segment.numbers(every).tolist(), strict=True):
+            if number >= 0:
                 frequencies[term] = int(segment.offsets[number + 1] - segment.offsets[number])
         starts = found.starts
         each = (documents[starts[n] : starts[n + 1]] for n in range(len(queries)))
@@ -114,18 +111,20 @@ class Feedback:
         return expanded(method, queries, each, collection)
 
     @cached_property
+    def _names(self) -> pl.Series:
+        return self._segment.terms
+
+    @cached_property
     def _index(self) -> "_Index":
         segment = self._segment
-        names = pl.Series(segment.terms, dtype=pl.String)
+        names = self._names
         share = segment.frequencies.astype(np.float32) / np.float32(self._documents)
         # Java counts characters beyond the first 65,536 as two.
         sizes = names.str.len_chars() + names.str.count_matches("[\U00010000-\U0010ffff]")
         allowed = names.str.contains("^[a-z0-9]{2,20}$") if self._plain else sizes.is_between(2, 20)
-        ranks = np.empty(len(names), dtype=np.int32)
-        ranks[names.arg_sort().to_numpy()] = np.arange(len(names), dtype=np.int32)
         code, starts = np.asarray(segment.forward), np.asarray(segment.forward_offsets)
         longest = int(np.diff(starts).max(initial=0))
-        return _Index(code, starts, longest, allowed.to_numpy() & (share <= _COMMON), ranks)
+        return _Index(code, starts, longest, allowed.to_numpy() & (share <= _COMMON), segment.ranks)
 
     def _rm3(self, own: Sequence[Weights], found: Ranked, rm3: RM3, threads: int) -> Terms:
         """The expanded queries, of terms in the index.
@@ -134,12 +133,12 @@ class Feedback:
             own: The queries, their weights adding up to 1.
             found: At most ``rm3.fb_docs`` documents per query, with scores.
         """
-        index, queries = self._index, Terms.of(own, self._segment.numbers)
+        index, queries = self._index, Terms.of(own, self._segment)
         room = np.diff(queries.starts) + rm3.fb_terms
         starts = np.concatenate(([0], np.cumsum(room)))
         terms = np.empty(starts[-1], dtype=np.int64)
         weights = np.empty(starts[-1], dtype=np.float32)
-        counts = np.zeros(len(queries), dtype=np.int64)
+        counts = np.zeros(queries.size, dtype=np.int64)
         lists = _Lists(queries.starts, queries.numbers, queries.weights)
         scores = np.maximum(found.scores, 0).astype(np.float32)
         feedback, into = _Lists(found.starts, found.docs, scores), _Lists(starts, terms, weights)
@@ -148,7 +147,7 @@ class Feedback:
             share = np.float32(rm3.original_query_weight)
             _expand(first, last, index, lists, feedback, rm3.fb_terms, share, into, counts)
 
-        in_threads(expand, len(queries), threads)
+        in_threads(expand, queries.size, threads)
         kept = np.arange(len(terms)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
         return Terms(np.concatenate(([0], np.cumsum(counts))), terms[kept], weights[kept])
 

@@ -4,21 +4,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from adducir.core.artifacts import Manifest, open_artifact
-from adducir.core.errors import UsageError
+from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
 from adducir.indexes.feedback import FeedbackMethod, check_weights
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, texts_alone
 from adducir.indexes.jvm import translated
-from adducir.indexes.memory import KIND
-from adducir.indexes.memory.feedback import Feedback
+from adducir.indexes.memory import BUILDER_VERSION, KIND
 from adducir.indexes.memory.ranking import Ranked, Ranker, Terms
 from adducir.indexes.memory.segment import SavedSegment
 from adducir.indexes.models import Model, refuse_unless_scored
+
+if TYPE_CHECKING:
+    from adducir.indexes.memory.feedback import Feedback
 
 
 class MemoryIndex(Index):
@@ -36,6 +39,12 @@ class MemoryIndex(Index):
 
     def __init__(self, path: Path | str) -> None:
         manifest = open_artifact(Path(path), KIND)
+        if manifest.builder_version != BUILDER_VERSION:
+            raise ArtifactError(
+                "this memory index was built by another version of Adducir.",
+                path=Path(path),
+                hint="Build it again with 'adducir index --rebuild'.",
+            )
         super().__init__(Path(path), manifest)
         if "weights" in manifest.recipe and self.analysis.kind.is_pretokenized:
             self.default_model = "impact"
@@ -52,6 +61,12 @@ class MemoryIndex(Index):
     def docnos(self) -> pl.Series:
         """Every docno, in ascending order."""
         return self._segment.docnos
+
+    def number(self, docno: str) -> int:
+        place = int(self.docnos.set_sorted().search_sorted(docno)) if len(self) else 0
+        if place == len(self) or self.docnos[place] != docno:
+            raise UsageError(f"the index {self.path} holds no document {docno!r}.")
+        return place
 
     def search(
         self,
@@ -71,7 +86,7 @@ class MemoryIndex(Index):
             )
         threads = threads or default_threads()
         if feedback is None:
-            terms = Terms.of(self._weights(queries), self._segment.numbers)
+            terms = Terms.of(self._weights(queries), self._segment)
         else:
             counts, found = self._first(texts_alone(queries), model, feedback, threads)
             terms = self._feedback.terms(counts, found, feedback, threads)
@@ -103,7 +118,9 @@ class MemoryIndex(Index):
         return self._feedback.weights(self._counts([query]), found, feedback, 1)[0]
 
     @cached_property
-    def _feedback(self) -> Feedback:
+    def _feedback(self) -> "Feedback":
+        from adducir.indexes.memory.feedback import Feedback
+
         if not self.has_vectors:
             raise UsageError(
                 f"{self.path} holds weighted terms; feedback reads documents' frequencies.",
@@ -122,7 +139,7 @@ class MemoryIndex(Index):
         """The terms of the queries, and the documents that feedback reads."""
         self._feedback.check(feedback)  # refused before anything is searched
         counts = self._counts(queries)
-        terms = Terms.of(counts, self._segment.numbers)
+        terms = Terms.of(counts, self._segment)
         return counts, self._rank(terms, model, feedback.depth, threads)
 
     def _weights(self, queries: Sequence[Query]) -> list[Mapping[str, float]]:

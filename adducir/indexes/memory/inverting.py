@@ -6,9 +6,6 @@ is above one; that frequency follows then. Each number is a varint: seven bits a
 first, the eighth bit set on all but the last byte (LEB128). Terms of low number are the frequent
 ones, so most differences take one byte. Weighted documents have no such form: their frequencies are
 not whole.
-
-Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exact up to 40; above,
-four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
 """
 
 from typing import Any
@@ -20,33 +17,6 @@ from adducir.indexes.memory.compiled import kernel
 
 LONGEST_CODE = 10
 """Bytes that a term and its frequency take in a vector, at most."""
-_EXACT = 24  # 255 less the code of the greatest int
-
-
-def _decoded(code: int) -> int:
-    rest = code - _EXACT
-    if rest < 0:
-        return code
-    bits, shift = rest & 7, (rest >> 3) - 1
-    return _EXACT + (bits if shift < 0 else (bits | 8) << shift)
-
-
-LENGTHS: Array = np.array([_decoded(code) for code in range(256)], dtype=np.int64)
-"""(256,) the length that each byte stands for, ascending."""
-
-
-def norms_of(lengths: Array) -> Array:
-    """The byte of each length: the greatest whose length is not above it.
-
-    Args:
-        lengths: Numbers of tokens, 0 or more; fractions are cut off.
-
-    Returns:
-        uint8, as long as ``lengths``.
-    """
-    whole = np.asarray(lengths).astype(np.int64)
-    codes: Array = (np.searchsorted(LENGTHS, whole, side="right") - 1).astype(np.uint8)
-    return codes
 
 
 @kernel
@@ -144,6 +114,41 @@ def scatter(
             cursors[term] = place + 1
             lengths[first_document + row] += tfs[i]
             collection[term] += tfs[i]
+
+
+@kernel
+def bound(
+    offsets: Array, docs: Array, tfs: Array, norms: Array, levels: Array, most: Array, least: Array
+) -> None:
+    """Write each term's greatest frequency, and its least norm at each level of frequency.
+
+    Args:
+        levels: (L,) the greatest frequency of each.
+        most: (V,) float32 zeros, written.
+        least: (V * L,) uint8, all 255, written.
+    """
+    for term in range(len(offsets) - 1):
+        for i in range(offsets[term], offsets[term + 1]):
+            level = 0
+            while tfs[i] > levels[level]:
+                level += 1
+            place = term * len(levels) + level
+            least[place] = min(least[place], norms[docs[i]])
+            most[term] = max(most[term], np.float32(tfs[i]))
+
+
+@kernel
+def localise(first: int, last: int, ids: Array, rows: Array, terms: Array) -> int:
+    """Number terms as they appear, and write each token's number; returns how many there are."""
+    count = 0
+    for i in range(first, last):
+        row = rows[ids[i]]
+        if row < 0:
+            row = count
+            rows[ids[i]] = row
+            count += 1
+        terms[i] = row
+    return count
 
 
 @kernel

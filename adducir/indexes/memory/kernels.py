@@ -31,15 +31,16 @@ from adducir.indexes.memory.adding import (
     still_above,
     take_marks,
 )
-from adducir.indexes.memory.bounding import Peaks, bound, look_at_peaks
 from adducir.indexes.memory.compiled import kernel
 from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
 from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW, Formula, Postings, Queries
+from adducir.indexes.memory.segment import LENGTHS, LEVELS
 
 _ROWS = 16  # lower frequencies have their contributions in a table
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
 _STRIPE = 2048
+_LENGTHS = LENGTHS.astype(np.float32)
 
 
 class Terms(NamedTuple):
@@ -229,9 +230,7 @@ def _append_zeros(
 
 
 @kernel
-def _ask(
-    postings: Postings, formula: Formula, peaks: Peaks, queries: Queries, query: Any, whole: bool
-) -> Terms:
+def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, whole: bool) -> Terms:
     """A query made ready; ``whole``: all documents with a term are wanted, bounds are not."""
     begin = queries.starts[query]
     size = queries.starts[query + 1] - begin
@@ -242,7 +241,7 @@ def _ask(
     for n in range(size):
         bounds[n] = np.inf
         if not whole:
-            bounds[n] = _bound_of(postings, formula, peaks, queries, begin + n)
+            bounds[n] = _bound_of(postings, formula, queries, begin + n)
     best = _falling(bounds)
     for n in range(size - 1, -1, -1):
         reach[n] = reach[n + 1] + bounds[best[n]]
@@ -259,14 +258,20 @@ def _ask(
 
 
 @kernel
-def _bound_of(
-    postings: Postings, formula: Formula, peaks: Peaks, queries: Queries, n: Any
-) -> float:
-    """The most that the n-th of all the queries' terms adds."""
-    term, weight, mass = queries.terms[n], F64(queries.weights[n]), queries.masses[n]
-    if peaks.most[term] == ZERO:
-        look_at_peaks(postings, peaks, term)
-    return bound(formula, weight, mass, peaks.most[term], peaks.least[term])
+def _bound_of(postings: Postings, formula: Formula, queries: Queries, n: Any) -> float:
+    """The most that a posting of the n-th of all the queries' terms adds."""
+    weight, mass = F64(queries.weights[n]), queries.masses[n]
+    term, greatest = U(queries.terms[n]), 0.0
+    most = postings.greatest_tfs[term]
+    for level in range(U(len(LEVELS))):
+        norm = U(postings.least_norms[term * U(len(LEVELS)) + level])
+        if norm < U(255):
+            tf, part = min(LEVELS[level], most), formula.slope * _LENGTHS[norm]
+            value = contribution(
+                formula.kind, formula.constant, weight, mass, formula.factors[norm], tf, part
+            )
+            greatest = max(greatest, F64(value))
+    return greatest * (1.0 + 1e-6)
 
 
 @kernel
@@ -310,7 +315,6 @@ def _may_be_zero(postings: Postings, formula: Formula, query: Terms) -> bool:
 def _search_one(
     postings: Postings,
     formula: Formula,
-    peaks: Peaks,
     queries: Queries,
     room: Room,
     query: Any,
@@ -322,7 +326,7 @@ def _search_one(
     for n in range(queries.starts[query], queries.starts[query + 1]):
         matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
     whole = matches <= depth or postings.documents <= depth
-    query = _ask(postings, formula, peaks, queries, query, whole)
+    query = _ask(postings, formula, queries, query, whole)
     count = np.int64(0)
     if stripes > 0 and matches > 8 * depth:
         guess = _guess(postings, formula, query, room, depth, stripes)
@@ -340,7 +344,6 @@ def _search_one(
 def search(
     postings: Postings,
     formula: Formula,
-    peaks: Peaks,
     queries: Queries,
     first: int,
     last: int,
@@ -352,7 +355,6 @@ def search(
     """Rank the documents for the queries ``first`` to ``last`` - 1.
 
     Args:
-        peaks: See there; filled in for terms that are new.
         last: One behind the last.
         out_starts: (q + 1,) int64: where each query's hits may stand in the next two.
         out_docs: int32, written: document numbers, best first.
@@ -377,7 +379,7 @@ def search(
         start, count = out_starts[query], 0
         depth = out_starts[query + 1] - start
         if depth > 0:
-            count = _search_one(postings, formula, peaks, queries, room, query, depth, stripes)
+            count = _search_one(postings, formula, queries, room, query, depth, stripes)
             for n in range(count):
                 out_docs[start + n], out_scores[start + n] = room.docs[n], room.scores[n]
         out_counts[query] = count

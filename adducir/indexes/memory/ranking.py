@@ -1,26 +1,26 @@
-"""Queries in bulk: packs them, ranks by compiled or by any formula in threads, packs the hits."""
+"""Queries in bulk: ranked by compiled code or by any formula, in threads."""
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adducir.indexes.arrays import Array, damaged
-from adducir.indexes.memory import kernels
-from adducir.indexes.memory.bounding import LEVELS, Peaks
-from adducir.indexes.memory.inverting import LENGTHS
-from adducir.indexes.memory.scoring import Queries, formula_of, postings_of, weighted
-from adducir.indexes.memory.segment import FILES, SavedSegment
-from adducir.indexes.memory.sorting import order
+from adducir.indexes.memory.scoring import Formula, Postings, Queries
+from adducir.indexes.memory.segment import FILES, LENGTHS, SavedSegment
 from adducir.indexes.models import BM25, QLD, Model, Statistics
 
 _SLICE = 64
+_KERNELS = "adducir.indexes.memory.kernels"
+_FEW = 1 << 25  # postings
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
+class Terms(NamedTuple):
     """q queries as t term numbers with weights, each term once in its query.
 
     Attributes:
@@ -33,25 +33,20 @@ class Terms:
     numbers: Array
     weights: Array
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """How many queries."""
         return len(self.starts) - 1
 
     @classmethod
-    def of(cls, queries: Iterable[Mapping[str, float]], numbers: Mapping[str, int]) -> "Terms":
-        """Queries from terms and weights; terms that ``numbers`` lacks are left out."""
-        starts, found, weights = [0], list[int](), list[float]()
-        for query in queries:
-            for term, weight in query.items():
-                number = numbers.get(term)
-                if number is not None:
-                    found.append(number)
-                    weights.append(weight)
-            starts.append(len(found))
-        return cls(
-            np.array(starts, dtype=np.int64),
-            np.array(found, dtype=np.int64),
-            np.array(weights, dtype=np.float32),
-        )
+    def of(cls, queries: Sequence[Mapping[str, float]], segment: SavedSegment) -> "Terms":
+        """Queries from terms and weights; terms that the segment lacks are left out."""
+        starts = np.concatenate(([0], np.cumsum([len(query) for query in queries], dtype=np.int64)))
+        numbers = segment.numbers([term for query in queries for term in query])
+        weights = [weight for query in queries for weight in query.values()]
+        is_held = numbers >= 0
+        before = np.concatenate(([0], np.cumsum(is_held)))
+        return cls(before[starts], numbers[is_held], np.array(weights, dtype=np.float32)[is_held])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +72,9 @@ class Ranked:
 class Ranker:
     """Ranks the documents of an index by any model.
 
+    BM25 and QLD are computed by compiled code, but for the first few queries of a process: loading
+    it takes longer than adding so many postings by NumPy. Both give the same scores to the bit.
+
     Args:
         documents: How many documents the corpus has, those without a term included.
         accurate: BM25 with exact lengths.
@@ -84,58 +82,73 @@ class Ranker:
 
     def __init__(self, segment: SavedSegment, documents: int, *, accurate: bool) -> None:
         self._segment, self._documents, self._accurate = segment, documents, accurate
-        self._postings = postings_of(segment)
-        terms = len(segment.occurrences)
-        least = np.empty((terms, LEVELS), dtype=np.uint8)
-        self._peaks = Peaks(np.zeros(terms, dtype=np.float32), least)
+        self._read = 0
 
     def rank(self, terms: Terms, model: Model, *, depth: int | None, threads: int) -> Ranked:
         """Rank the documents that hold a term of the query, at most ``depth`` each."""
         try:
-            if type(model) is BM25 or type(model) is QLD:
-                return self._as_lucene(terms, model, depth, threads)
-            return self._by_formula(terms, model, depth, threads)
+            if type(model) is not BM25 and type(model) is not QLD:
+                return self._by_model(terms, model, depth, threads)
+            formula = Formula.of(model, self._segment, accurate=self._accurate)
+            queries = Queries.of(*terms, model, self._segment)
+            if self._is_worth_compiled_code(terms):
+                return self._compiled(queries, formula, depth, threads)
+            return self._as_lucene(terms, queries, formula, depth, threads)
         except IndexError as error:  # a document number that there is not
             raise damaged(self._segment.folder / FILES["docs"]) from error
 
-    def _as_lucene(
-        self, terms: Terms, model: BM25 | QLD, depth: int | None, threads: int
+    def _is_worth_compiled_code(self, terms: Terms) -> bool:
+        if _KERNELS not in sys.modules:
+            self._read += int(self._segment.frequencies[terms.numbers].sum())
+            self._read += terms.size * len(self._segment) // 4
+        return _KERNELS in sys.modules or self._read > _FEW
+
+    def _compiled(
+        self, queries: Queries, formula: Formula, depth: int | None, threads: int
     ) -> Ranked:
-        formula = formula_of(model, self._segment, accurate=self._accurate)
-        queries = weighted(terms.starts, terms.numbers, terms.weights, model, self._segment)
-        room = self._most_hits(queries, depth)
+        from adducir.indexes.memory import kernels
+
+        # The most hits that each query can have.
+        sizes = np.concatenate(([0], np.cumsum(self._segment.frequencies[queries.terms])))
+        matches = sizes[queries.starts[1:]] - sizes[queries.starts[:-1]]
+        room = np.minimum(matches, len(self._segment) if depth is None else depth)
+        room = np.minimum(room, len(self._segment))
         starts = np.concatenate(([0], np.cumsum(room)))
         docs = np.empty(starts[-1], dtype=np.int32)
         scores = np.empty(starts[-1], dtype=np.float32)
-        counts = np.zeros(len(terms), dtype=np.int64)
+        counts = np.zeros(len(room), dtype=np.int64)
 
         def search(first: int, last: int) -> None:
             rest = (queries, first, last, starts, docs, scores, counts)
-            kernels.search(self._postings, formula, self._peaks, *rest)
+            kernels.search(self._postings, formula, *rest)
 
-        in_threads(search, len(terms), threads)
+        in_threads(search, len(room), threads)
         if (counts < room).any():
             kept = np.arange(len(docs)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
             docs, scores = docs[kept], scores[kept]
         return Ranked(counts, docs, scores)
 
-    def _most_hits(self, queries: Queries, depth: int | None) -> Array:
-        """(q,) the most hits that each query can have."""
-        sizes = self._segment.frequencies[queries.terms]
-        ends = np.concatenate(([0], np.cumsum(sizes)))
-        matches = ends[queries.starts[1:]] - ends[queries.starts[:-1]]
-        most = len(self._segment) if depth is None else min(depth, len(self._segment))
-        hits: Array = np.minimum(matches, most)
-        return hits
+    @cached_property
+    def _postings(self) -> Postings:
+        return Postings.of(self._segment)
 
-    def _by_formula(self, terms: Terms, model: Model, depth: int | None, threads: int) -> Ranked:
+    def _as_lucene(
+        self, terms: Terms, queries: Queries, formula: Formula, depth: int | None, threads: int
+    ) -> Ranked:
+        norms = np.asarray(self._segment.norms)
+
+        def added(place: int, docs: Array, tfs: Array) -> Array:
+            return formula.added(queries, place, docs, tfs, norms)
+
+        return self._exhaustive(terms, added, None, np.dtype(np.float32), depth, threads)
+
+    def _by_model(self, terms: Terms, model: Model, depth: int | None, threads: int) -> Ranked:
         """Any other model: in doubles from exact lengths, or rounded as Lucene rounds."""
-        segment, size = self._segment, len(self._segment)
+        segment = self._segment
         lengths = LENGTHS[segment.norms] if model.like_lucene else segment.lengths
-        precision = np.float32 if model.like_lucene else np.float64
         statistics = Statistics(
             documents=self._documents,
-            filled=size,
+            filled=len(segment),
             tokens=int(segment.tokens),
             frequencies=segment.frequencies,
             occurrences=np.asarray(segment.occurrences),
@@ -143,34 +156,63 @@ class Ranker:
         )
         of_terms = model.term_factors(statistics)
         of_documents, background = model.length_factors(statistics), model.background(of_terms)
+        precision = np.dtype(np.float32 if model.like_lucene else np.float64)
+
+        def added(place: int, docs: Array, tfs: Array) -> Array:
+            term, weight = terms.numbers[place], np.float64(terms.weights[place])
+            impacts = model.impacts(of_terms[term], tfs.astype(np.float64), of_documents[docs])
+            if background is not None:
+                impacts = impacts - background[term]
+            return (weight * impacts).astype(precision)
+
+        of_all = None
+        if background is not None:
+            of_all = terms.weights.astype(np.float64) * background[terms.numbers]
+        return self._exhaustive(terms, added, of_all, precision, depth, threads)
+
+    def _exhaustive(
+        self,
+        terms: Terms,
+        added: Callable[[int, Array, Array], Array],
+        of_all: Array | None,
+        precision: np.dtype[Any],
+        depth: int | None,
+        threads: int,
+    ) -> Ranked:
+        """Score every document that holds a term.
+
+        Args:
+            added: What the n-th of all terms adds to documents, given their numbers and its
+                frequencies in them.
+            of_all: What each term adds to all documents.
+        """
+        segment, size = self._segment, len(self._segment)
+        docs, tfs, offsets = map(np.asarray, (segment.docs, segment.tfs, segment.offsets))
         empty = np.empty(0, dtype=np.int32)
-        found: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * len(terms)
+        found: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * terms.size
 
         def search(first: int, last: int) -> None:
             for query in range(first, last):
                 sums, seen = np.zeros(size), np.zeros(size, dtype=bool)
                 for n in range(terms.starts[query], terms.starts[query + 1]):
-                    term, weight = terms.numbers[n], np.float64(terms.weights[n])
-                    part = slice(segment.offsets[term], segment.offsets[term + 1])
-                    docs, tfs = segment.docs[part], segment.tfs[part].astype(np.float64)
-                    added = model.impacts(of_terms[term], tfs, of_documents[docs])
-                    if background is not None:
-                        sums += weight * background[term]
-                        added = added - background[term]
-                    sums[docs] += (weight * added).astype(precision)
-                    seen[docs] = True
+                    part = slice(offsets[terms.numbers[n]], offsets[terms.numbers[n] + 1])
+                    if of_all is not None:
+                        sums += of_all[n]
+                    sums[docs[part]] += added(n, docs[part], tfs[part])
+                    seen[docs[part]] = True
                 matching = np.flatnonzero(seen)
                 scores = sums[matching].astype(precision)
-                places = np.empty(min(len(scores), depth or len(scores)), dtype=np.int32)
-                best = np.empty(len(places), dtype=precision)
-                order(scores, places, best)
-                found[query] = matching[places].astype(np.int32), best
+                if depth is not None and depth < len(scores):
+                    last_score = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+                    matching, scores = matching[scores >= last_score], scores[scores >= last_score]
+                best = np.argsort(-scores, kind="stable")[:depth]
+                found[query] = matching[best].astype(np.int32), scores[best]
 
-        in_threads(search, len(terms), threads)
+        in_threads(search, terms.size, threads)
         counts = np.array([len(docs) for docs, _ in found], dtype=np.int64)
-        docs = np.concatenate([empty, *(docs for docs, _ in found)])
+        ranked = np.concatenate([empty, *(docs for docs, _ in found)])
         scores = np.concatenate([empty.astype(precision), *(scores for _, scores in found)])
-        return Ranked(counts, docs, scores)
+        return Ranked(counts, ranked, scores)
 
 
 def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:

@@ -18,13 +18,13 @@ All else is single precision in the order that is written here. The inverse docu
 scored by :mod:`.exhaustive`.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.inverting import LENGTHS
-from adducir.indexes.memory.segment import SavedSegment
+from adducir.indexes.memory.segment import LENGTHS, SavedSegment
 from adducir.indexes.models import BM25, QLD
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
@@ -43,6 +43,7 @@ class Postings(NamedTuple):
         documents: N.
         offsets: See :mod:`.segment`, as for ``docs`` and ``tfs``.
         norms: (N + WINDOW,) uint8: the length bytes, then zeros.
+        greatest_tfs, least_norms: What bounds the contributions of each term.
         least_norm, most_norm, longest: The least and greatest norm, the greatest length.
         whole: Whether all frequencies are whole numbers.
     """
@@ -52,10 +53,29 @@ class Postings(NamedTuple):
     docs: Array
     tfs: Array
     norms: Array
+    greatest_tfs: Array
+    least_norms: Array
     least_norm: int
     most_norm: int
     longest: float
     whole: bool
+
+    @classmethod
+    def of(cls, segment: SavedSegment) -> "Postings":
+        """The index as plain arrays that nobody can write to."""
+        return cls(
+            documents=len(segment),
+            offsets=_frozen(segment.offsets),
+            docs=_frozen(segment.docs),
+            tfs=_frozen(segment.tfs),
+            norms=_frozen(_padded(segment.norms)),
+            greatest_tfs=_frozen(segment.greatest_tfs),
+            least_norms=_frozen(segment.least_norms),
+            least_norm=int(segment.norms.min(initial=255)),
+            most_norm=int(segment.norms.max(initial=0)),
+            longest=float(segment.lengths.max(initial=0)),
+            whole=segment.tfs.dtype.kind in "iu",
+        )
 
 
 class Formula(NamedTuple):
@@ -77,6 +97,45 @@ class Formula(NamedTuple):
     slope: np.float32
     constant: np.float32
 
+    @classmethod
+    def of(cls, model: BM25 | QLD, segment: SavedSegment, *, accurate: bool) -> "Formula":
+        """The model's arithmetic over the index; ``accurate``: BM25 with exact lengths."""
+        zero, one = np.float32(0), np.float32(1)
+        if isinstance(model, QLD):
+            mu = np.float64(np.float32(model.mu))
+            with np.errstate(divide="ignore", invalid="ignore"):  # mu may be 0
+                logs = np.log(mu / (LENGTHS.astype(np.float32).astype(np.float64) + mu))
+            return cls(DIRICHLET, _frozen(logs), _NO_PARTS, zero, zero)
+        k1, b = np.float32(model.k1), np.float32(model.b)
+        average = np.float32(segment.tokens / max(1, len(segment)))
+        if accurate:
+            slope = k1 * b / max(np.float32(1e-10), average)
+            parts = slope * np.asarray(segment.lengths).astype(np.float32)
+            return cls(BM25_EXACT, _NO_FACTORS, _frozen(_padded(parts)), slope, k1 * (one - b))
+        by_byte = LENGTHS.astype(np.float32)
+        with np.errstate(all="ignore"):  # k1 may be 0, or next to it
+            saturation = one / (k1 * ((one - b) + b * by_byte / average))
+        return cls(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
+
+    def added(self, queries: "Queries", place: int, docs: Array, tfs: Array, norms: Array) -> Array:
+        """What postings of one of the queries' terms add, as the kernels compute it."""
+        weight, one = queries.weights[place], np.float32(1)
+        if self.kind == DIRICHLET:
+            mass = queries.masses[place]
+            each, which = np.unique(tfs, return_inverse=True)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                # The C library's logarithm, as in compiled code; NumPy's may differ.
+                logs = np.array(list(map(math.log, (1.0 + each / mass).tolist())), dtype=np.float64)
+                scores = np.float64(weight) * (logs[which] + self.factors[norms[docs]])
+                return np.where(scores > 0, scores, 0).astype(np.float32)
+        tfs = tfs.astype(np.float32)
+        with np.errstate(all="ignore"):
+            if self.kind == BM25_EXACT:
+                found: Array = weight * tfs / ((tfs + self.constant) + self.parts[docs])
+            else:
+                found = weight - weight / (one + tfs * self.factors.astype(np.float32)[norms[docs]])
+        return found
+
 
 class Queries(NamedTuple):
     """q queries with t terms in all, each term once in its query.
@@ -93,60 +152,25 @@ class Queries(NamedTuple):
     weights: Array
     masses: Array
 
+    @classmethod
+    def of(
+        cls, starts: Array, terms: Array, boosts: Array, model: BM25 | QLD, segment: SavedSegment
+    ) -> "Queries":
+        """Queries for the kernels from terms and the weights that the query gives them.
 
-def postings_of(segment: SavedSegment) -> Postings:
-    """The index as plain arrays that nobody can write to."""
-    return Postings(
-        documents=len(segment),
-        offsets=_frozen(segment.offsets),
-        docs=_frozen(segment.docs),
-        tfs=_frozen(segment.tfs),
-        norms=_frozen(_padded(segment.norms)),
-        least_norm=int(segment.norms.min(initial=255)),
-        most_norm=int(segment.norms.max(initial=0)),
-        longest=float(segment.lengths.max(initial=0)),
-        whole=segment.tfs.dtype.kind in "iu",
-    )
-
-
-def formula_of(model: BM25 | QLD, segment: SavedSegment, *, accurate: bool) -> Formula:
-    """The model's arithmetic over the index; ``accurate``: BM25 with exact lengths."""
-    zero, one = np.float32(0), np.float32(1)
-    if isinstance(model, QLD):
-        mu = np.float64(np.float32(model.mu))
-        with np.errstate(divide="ignore", invalid="ignore"):  # mu may be 0
-            logs = np.log(mu / (LENGTHS.astype(np.float32).astype(np.float64) + mu))
-        return Formula(DIRICHLET, _frozen(logs), _NO_PARTS, zero, zero)
-    k1, b = np.float32(model.k1), np.float32(model.b)
-    average = np.float32(segment.tokens / max(1, len(segment)))
-    if accurate:
-        slope = k1 * b / max(np.float32(1e-10), average)
-        parts = slope * np.asarray(segment.lengths).astype(np.float32)
-        return Formula(BM25_EXACT, _NO_FACTORS, _frozen(_padded(parts)), slope, k1 * (one - b))
-    by_byte = LENGTHS.astype(np.float32)
-    with np.errstate(all="ignore"):  # k1 may be 0, or next to it
-        saturation = one / (k1 * ((one - b) + b * by_byte / average))
-    return Formula(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
-
-
-def weighted(
-    starts: Array, terms: Array, boosts: Array, model: BM25 | QLD, segment: SavedSegment
-) -> Queries:
-    """Queries for the kernels from terms and the weights that the query gives them.
-
-    Args:
-        starts: (q + 1,) int64: where each query's terms begin.
-        terms: (t,) int64 term numbers, each once in its query.
-        boosts: (t,) float32: the query's weights.
-    """
-    boosts = boosts.astype(np.float32)
-    if isinstance(model, QLD):
-        share = (segment.occurrences[terms] + 1.0) / (segment.tokens + 1.0)
-        return Queries(starts, terms, boosts, np.float64(np.float32(model.mu)) * share)
-    frequency = (segment.offsets[terms + 1] - segment.offsets[terms]).astype(np.float64)
-    rest = len(segment) - frequency
-    idf = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
-    return Queries(starts, terms, boosts * idf, np.ones(len(terms)))
+        Args:
+            starts: (q + 1,) int64: where each query's terms begin.
+            terms: (t,) int64 term numbers, each once in its query.
+            boosts: (t,) float32: the query's weights.
+        """
+        boosts = boosts.astype(np.float32)
+        if isinstance(model, QLD):
+            share = (segment.occurrences[terms] + 1.0) / (segment.tokens + 1.0)
+            return cls(starts, terms, boosts, np.float64(np.float32(model.mu)) * share)
+        frequency = (segment.offsets[terms + 1] - segment.offsets[terms]).astype(np.float64)
+        rest = len(segment) - frequency
+        idf = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
+        return cls(starts, terms, boosts * idf, np.ones(len(terms)))
 
 
 def _padded(array: Array) -> Array:

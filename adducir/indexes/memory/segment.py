@@ -1,27 +1,33 @@
 """A segment: the documents that hold each term, and what models know of them.
 
-A memory index is a segment that is saved as these files:
+A memory index is a segment that is saved as these files, which are mapped, not read:
 
 =====================  =====================================================================
-``terms.txt``          V terms, one per line; a term's number is its line, from 0: terms in more
-                       documents come first, then in order of their text
+``terms.arrow``        V terms in order of their text, with their numbers: terms in more
+                       documents have lower numbers, equal ones in order of their text
 ``postings.offsets``   (V + 1,) int64: where each term's postings begin
 ``postings.docs``      (P,) int32 document numbers, ascending within a term
 ``postings.tfs``       (P,) term frequencies (or weights) in the smallest type that holds all
+``bounds.tfs``         (V,) float32: each term's greatest frequency
+``bounds.norms``       (V * 8,) uint8: the least norm among a term's postings of each level of
+                       frequency (up to 1, 2, 3, 4, 6, 9, 16, and above); 255 for none
 ``forward.bytes``      each document's terms as varints, see :mod:`.inverting`; feedback reads them
 ``forward.offsets``    (N + 1,) int64: where each document's terms begin
 ``lengths``            (N,) int32 (float64 for weights): tokens of each document
 ``norms``              (N,) uint8: Lucene's one-byte lengths
 ``collection``         (V,) int64 (float64 for weights): frequency of each term in all documents
-``docnos.txt``         N docnos, one per line, ascending: a document's number is its line, so that
-                       the order of numbers is the order of docnos, which breaks ties
+``docnos.arrow``       N docnos, ascending: a document's number is its place, so that the order of
+                       numbers is the order of docnos, which breaks ties
 =====================  =====================================================================
 
-All arrays are NumPy's ``.npy``. A posting takes 4 bytes for the document, as a rule 1 for the
-frequency, and about 2 in ``forward.bytes``.
+All arrays are NumPy's ``.npy``, the tables Arrow's IPC format. A posting takes 4 bytes for the
+document, as a rule 1 for the frequency, and about 2 in ``forward.bytes``.
+
+Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exact up to 40; above,
+four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,15 +36,15 @@ import numpy as np
 import polars as pl
 
 from adducir.indexes.arrays import Array, damaged, is_rising, mapped
-from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.inverting import distinct, scatter
 from adducir.indexes.models import Statistics
 
-TERMS, DOCNOS = "terms.txt", "docnos.txt"
+TERMS, DOCNOS = "terms.arrow", "docnos.arrow"
 FILES = {
     "offsets": "postings.offsets.npy",
     "docs": "postings.docs.npy",
     "tfs": "postings.tfs.npy",
+    "greatest_tfs": "bounds.tfs.npy",
+    "least_norms": "bounds.norms.npy",
     "lengths": "lengths.npy",
     "occurrences": "collection.npy",
     "norms": "norms.npy",
@@ -46,6 +52,30 @@ FILES = {
     "forward_offsets": "forward.offsets.npy",
 }
 """Of the arrays of :class:`SavedSegment`."""
+
+LEVELS: Array = np.array([1, 2, 3, 4, 6, 9, 16, np.inf], dtype=np.float32)
+"""The greatest frequency of each level of ``bounds.norms``."""
+
+_EXACT = 24  # 255 less the code of the greatest int
+
+
+def _decoded(code: int) -> int:
+    rest = code - _EXACT
+    if rest < 0:
+        return code
+    bits, shift = rest & 7, (rest >> 3) - 1
+    return _EXACT + (bits if shift < 0 else (bits | 8) << shift)
+
+
+LENGTHS: Array = np.array([_decoded(code) for code in range(256)], dtype=np.int64)
+"""(256,) the length that each byte stands for, ascending."""
+
+
+def norms_of(lengths: Array) -> Array:
+    """(N,) uint8: the byte of each length, the greatest whose length is not above it."""
+    whole = np.asarray(lengths).astype(np.int64)
+    codes: Array = (np.searchsorted(LENGTHS, whole, side="right") - 1).astype(np.uint8)
+    return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +109,12 @@ class Segment:
             A segment that numbers terms as they appear, and those numbers by the vocabulary's;
             the last is -1, as for each term that the segment does not hold.
         """
+        from adducir.indexes.memory.inverting import distinct, localise, scatter
+
         rows = np.full(int(ids.max(initial=-1)) + 2, -1, dtype=np.int32)
         terms = np.empty(len(ids), dtype=np.int32)
         held = (int(begins[0]), int(ends[-1])) if len(begins) else (0, 0)
-        size = _localise(*held, ids, rows, terms)
+        size = localise(*held, ids, rows, terms)
         tokens = int((ends - begins).sum())
         found, tfs = np.empty(tokens, dtype=np.int32), np.empty(tokens, dtype=np.int32)
         starts = np.zeros(len(begins) + 1, dtype=np.int64)
@@ -127,6 +159,8 @@ class SavedSegment(Segment):
     """The open files of a memory index; see the module for shapes."""
 
     norms: Array
+    greatest_tfs: Array
+    least_norms: Array
     forward: Array
     forward_offsets: Array
     folder: Path
@@ -148,12 +182,17 @@ class SavedSegment(Segment):
     def _checks(self) -> Iterator[tuple[str, bool]]:
         """Names of arrays, and whether each is of a type and size that it can have."""
         documents, postings = len(self.lengths), len(self.docs)
+        terms = len(self.occurrences)
         yield "docs", self.docs.dtype == np.int32
         yield "tfs", len(self.tfs) == postings and self.tfs.dtype.kind in "iuf"
         yield "lengths", self.lengths.dtype in (np.int32, np.float64)
         yield "norms", len(self.norms) == documents and self.norms.dtype == np.uint8
         yield "occurrences", self.occurrences.dtype in (np.int64, np.float64)
-        yield "offsets", is_rising(self.offsets, len(self.occurrences), postings)
+        yield "offsets", is_rising(self.offsets, terms, postings)
+        yield "greatest_tfs", self.greatest_tfs.shape == (terms,)
+        yield "greatest_tfs", self.greatest_tfs.dtype == np.float32
+        yield "least_norms", self.least_norms.shape == (terms * len(LEVELS),)
+        yield "least_norms", self.least_norms.dtype == np.uint8
         yield "forward", self.forward.dtype == np.uint8
         yield "forward_offsets", is_rising(self.forward_offsets, documents, len(self.forward))
 
@@ -163,40 +202,45 @@ class SavedSegment(Segment):
         return float(self.lengths.sum(dtype=np.float64))
 
     @cached_property
-    def terms(self) -> list[str]:
-        """The V terms by their numbers."""
-        return _lines(self.folder / TERMS, len(self.occurrences))
+    def _terms(self) -> pl.DataFrame:
+        found = self._table(TERMS, {"term": pl.String, "number": pl.Int32}, len(self.occurrences))
+        numbers = found["number"].to_numpy()
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(numbers)):
+            raise damaged(self.folder / TERMS)
+        return found
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
-        """The number of each term."""
-        return {term: number for number, term in enumerate(self.terms)}
+    def terms(self) -> pl.Series:
+        """The V terms by their numbers."""
+        return self._terms.sort("number")["term"]
+
+    @property
+    def ranks(self) -> Array:
+        """(V,) int32: the place of each term in alphabetical order, by its number."""
+        ranks: Array = np.argsort(self._terms["number"].to_numpy()).astype(np.int32)
+        return ranks
+
+    def numbers(self, terms: Sequence[str]) -> Array:
+        """The number of each term; -1 for those that no document holds."""
+        own, wanted = self._terms, pl.Series(terms, dtype=pl.String)
+        if not len(own):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        places = own["term"].set_sorted().search_sorted(wanted).to_numpy()
+        places = np.minimum(places, len(own) - 1)
+        is_held = (own["term"].gather(places) == wanted).to_numpy()
+        found: Array = np.where(is_held, own["number"].gather(places).to_numpy(), -1)
+        return found.astype(np.int64)
 
     @cached_property
     def docnos(self) -> pl.Series:
         """The N docnos by document number."""
-        return pl.Series("docno", _lines(self.folder / DOCNOS, len(self)), dtype=pl.String)
+        return self._table(DOCNOS, {"docno": pl.String}, len(self))["docno"]
 
-
-def _lines(path: Path, count: int) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise damaged(path) from error
-    if len(lines) != count + 1 or lines.pop():
-        raise damaged(path)
-    return lines
-
-
-@kernel
-def _localise(first: int, last: int, ids: Array, rows: Array, terms: Array) -> int:
-    """Number terms as they appear, and write each token's number; returns how many there are."""
-    count = 0
-    for i in range(first, last):
-        row = rows[ids[i]]
-        if row < 0:
-            row = count
-            rows[ids[i]] = row
-            count += 1
-        terms[i] = row
-    return count
+    def _table(self, name: str, schema: dict[str, type[pl.DataType]], rows: int) -> pl.DataFrame:
+        try:
+            found = pl.read_ipc(self.folder / name)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise damaged(self.folder / name) from error
+        if found.schema != schema or len(found) != rows:
+            raise damaged(self.folder / name)
+        return found
