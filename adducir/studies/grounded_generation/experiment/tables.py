@@ -23,8 +23,8 @@ from adducir.studies.grounded_generation.measures import (
     TextMeasures,
     common_words,
     mass_scores,
+    measured,
 )
-from adducir.studies.grounded_generation.text_table import measured
 from adducir.studies.grounded_generation.texts import (
     Generated,
     Reference,
