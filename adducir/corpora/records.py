@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.recipe import told
+from adducir.core.texts import repeated
 
 
 class Named(Protocol):
@@ -21,6 +22,24 @@ class Named(Protocol):
 
 R = TypeVar("R", bound=Named)
 T = TypeVar("T")
+Values = TypeVar("Values", bound=tuple[Any, ...])
+
+
+def _unbroken(name: str) -> str:
+    if name.split() != [name] or "\0" in name:
+        raise ValueError(f"an id is text without white space, not {name!r}")
+    return name
+
+
+Id = Annotated[str, AfterValidator(_unbroken)]
+"""A field of a record that names something."""
+
+
+def all_different(values: Values) -> Values:
+    """Refuse a value that is duplicated; for fields of records."""
+    if len(set(values)) < len(values):
+        raise ValueError(f"{repeated(values)[0]!r} is duplicated")
+    return values
 
 
 def read_records(
