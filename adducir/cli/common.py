@@ -1,21 +1,24 @@
 """What the recipes of several commands share."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from adducir.cli.command import Writes, option
+from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
 from adducir.corpora.readers import FORMATS
 from adducir.models.machine import Precision
-from adducir.tables.formats import TABLES
 
 if TYPE_CHECKING:
     from adducir.core.executors import Execution
 
 METADATA_ENDING = ".ir-metadata.yml"
+_ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl")
 FOLDER = Writes("folder")
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 
@@ -52,18 +55,6 @@ RunOutput = Annotated[
         "The run to write, such as runs/X.trec.gz; '-' is standard output.",
         "-o",
         writes=Writes("run"),
-    ),
-]
-Table = Annotated[
-    Path | None,
-    AfterValidator(lambda path: None if path and is_standard_output(path) else path),
-    option("Write there instead of to the terminal.", "-o", writes=Writes("table")),
-]
-TableFormat = Annotated[
-    str | None,
-    TABLES.named,
-    option(
-        "What to print; by default what the ending of --output says.", "--format", shown="terminal"
     ),
 ]
 Topics = Annotated[
@@ -144,6 +135,48 @@ class Computing(Workers):
 
 def tag_of(output: Path, wanted: str | None) -> str:
     """The tag of a run: what the user wants, or its file's name, which may hold no blank."""
-    from adducir.cli.names import stem
-
     return wanted or ("adducir" if is_standard_output(output) else "_".join(stem(output).split()))
+
+
+def stem(path: Path) -> str:
+    """The file's name without its endings: ``bm25-k1=0.9.trec.gz`` gives ``bm25-k1=0.9``."""
+    name = path.name
+    while Path(name).suffix.lower() in _ENDINGS:
+        name = Path(name).stem
+    return name
+
+
+def system_names(runs: Sequence[Path]) -> dict[Path, str]:
+    """A name for every run, all of them different: its file's name without its endings.
+
+    Runs of one name in different folders are called by as many of the folders above them as it
+    takes: ``2020/bm25``, ``2021/bm25``.
+    """
+    # What a pipe resolves to is another name each time.
+    places = [Path(os.path.realpath(path) if path.is_file() else path.absolute()) for path in runs]
+    for path, place in zip(runs, places, strict=True):
+        if places.count(place) > 1:
+            raise UsageError(f"the run {path} is given twice.", hint="Give each run once.")
+    labels = [place.with_name(stem(place)) for place in places]
+    # bm25.trec and bm25.trec.gz in one folder: only the endings distinguish them.
+    labels = [
+        place if labels.count(label) > 1 else label
+        for place, label in zip(places, labels, strict=True)
+    ]
+    names = [label.name for label in labels]
+    folders = 0
+    while len(set(names)) < len(names):
+        folders += 1
+        names = [
+            "/".join(label.parts[-1 - folders :]) if names.count(name) > 1 else name
+            for label, name in zip(labels, names, strict=True)
+        ]
+    return dict(zip(runs, names, strict=True))
+
+
+def find_system(wanted: str, names: dict[Path, str]) -> str | None:
+    """The name of the system that a user means by a name or by a run's path."""
+    if wanted in names.values():
+        return wanted
+    place = os.path.realpath(wanted)
+    return next((name for path, name in names.items() if os.path.realpath(path) == place), None)

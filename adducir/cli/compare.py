@@ -51,7 +51,7 @@ def compare(settings: Compare) -> None:
         adducir compare per-topic.csv --baseline BM25 --correction maxt
         adducir compare bm25.trec_eval splade.json -m AP --comparisons all-pairs -o table.html
     """
-    from adducir.cli.names import system_names
+    from adducir.cli.common import system_names
     from adducir.evaluation.score_files import read_scores
     from adducir.statistics.comparison import compare as compared
     from adducir.tables.build import build_table

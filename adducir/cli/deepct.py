@@ -112,8 +112,8 @@ def deepct_expand(settings: Expand) -> None:
         adducir deepct expand --model deepct/cacm --corpus cacm.jsonl -o expanded.jsonl.gz
         adducir deepct expand --model deepct/cacm --corpus cacm.jsonl --pairs -o pairs.jsonl.gz
     """
+    from adducir.cli.common import stem
     from adducir.cli.console import near, note, open_progress
-    from adducir.cli.names import stem
     from adducir.corpora.sources import open_corpus
     from adducir.deepct.expansion import ExpandedCorpus, Rendering
     from adducir.deepct.recipe import Settings

@@ -128,7 +128,7 @@ def _systems(runs: Sequence[Path], asked: Tabled) -> tuple[Mapping[Path, str], d
 
     A baseline that is a file and not among the runs is put before them.
     """
-    from adducir.cli.names import find_system, system_names
+    from adducir.cli.common import find_system, system_names
 
     named = system_names(runs)
     wanted = [*asked.baselines, *sorted(asked.named - {*asked.baselines})]

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.tabled import Table, TableFormat, show_table
 from adducir.core.errors import UsageError
 from adducir.core.recipe import without
 
@@ -32,8 +33,8 @@ class Experiment(common.Computing):
     allow_code: Annotated[bool, RUN] = option(
         "Let Python code that the file names run, as it is now.", default=False
     )
-    format: Annotated[common.TableFormat, RUN] = None
-    output: common.Table = None
+    format: Annotated[TableFormat, RUN] = None
+    output: Table = None
 
 
 def experiment(settings: Experiment) -> None:
@@ -47,7 +48,6 @@ def experiment(settings: Experiment) -> None:
         adducir experiment experiments/demo.yaml --set systems.BM25.k1=1.2
     """
     from adducir.cli.console import near, open_progress, show
-    from adducir.cli.tabled import show_table
     from adducir.experiments.context import Context
     from adducir.experiments.experiment import plan_experiment, run_experiment
 

@@ -55,8 +55,10 @@ COMMANDS = {
     "experiment": Entry(
         "Run an experiment file: build what is missing, evaluate, test and print the table.", CORE
     ),
-    "train": Entry("Train a model by its recipe: a term weighter, an encoder, a reranker.", MODELS),
-    "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS),
+    "train": Entry(
+        "Train a model by its recipe: a term weighter, an encoder, a reranker.", MODELS, "models"
+    ),
+    "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS, "models"),
     "deepct evaluate": Entry(
         "Measure how well a term weighter recovers the reference terms of passages held out.",
         MODELS,

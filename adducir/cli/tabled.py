@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import Writes, option
 from adducir.cli.console import is_terminal, show
 from adducir.core.errors import UsageError
+from adducir.core.files import is_standard_output
 from adducir.core.recipe import Needs, Recipe
 from adducir.statistics.settings import Testing
 from adducir.tables.formats import TABLES
@@ -31,12 +32,25 @@ NOT_IN_CSV = Needs("in CSV, which holds everything unrounded", lambda it: it.for
 IN_HTML = Needs("in a format other than HTML", lambda it: it.form == "html")
 IN_LATEX = Needs("in a format other than LaTeX", lambda it: it.form == "latex")
 
+Table = Annotated[
+    Path | None,
+    AfterValidator(lambda path: None if path and is_standard_output(path) else path),
+    option("Write there instead of to the terminal.", "-o", writes=Writes("table")),
+]
+TableFormat = Annotated[
+    str | None,
+    TABLES.named,
+    option(
+        "What to print; by default what the ending of --output says.", "--format", shown="terminal"
+    ),
+]
+
 
 class Printing(Recipe):
     """How a table looks, and where it goes."""
 
-    format: common.TableFormat = None
-    output: common.Table = None
+    format: TableFormat = None
+    output: Table = None
     decimals: Annotated[int, NOT_IN_CSV] = option(
         "Digits after the point.", default=3, ge=0, le=15, rare=True
     )

@@ -106,7 +106,7 @@ def tune(settings: Tune) -> None:
         adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels \
             --grid k1=0.4:1.6:0.4 --grid b=0.2,0.4 -o tuning/bm25
     """
-    from adducir.cli.names import system_names
+    from adducir.cli.common import system_names
 
     chosen = [key for key in ("index", "fuse", "rerank") if getattr(settings, key)]
     if len(chosen) != 1:
@@ -221,7 +221,7 @@ def _topic_sets(
             f"{len(qrels)}."
         )
 
-    from adducir.cli.names import stem
+    from adducir.cli.common import stem
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.experiments.tuning.folds import JudgedTopics

@@ -76,18 +76,20 @@ class Builder(Protocol):
 
 
 class Work(Protocol):
-    """Long work on a sequence of items; it can be pickled, and is small."""
+    """Long work on a sequence of items; it can be pickled, and is small.
+
+    ``doing`` and ``unit`` are for the progress (``encoding``, ``texts``), ``size`` is that of a
+    chunk; ``total`` is None where the number of items is not known.
+    """
 
     @property
-    def doing(self) -> str: ...  # for the progress: ``encoding``
+    def doing(self) -> str: ...
     @property
-    def unit(self) -> str: ...  # what items are called: ``texts``
+    def unit(self) -> str: ...
     @property
-    def size(self) -> int: ...  # items in a chunk
+    def size(self) -> int: ...
     @property
-    def total(self) -> int | None:
-        """The number of items; None where that is not known."""
-        return None
+    def total(self) -> int | None: ...
 
     def identity(self) -> Mapping[str, Any]:
         """What determines the bytes of chunks beside their items and the artifact's fingerprint."""

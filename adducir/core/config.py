@@ -18,7 +18,6 @@ The value is read as YAML, as in the file.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -60,7 +59,6 @@ _SCALARS: dict[str | None, Callable[[str], Any]] = {
     _TAG + "int": lambda text: int(text, 0),
     _TAG + "float": lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
 }
-_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # as YAML's readers count lines
 _ASSIGNMENT = re.compile(r'((?:"[^"]*"|[^"=])+)=(.*)', re.DOTALL)
 _PART = re.compile(r'"([^"]*)"|([^".]+)')
 
@@ -175,7 +173,7 @@ def _composed(text: str) -> Any:
         what = f"values are nested more than {_DEEPEST} deep."
         raise InputError(what, line=error.problem_mark.line + 1) from error
     except MarkedYAMLError as error:
-        raise _not_yaml(error, text) from error
+        raise _not_yaml(error) from error
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InputError(f"this is not YAML: {error.reason}.", line=line) from error
@@ -183,23 +181,14 @@ def _composed(text: str) -> Any:
         raise InputError(f"this is not YAML: {shortened(str(error))}.") from error
 
 
-def _not_yaml(error: MarkedYAMLError, text: str) -> InputError:
-    """The parser's complaint with its line and, where the cause is plain, a hint."""
+def _not_yaml(error: MarkedYAMLError) -> InputError:
+    """The parser's complaint with its line."""
     mark = error.problem_mark or error.context_mark
     context = error.context
     if context and error.context_mark and error.context_mark.line != mark.line:
         context += f" that begins on line {error.context_mark.line + 1}"
     words = ", ".join(" ".join(part.split()) for part in (context, error.problem) if part)
-    source = [*_LINE_END.split(text), ""][mark.line]
-    hint = None
-    if "\t" in source[: len(source) - len(source.lstrip())]:
-        hint = "Indent with spaces, not with tabs."
-    elif re.search(r"[{,]", source.rpartition("${")[0]):
-        hint = "Put a text that holds ${...} in quotes where it stands in { }."
-    elif "mapping values are not allowed" in words:
-        hint = "Put a text that holds ': ' in quotes, or check the indentation."
-    elif "cannot start any token" in words:
-        hint = "Put a text that begins with one of @ ` % in quotes."
+    hint = "Indent with spaces; put a text in quotes that holds ': ' or begins with @, ` or %."
     return InputError(f"this is not YAML: {words}.", line=mark.line + 1, hint=hint)
 
 
@@ -264,16 +253,6 @@ def parse(text: str, path: Path) -> Document:
         return Document(values.of(root)[0], path, _line(root), values.lines)
     except InputError as error:
         raise InputError(error.what, path=path, line=error.line, hint=error.hint) from error
-
-
-def as_yaml(data: Any) -> str:
-    """Plain values as YAML that readers of either version, 1.1 and 1.2, take for the same."""
-    yaml: Any = YAML(typ="safe", pure=True)
-    text = StringIO()
-    yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
-    yaml.sort_base_mapping_type_on_output = False
-    yaml.dump(data, text)
-    return text.getvalue().partition("---\n")[2]
 
 
 def parse_value(text: str) -> Any:

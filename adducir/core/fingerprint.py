@@ -45,11 +45,6 @@ def fingerprint(value: Any) -> str:
     return f"{_MARK}{text.split(_MARK)[1]}{_MARK}{digest}"
 
 
-def unread_digest(path: Path) -> str:
-    """Stands for the digest of a file that a dry run does not read."""
-    return f"{_MARK}{quote(str(path))}{_MARK}"
-
-
 def is_known(fingerprint: str) -> bool:
     """Whether all that a fingerprint covers has been read."""
     return _MARK not in fingerprint
@@ -105,8 +100,8 @@ def source_digests(paths: Sequence[Path]) -> list[str]:
 
     It is not known in a dry run, of a large file that no earlier run has read as it is now.
     """
-    found = known_digests(paths)
-    return [digest or unread_digest(path) for path, digest in zip(paths, found, strict=True)]
+    unread = [f"{_MARK}{quote(str(path))}{_MARK}" for path in paths]
+    return [known or mark for known, mark in zip(known_digests(paths), unread, strict=True)]
 
 
 def known_digests(paths: Sequence[Path]) -> list[str | None]:

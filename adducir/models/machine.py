@@ -15,11 +15,12 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import UsageError
-from adducir.core.executors import Place
 from adducir.core.processes import default_threads
 
 if TYPE_CHECKING:
     import torch
+
+    from adducir.core.executors import Place
 
 Precision = Literal["float32", "bfloat16"]
 """What a network computes in: float32 everywhere, unless bfloat16 is asked for."""
@@ -55,7 +56,7 @@ def device_kind(device: "torch.device") -> str:
     return device.type
 
 
-def device_of_worker(name: str, place: Place) -> "torch.device":
+def device_of_worker(name: str, place: "Place") -> "torch.device":
     """The device of one of several workers: each takes the next GPU where there are some."""
     import torch
 
@@ -65,7 +66,7 @@ def device_of_worker(name: str, place: Place) -> "torch.device":
     return device
 
 
-def settle_threads(count: int | None, place: Place) -> None:
+def settle_threads(count: int | None, place: "Place") -> None:
     """Let torch use a worker's threads (None: its share of the cores) while its process lives."""
     import torch
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 from adducir.core.absent import fetched_later, may_download, without_downloads
@@ -33,7 +32,6 @@ _SAFE = ("*.safetensors", "*_Dense/pytorch_model.bin")
 _PICKLED = "pytorch_model*.bin"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoken")
 """The files of a model that are a tokenizer; one of them is there."""
-_TOKENIZER_SETTINGS = ("merges.txt", "*tokens*.json", "tokenizer_config.json")
 CONFIGURATION = ("config.json",)
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
 _ADAPTER = "adapter_config.json"
@@ -59,17 +57,6 @@ class ModelSource:
         if (self.folder / MANIFEST).is_file():
             return read_manifest(self.folder).fingerprint
         return f"files:{_digest(self.folder)}"
-
-    def reading_identity(self) -> str:
-        """What identifies how this model reads texts: of a folder, its files beside the weights."""
-        if self.tokenizer is not None:
-            return f"{self.tokenizer.reading_identity()} in {self._files(CONFIGURATION)}"
-        return self._files(TOKENIZERS + _TOKENIZER_SETTINGS + CONFIGURATION)
-
-    def _files(self, patterns: Sequence[str]) -> str:
-        if self.folder is None:
-            return self.identity()
-        return f"files:{_digest(self.folder, patterns)}"
 
     def local(self) -> Path:
         """The folder with the model's files, fetched from the Hub where need be."""
@@ -233,12 +220,11 @@ def _refuse_custom_code(path: Path) -> None:
         )
 
 
-def _digest(folder: Path, patterns: Sequence[str] | None = None) -> str:
-    """The SHA-256 of the names and contents of a model's files, or of those of some patterns."""
-    every = folder.rglob("*") if patterns is None else chain(*map(folder.glob, patterns))
+def _digest(folder: Path) -> str:
+    """The SHA-256 of the names and contents of a model's files."""
     paths = [
         path
-        for path in sorted({*every})
+        for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith(".")
     ]
     digest, digests = hashlib.sha256(), source_digests(paths)

@@ -16,10 +16,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import metadata as installed
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from adducir.core.config import as_yaml, parse
+from ruamel.yaml import YAML
+
 from adducir.core.files import read_text
 from adducir.version import __version__
 
@@ -34,6 +36,8 @@ def metadata_for(path: Path | str) -> Path:
 
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """The metadata of the run at ``path``; an InputError where it has none, or it is not YAML."""
+    from adducir.core.config import parse
+
     place = metadata_for(path)
     marks = r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z"
     return parse(re.sub(marks, "\n", read_text(place), flags=re.M), place).data
@@ -67,7 +71,12 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
     }
     for layer in layers:
         facts = _merged(facts, layer)
-    return as_yaml(_plain(facts))
+    yaml: Any = YAML(typ="safe", pure=True)  # which readers of YAML 1.1 and 1.2 read alike
+    text = StringIO()
+    yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
+    yaml.sort_base_mapping_type_on_output = False
+    yaml.dump(_plain(facts), text)
+    return text.getvalue().partition("---\n")[2]
 
 
 @cache

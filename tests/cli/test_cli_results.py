@@ -15,7 +15,7 @@ import pytest
 from every_command import COMMANDS, load_command
 
 from adducir.cli.app import main
-from adducir.cli.names import find_system, system_names
+from adducir.cli.common import find_system, system_names
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import UsageError
 from adducir.runs.read import read_run

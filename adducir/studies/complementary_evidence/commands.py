@@ -244,7 +244,7 @@ def sets(settings: Sets) -> None:
         adducir complementary-evidence sets a.jsonl b.jsonl -q test.jsonl.gz --baseline b
         adducir complementary-evidence sets a.jsonl -q test.jsonl.gz --upper-bound --format latex
     """
-    from adducir.cli.names import system_names
+    from adducir.cli.common import system_names
     from adducir.studies.complementary_evidence.measures import GoldSets, set_table
     from adducir.studies.complementary_evidence.questions import read_questions, read_selected
 

@@ -152,7 +152,7 @@ def rouge(settings: Rouge) -> None:
         adducir exemplification rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz
         adducir exemplification rouge runs/egret.trec.gz --spans test.jsonl.gz --without-gold
     """
-    from adducir.cli.names import system_names
+    from adducir.cli.common import system_names
     from adducir.corpora.spans import read_spans
     from adducir.evaluation.rouge import rouge_of_run, stems_of, words_of
     from adducir.runs.read import read_run

@@ -225,7 +225,7 @@ def generated(settings: GeneratedTexts) -> None:
         adducir grounded-generation generated a.jsonl b.jsonl -r wow-dev.jsonl --depth 5 -b a
         adducir grounded-generation generated a.jsonl -r wow-dev-kilt.jsonl --measures kilt
     """
-    from adducir.cli.names import system_names
+    from adducir.cli.common import system_names
     from adducir.studies.grounded_generation.measures import common_words
     from adducir.studies.grounded_generation.text_table import text_table
     from adducir.studies.grounded_generation.texts import (
@@ -311,7 +311,7 @@ def sharpness(settings: Sharpness) -> None:
         adducir grounded-generation sharpness runs/retriever.trec.gz runs/guide.trec.gz
         adducir grounded-generation sharpness runs/guide.trec.gz --cutoffs 1,5,10 -o sharp.csv
     """
-    from adducir.cli.names import system_names
+    from adducir.cli.common import system_names
     from adducir.runs.read import read_run
     from adducir.statistics.comparison import compare
     from adducir.studies.grounded_generation.measures import CUTOFFS, mass_scores

@@ -245,7 +245,7 @@ def ranks(settings: Ranks) -> None:
         adducir literary-evidence ranks bm25.tsv dense.tsv --baseline bm25 --random
         adducir literary-evidence ranks ranks.jsonl.gz -b bm25 --by length --cutoffs 1,10,100
     """
-    from adducir.cli.names import stem
+    from adducir.cli.common import stem
     from adducir.evaluation.gold_ranks import CUTOFFS
     from adducir.evaluation.rank_files import read_ranks
     from adducir.evaluation.scores import by_system

@@ -132,7 +132,7 @@ def proxy_score(settings: ProxyScore) -> None:
     if not settings.choices and not settings.runs:
         raise UsageError("there is nothing to score.", hint="Name files of choices, or --run.")
 
-    from adducir.cli.names import stem, system_names
+    from adducir.cli.common import stem, system_names
     from adducir.runs.read import read_run
     from adducir.studies.literary_evidence.proxy_table import (
         choices_of_scores,
