@@ -4,8 +4,9 @@ Every system indexes the same documents and gets the same query texts. Its time 
 a data frame of query, docno and score, analysis of the queries included, all queries in one call
 if it can take them; that is repeated, and the best time of a process counts. Each process warms up
 with a few queries. The processor time of all threads is reported beside the time, because it
-depends less on what else the machine does. With --real documents and queries are of real text. bm25s runs with numba; PISA with the better of MaxScore
-and block-max WAND; tantivy gives numbers of documents by a fast field, which we turn into docnos.
+depends less on what else the machine does. With --real documents
+and queries are of real text. bm25s runs with numba; PISA with the better of MaxScore and
+block-max WAND; tantivy gives numbers of documents by a fast field, which we turn into docnos.
 
 Peers that are not installed are left out. They can live in another environment, which must have
 numpy, pandas and polars:
