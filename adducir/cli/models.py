@@ -93,7 +93,9 @@ class Encode(common.Computing):
         default=(),
         shown="the corpus's texts",
     )
-    docno_field: Annotated[common.DocnoField, needs("corpus")] = None
+    docno_field: Annotated[str | None, needs("corpus")] = option(
+        "The field of the docno, where it has none of the usual names.", default=None, rare=True
+    )
     format: Annotated[common.CorpusFormat, needs("corpus")] = None
     device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"

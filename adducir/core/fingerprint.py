@@ -109,7 +109,8 @@ def source_digests(paths: Sequence[Path]) -> list[str]:
 
     It is not known in a dry run, of a large file that no earlier run has read as it is now.
     """
-    unread = [f"{_MARK}{quote(str(path))}{_MARK}" for path in paths]
+    names = (quote(str(path), errors="surrogateescape") for path in paths)
+    unread = [f"{_MARK}{name}{_MARK}" for name in names]
     return [known or mark for known, mark in zip(known_digests(paths), unread, strict=True)]
 
 

@@ -188,7 +188,7 @@ def _named(piece: str) -> Measure:
     if not isinstance(node, ast.Name):
         raise unreadable
     if node.id not in known():
-        near = nearest(node.id, known())
+        near = nearest(node.id, [one.NAME or name for name, one in known().items()])
         if node.id in _trec_names():  # as in recip_rank@10
             near = f"; did you mean `{_from_trec(node.id)[0].NAME}`?"
         raise UsageError(f"there is no measure {piece!r}{near or '.'}")

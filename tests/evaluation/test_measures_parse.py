@@ -93,7 +93,7 @@ def test_parameters_of_trec_eval_and_whole_numbers(
     ("text", "what"),
     [
         *((empty, "nDCG@10") for empty in ("", " , ")),
-        *(("ndcg@10", "nDCG"), ("bprf", "BPref"), ("recip_rank@10", "RR")),
+        *(("ndcg@10", "nDCG"), ("bprf", "Bpref"), ("recip_rank@10", "RR")),
         ("nDCG(judgedonly=True)@5", "judged_only"),
         *((lacking, "cutoff") for lacking in ("Bpref@5", "P", "P(cutoff=3)@5", "ERR@0")),
         *((f"P@{wrong}", "cutoff") for wrong in ("0", "-5", "ten", "True", "1.5")),
