@@ -4,16 +4,23 @@ import json
 from typing import ClassVar, Literal
 
 import numpy as np
+import polars as pl
 
+from adducir.core.artifacts import artifact_fingerprint, build
 from adducir.core.files import file_digest, read_lines
+from adducir.core.fingerprint import fingerprint
+from adducir.corpora.documents import Document
 from adducir.corpora.references import file_path
+from adducir.encoders.ranking import context_ranks
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
-from adducir.experiments.known_item.system import RankingSystem
-from adducir.experiments.retrieval.corpora import CorpusRecipe
-from adducir.experiments.retrieval.indexes import IndexRecipe
+from adducir.experiments.known_item.system import RankingSystem, gold_ranks
+from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
+from adducir.experiments.retrieval.indexes import IndexPlan, IndexRecipe
 from adducir.experiments.step import ArtifactStep
 from adducir.experiments.study import Finding, Study, Task, Trial
+from adducir.indexes.search import Search
+from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table
 
@@ -45,7 +52,27 @@ class Inline(CorpusRecipe):
         return "inline"
 
     def open(self, name, seed, study):
-        raise NotImplementedError
+        return OpenedCorpus(_Texts(self.inline))
+
+
+class _Texts:
+    source = "inline"
+    default_fields = ("text",)
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def __iter__(self):
+        return (Document(docno, {"text": text}) for docno, text in self.texts.items())
+
+    def identity(self):
+        return {"texts": fingerprint(self.texts)}
+
+    def size_hint(self):
+        return len(self.texts)
+
+    def places(self, docno):
+        return []
 
 
 class Words(IndexRecipe):
@@ -58,17 +85,38 @@ class Words(IndexRecipe):
     artifact: ClassVar[str] = "words-index"
     engine: Literal["words"] = "words"
 
-    def fingerprint(self, step):
-        raise NotImplementedError
+    def plan(self, step, seed, study):
+        inputs = {"corpus": fingerprint(step.corpus.identity())}
 
-    def settings(self, step):
-        return {}
+        def make(folder):
+            words = {one.docno: one.fields["text"].split() for one in step.corpus}
+            (folder / "words.json").write_text(json.dumps(words))
+            return {"documents": len(words)}
 
-    def build(self, step, context):
-        raise NotImplementedError
+        def built(context):
+            return build(
+                step.path,
+                kind=self.artifact,
+                recipe={},
+                inputs=inputs,
+                builder_version=1,
+                make=make,
+                rebuild=context.rebuild,
+            )
+
+        known = artifact_fingerprint(self.artifact, {}, inputs, 1)
+        return IndexPlan(lambda: known, {}, built)
 
     def search(self, step, search, topics, tag, depth, context):
-        raise NotImplementedError
+        words = json.loads((step.path / "words.json").read_text())
+        rows = [
+            (qid, docno, float(sum(one in query.split() for one in held)))
+            for qid, query in zip(topics.qids, topics.queries, strict=True)
+            for docno, held in words.items()
+        ]
+        frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
+        frame = frame.sort("qid", "score", "docno", descending=[False, True, True])
+        return Search(Run(frame, tag), (), (), (), 0.0, {"engine": self.engine})
 
 
 class Shortest(RankingSystem):
@@ -84,7 +132,16 @@ class Shortest(RankingSystem):
         return {"shortest": True}
 
     def ranks(self, step, tasks, context):
-        raise NotImplementedError
+        def rank(task):
+            same = task.same
+            texts = same.picked(task.texts)
+            values = -np.array([len(text) for text in texts], dtype=np.float32)
+            gold = same.of[task.gold]
+            return context_ranks(
+                lambda first, last: np.tile(values, (last - first, 1)), gold, same.counts
+            )
+
+        return gold_ranks(tasks, [rank(task) for task in tasks])
 
 
 class Lengths(Task):
