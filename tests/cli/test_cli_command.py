@@ -132,7 +132,7 @@ def test_what_stands_at_an_output_is_replaced_by_force_only():
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_help_is_whole(name, capsys, monkeypatch):
-    """It fits 80 columns, explains each option, shows 15 of its own at most, and ends with examples."""
+    """It fits 80 columns, explains its options, 15 of its own at most, ends with examples."""
     monkeypatch.setenv("COLUMNS", "80")
     assert main([*name.split(), "--help"]) == 0
     shown = capsys.readouterr().out
