@@ -145,5 +145,5 @@ def test_a_task(study: Path) -> None:
     table = json.loads((study / "experiments" / "lines" / "table.json").read_text())
     assert [row["system"] for row in table["rows"]] == ["Pets", "Runs"]
     assert "keep" in adducir(study, "experiment", "experiments/lines.yaml", "--dry-run")
-    wrong = adducir(study, "experiment", "experiments/lines.yaml", "--set", "files.X=no", code=3)
-    assert "at `files.X`" in wrong
+    wrong = adducir(study, "experiment", "experiments/lines.yaml", "--set", "systems.X=no", code=3)
+    assert "at `systems.X`" in wrong
