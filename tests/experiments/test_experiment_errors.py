@@ -62,7 +62,7 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("{index: pets}", "{index: pet}", "systems.BM25.index`.*`pet`.*`pets`"),
         ("corpus: pets", "corpus: cats", "indexes.pets.corpus`.*`cats`"),
         ("baseline: BM25", "baseline: [BM25, X]", "comparison.baseline.1`.*`X`"),
-        ("nDCG@5", "nDGC@5", "measures.0`.*nDCG`"),
+        ("nDCG@5", "nDGC@5", "measures.0`.*nDGC@5"),
         ("nDCG@5", "nDCG@2000", "measures.0`.*2000.*1000"),
         ("nDCG@5", "alpha_nDCG@5", "measures.0`.*alpha_nDCG"),
         ("data/pets.jsonl", "data/pet.jsonl", "corpora.pets.source`.*STUDY/data/pet.jsonl"),

@@ -126,7 +126,8 @@ class ExpandedRecipe(CorpusRecipe):
             "precision": self.precision,
         }
         reads = [("corpora", name), *base.reads]
-        weights = WeightsStep(corpus, model, self.precision, training, reads)
+        own = WeightsStep(corpus, model, self.precision, training, reads)
+        weights = study.weights.setdefault((own.path, own.fingerprint), own)
         label = f"{self.expand}, expanded by {self.model}"
         label += f", seed {seed}" if seed is not None else ""
         return OpenedCorpus(corpus, label, [weights], base.reads, facts)

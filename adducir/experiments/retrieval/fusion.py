@@ -34,7 +34,7 @@ class Fusion(TunableSystem):
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
     fuse: tuple[Name, ...]
-    method: str = "rrf"
+    method: Annotated[str, FUSION.named] = "rrf"
     weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
 
     @classmethod

@@ -38,7 +38,7 @@ class Search(TunableSystem):
     verb: ClassVar[str] = "search"
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name
-    model: str = "bm25"
+    model: Annotated[str, MODELS.named] = "bm25"
     fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
 
     @classmethod
@@ -53,9 +53,6 @@ class Search(TunableSystem):
     @cached_property
     def retrieval_model(self) -> Model:
         """The model with the hyperparameters that the file gives."""
-        if self.model not in MODELS:
-            what = f"should be one of {', '.join(MODELS)}, not {self.model!r}"
-            raise errors_at((("model",), what))
         extra = self.model_extra or {}
         given = {key: value for key, value in extra.items() if key not in FEEDBACK}
         of_others = {*type(self).more_keys()} - {*keys_of(MODELS, self.model)}

@@ -115,6 +115,7 @@ class RetrievalStudy(Study):
         measures: In the file's order, each once.
         measure_names: As printed, by the measures' exact names.
         topic_sets: Topics with judgements, by name.
+        weights: What weights the words of corpora, by place and fingerprint.
     """
 
     makes: ClassVar[str] = "runs"
@@ -123,6 +124,7 @@ class RetrievalStudy(Study):
     def __init__(self, recipe: Retrieval, planner: Planner) -> None:
         super().__init__(recipe, planner)
         self._opened: dict[tuple[str, str, int | None], Any] = {}
+        self.weights: dict[tuple[Path, str], Step] = {}
         for section in ("corpora", "indexes", "systems"):
             for name, entry in getattr(recipe, section).items():
                 for link in entry.links():
