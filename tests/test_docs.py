@@ -35,6 +35,8 @@ from adducir.runs.rules import RULES
 from adducir.studies.complementary_evidence.training import ComplementaryRecipe
 from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
+from adducir.training.data import CorpusPart
+from adducir.training.leaks import WithoutPart
 from adducir.training.recipe import TrainingRecipe
 
 ROOT = Path(__file__).parents[1]
@@ -165,6 +167,7 @@ KINDS = {
 }
 
 ELSEWHERE = {
+    "docs/deepct.md": (CorpusPart, TrainingRecipe, WithoutPart),
     "docs/evidence-sets.md": (TrainingRecipe,),
     "docs/hindsight.md": (ComparisonRecipe, TableRecipe, TrainingRecipe),
 }

@@ -85,7 +85,7 @@ class Reader:
         inside = words(text, whole=settings.tokenization == "lucene")
         starts = np.array([word.start for word in inside], dtype=np.int64)
         part, found = settings.passages, []
-        for _, start, end in passages(text, count, length=part.length, unit=part.unit):
+        for start, end in passages(text, count, length=part.length, unit=part.unit):
             first, last = np.searchsorted(starts, [start, end])
             moved = [Word(w.start - start, w.end - start, w.text) for w in inside[first:last]]
             found.append(Cut(text[start:end], moved))
@@ -163,7 +163,8 @@ class TermWeighter:
         if precision != "float32":
             # Its weights are cast once, which is several times faster than casting as it runs.
             network = self._half = self._half or halved(self.network)
-        filler, is_sigmoid = self.reader.tokenizer.pad_token_id or 0, _is_sigmoid(self.settings)
+        filler = self.reader.tokenizer.pad_token_id or 0
+        is_sigmoid = self.settings.activation == "sigmoid"
 
         def compute(numbers: NDArray[np.int64]) -> list[Floats]:
             some = [encoded[number] for number in numbers]
@@ -194,21 +195,8 @@ class TermWeighter:
         for text, some in zip(texts, cuts, strict=True):
             values = [np.zeros(0, dtype=np.float32), *(next(found) for _ in some)]
             inside = words(text, whole=self.settings.tokenization == "lucene")
-            owned = [len(passage.words) for passage in some]
-            weighted.append(
-                silenced(Weighted(inside, np.concatenate(values), owned), self.settings)
-            )
+            weights = np.concatenate(values)
+            if silent := self.settings.silent:  # nothing was learned about them
+                weights[[match_key(word.text) in silent for word in inside]] = 0.0
+            weighted.append(Weighted(inside, weights, [len(passage.words) for passage in some]))
         return weighted
-
-
-def silenced(text: Weighted, settings: Settings) -> Weighted:
-    """The same with weight 0 for words that nothing was learned about."""
-    if not settings.stop_words:
-        return text
-    is_silent = [match_key(word.text) in settings.silent for word in text.words]
-    weights = np.where(np.array(is_silent, dtype=bool), np.float32(0.0), text.weights)
-    return text._replace(weights=weights)
-
-
-def _is_sigmoid(settings: Settings) -> bool:
-    return settings.activation == "sigmoid"

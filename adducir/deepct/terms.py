@@ -19,7 +19,7 @@ download), ``lucene`` (the 33 that an index drops), ``none``, or a file with one
 """
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -27,7 +27,6 @@ from typing import Any, Literal, NamedTuple
 
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import read_lines
-from adducir.corpora.digests import digest_of
 from adducir.deepct.words import Word, match_key, words
 
 Tokenization = Literal["lucene", "bert"]
@@ -41,46 +40,28 @@ _LUCENE = (
 _NOT_ASCII_ALNUM = re.compile(r"[^a-zA-Z0-9]")
 
 
-@dataclass(frozen=True)
-class StopWords:
-    """A stop list: its name, and its words in lower case with the plain apostrophe."""
+def stop_words(name: str | Path) -> frozenset[str]:
+    """The words of a stop list, in lower case with the plain apostrophe; see the module's text."""
+    if name == "nltk":
+        from nltk.corpus import stopwords
 
-    name: str
-    words: frozenset[str]
-
-    def __contains__(self, word: object) -> bool:
-        return word in self.words
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self.words))
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def identity(self) -> dict[str, str]:
-        """A digest of the words, for fingerprints; the name is not in it."""
-        return {"stop_words": digest_of(self)}
-
-
-def stop_words(name: str | Path) -> StopWords:
-    """The stop list of a name; see the module's text."""
-    if name == "english":
-        found = _read(_ENGLISH)
-    elif name == "nltk":
-        found = _nltk_stop_words()
-    elif name in ("lucene", "none"):
-        found = frozenset(_LUCENE.split() if name == "lucene" else ())
-    elif Path(name).is_file():
-        found = _read(Path(name))
-    else:
+        try:
+            return frozenset(word.lower() for word in stopwords.words("english"))
+        except LookupError as error:
+            raise MachineError(
+                "NLTK's stop words are not on this machine: its package does not hold them.",
+                hint="Get them with `python -m nltk.downloader stopwords`, or choose `english`, "
+                "the list that comes with Adducir.",
+                absent=True,
+            ) from error
+    if name in ("lucene", "none"):
+        return frozenset(_LUCENE.split() if name == "lucene" else ())
+    path = _ENGLISH if name == "english" else Path(name)
+    if not path.is_file():
         raise UsageError(
             f"{str(name)!r} is not a stop list.",
             hint=f"Give one of {', '.join(STOP_LISTS)}, or a file with one stop word per line.",
         )
-    return StopWords(str(name), found)
-
-
-def _read(path: Path) -> frozenset[str]:
     found = set()
     for number, line in read_lines(path):
         word = line.strip().lower().replace("’", "'")
@@ -92,20 +73,6 @@ def _read(path: Path) -> frozenset[str]:
             raise InputError(what, path=path, line=number, hint=hint)
         found.add(word)
     return frozenset(found)
-
-
-def _nltk_stop_words() -> frozenset[str]:
-    from nltk.corpus import stopwords
-
-    try:
-        return frozenset(word.lower() for word in stopwords.words("english"))
-    except LookupError as error:
-        raise MachineError(
-            "NLTK's stop words are not on this machine: its package does not hold them.",
-            hint="Get them with `python -m nltk.downloader stopwords`, or choose `english`, the "
-            "list that comes with Adducir.",
-            absent=True,
-        ) from error
 
 
 class Terms(NamedTuple):
@@ -153,7 +120,7 @@ class Matcher:
         """The lower-case forms of a text that are not stop words, not stemmed."""
         if self.tokenization == "bert":
             cleaned = _NOT_ASCII_ALNUM.sub(" ", text.replace("'s", " "))
-            forms = [token.lower() for token in _nltk_tokenizer().tokenize(cleaned)]
+            forms = [token.lower() for token in _nltk()[1].tokenize(cleaned)]
         else:
             forms = [match_key(word.text) for word in words(text)]
         return [form for form in forms if form not in self.stop_words]
@@ -186,21 +153,16 @@ def query_term_recall(
 @lru_cache(maxsize=1 << 20)
 def porter(word: str) -> str:
     """The stem of a lower-case word by NLTK's Porter stemmer with NLTK's extensions."""
-    stem: str = _nltk_porter().stem(word)
+    stem: str = _nltk()[0].stem(word)
     return stem
 
 
-# NLTK takes more than a second to import.
 @cache
-def _nltk_porter() -> Any:
+def _nltk() -> tuple[Any, Any]:
+    """Stemmer and tokenizer of NLTK, which takes more than a second to import."""
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer()
-
-
-@cache
-def _nltk_tokenizer() -> Any:
     # The part of word_tokenize that works within sentences; without marks there is only one.
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
-    return NLTKWordTokenizer()
+    return PorterStemmer(), NLTKWordTokenizer()

@@ -18,11 +18,9 @@ import numpy as np
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
-from adducir.core.texts import same_text
-from adducir.corpora.digests import digest_of
-from adducir.corpora.documents import Document, refuse_duplicates, text_of
+from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path
 from adducir.corpora.topics import load_topics
@@ -36,6 +34,7 @@ from adducir.models.machine import Precision, choose_device, seed_of
 from adducir.models.sources import model_source
 from adducir.training.card import Card
 from adducir.training.data import Rows, TrainingData, sample, stored
+from adducir.training.leaks import documents_left
 from adducir.training.recipe import listed
 from adducir.training.trainable import Trainable
 
@@ -158,7 +157,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
             "corpus": fingerprint(self.corpus.identity()),
             "supervision": fingerprint(self.supervision.identity),
             "without": fingerprint(self.without.identity()),
-            "stop words": fingerprint(self.stop_words.identity()),
+            "stop words": fingerprint({"stop_words": digest_of(sorted(self.stop_words))}),
             "base": self.base.identity(),
         }
 
@@ -171,30 +170,31 @@ class DeepCT(Trainable[DeepCTRecipe]):
             tokenization=recipe.tokenization,
             activation=recipe.activation,
             passages=recipe.passages,
-            stop_words=() if recipe.stop_words_in_loss else tuple(self.stop_words),
+            stop_words=() if recipe.stop_words_in_loss else tuple(sorted(self.stop_words)),
         )
 
     def dataset(self, folder: Path) -> TrainingData:
         data = stored(folder, _COLUMNS, self._rows)
-        for source, count in data.counts["excluded_by_source"].items():
-            if not count:
-                progress().note(
-                    f"{source} names no document of the corpus: are its docnos of another version?"
-                )
         train = sample(data.train, self.recipe.most, seed_of(self.recipe.training.seed, "most"))
         return TrainingData(train, data.validation, data.test, data.counts)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        recipe, reader = self.recipe, self._reader()
+        recipe, reader = self.recipe, Reader.of(self.base, self.model_settings)
+        if recipe.passages.unit == "pieces" and recipe.passages.length > reader.max_pieces:
+            raise InputError(
+                f"passages of {recipe.passages.length} pieces do not fit the model "
+                f"{self.base.name}, which reads {reader.max_pieces}.",
+                hint="Lower `passages.length`.",
+            )
         matcher = Matcher(self.stop_words, recipe.tokenization)
         found = Counter[str]()
-        documents = self._documents(found, counts)
+        documents = self._documents(counts)
         while some := list(islice(documents, _TOGETHER)):
-            cuts = [reader.cut(text_of(document, listed(recipe.text))) for document, _ in some]
+            cuts = [reader.cut(text_of(document, listed(recipe.text))) for document in some]
             flat = [passage for passages in cuts for passage in passages]
             encoded = iter(reader.encode(flat, recipe.training_length))
-            for (document, queries), passages in zip(some, cuts, strict=True):
-                recall = matcher.recall(queries)
+            for document, passages in zip(some, cuts, strict=True):
+                recall = matcher.recall(self.supervision.queries(document))
                 name = document.fields.get(recipe.held_out.by or "", "") or document.docno
                 part = recipe.held_out.part_of(name)
                 found["without_reference"] += not recall
@@ -203,82 +203,45 @@ class DeepCT(Trainable[DeepCTRecipe]):
                     stems, is_stop = matcher.terms(passage.text, passage.words)
                     targets = targets_of(stems, recall)
                     if recall and self._is_kept(targets, is_stop, found):
-                        yield (
-                            part,
-                            {
-                                "docno": document.docno,
-                                "keys": [match_key(word.text) for word in passage.words],
-                                "ids": read.ids,
-                                "firsts": read.firsts,
-                                "targets": targets,
-                                "is_stop": is_stop,
-                                "length": len(read.ids),
-                            },
-                        )
+                        row = {
+                            "docno": document.docno,
+                            "keys": [match_key(word.text) for word in passage.words],
+                            "ids": read.ids,
+                            "firsts": read.firsts,
+                            "targets": targets,
+                            "is_stop": is_stop,
+                            "length": len(read.ids),
+                        }
+                        yield part, row
         counts.update({name: found[name] for name in _COUNTED})
         if not found["examples"]:
             raise InputError(
-                f"of {found['documents']:,} documents no training example is left: "
-                f"{found['excluded']:,} are left out by leak control, "
+                f"of {counts['documents']:,} documents no training example is left: "
+                f"{counts['excluded']:,} are left out by leak control, "
                 f"{found['without_reference']:,} have no reference.",
                 path=self.corpus.source,
                 hint="Look at the fields and at what is left out.",
             )
 
-    def _reader(self) -> Reader:
-        reader, part = Reader.of(self.base, self.model_settings), self.recipe.passages
-        if part.unit == "pieces" and part.length > reader.max_pieces:
-            raise InputError(
-                f"passages of {part.length} pieces do not fit the model {self.base.name}, which "
-                f"reads {reader.max_pieces}.",
-                hint="Lower `passages.length`.",
-            )
-        return reader
+    def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
+        """The documents that leak control leaves."""
+        by, known = self.recipe.held_out.by, set[str]()
+        missing = {*listed(self.recipe.text), *self.supervision.fields, *listed(by or ())}
 
-    def _documents(
-        self, found: Counter[str], counts: dict[str, Any]
-    ) -> Iterator[tuple[Document, Sequence[str]]]:
-        """The documents that leak control leaves, with their queries."""
-        forbidden = self._forbidden()
-        named = [
-            listed(self.recipe.text),
-            self.supervision.fields,
-            listed(self.recipe.held_out.by or ()),
-        ]
-        missing, known = {name for some in named for name in some}, set[str]()
-        by_source = Counter(dict.fromkeys(self.without.by_source, 0))
-        with progress().doing("make examples", self.corpus.size_hint(), "documents"):
-            for document in refuse_duplicates(self.corpus):
-                progress().advance(1)
-                found["documents"] += 1
-                if missing:
-                    missing -= document.fields.keys()
-                    known |= document.fields.keys()
-                if document.docno in self.without:
-                    found["excluded"] += 1
-                    for source, docnos in self.without.by_source.items():
-                        by_source[source] += document.docno in docnos
-                elif forbidden and self._digest(document) in forbidden:
-                    found["copies"] += 1
-                else:
-                    yield document, self.supervision.queries(document)
-        if missing:
+        def text(document: Document) -> str:
+            return text_of(document, listed(self.recipe.text))
+
+        for document in documents_left(self.corpus, self.without, text, counts):
+            if missing:
+                missing -= document.fields.keys()
+                known |= document.fields.keys()
+            yield document
+        if missing and known:
             raise InputError(
                 f"no document has a field {min(missing)!r}.",
                 path=self.corpus.source,
                 hint=f"The documents' fields are: {', '.join(sorted(known))}.",
             )
-        counts["excluded_by_source"] = dict(by_source)
-
-    def _forbidden(self) -> frozenset[str]:
-        """Digests of the texts of the documents to leave out, empty texts aside."""
-        if not self.without.docnos:
-            return frozenset()
-        named = (document for document in self.corpus if document.docno in self.without)
-        return frozenset(map(self._digest, named)) - {digest_of([""])}
-
-    def _digest(self, document: Document) -> str:
-        return digest_of([same_text(text_of(document, listed(self.recipe.text)))])
 
     def _is_kept(
         self, targets: Sequence[float], is_stop: Sequence[bool], found: Counter[str]
@@ -308,13 +271,13 @@ class DeepCT(Trainable[DeepCTRecipe]):
         return found
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
+        import torch
+
         def padded(values: list[Any], kind: Any, filler: float = 0) -> "torch.Tensor":
             matrix = np.full((len(rows), max(map(len, values))), filler, dtype=kind)
             for row, some in zip(matrix, values, strict=True):
                 row[: len(some)] = some
             return torch.from_numpy(matrix)
-
-        import torch
 
         ids = [row["ids"] for row in rows]
         counted = [row["firsts"] >= 0 for row in rows]
@@ -388,7 +351,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
 
     def report(self, counts: Mapping[str, Any]) -> list[str]:
         measured = counts.get("recovery")
-        return recovery_lines(measured["part"], measured["ways"]) if measured else []
+        return _recovery_lines(measured["part"], measured["ways"]) if measured else []
 
     def card(self, counts: Mapping[str, Any]) -> Card:
         recipe = self.recipe
@@ -408,7 +371,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
                     "corpus": recipe.corpus.source,
                     "text": list(listed(recipe.text)),
                     **target,
-                    "stop words": f"{self.stop_words.name} ({len(self.stop_words):,} words)",
+                    "stop words": f"{recipe.stopwords} ({len(self.stop_words):,} words)",
                 },
                 "Leak control": {
                     **recipe.without.card(),
@@ -421,12 +384,9 @@ class DeepCT(Trainable[DeepCTRecipe]):
         )
 
 
-# Documents read, left out by leak control, as copies, or without a reference; passages of the rest,
-# without a word or a positive target; examples kept, and their words.
+# Documents without a reference; passages of the rest, without a word or a positive target; examples
+# kept, and their words.
 _COUNTED = (
-    "documents",
-    "excluded",
-    "copies",
     "without_reference",
     "passages",
     "without_words",
@@ -456,10 +416,10 @@ def evaluate_recovery(
         part, found = training.recoveries(ways, data)
     if not found:
         raise InputError("no passage held out has a reference term.", path=training.corpus.source)
-    return recovery_lines(part, [asdict(one) for one in found])
+    return _recovery_lines(part, [asdict(one) for one in found])
 
 
-def recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
+def _recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
     """A line for each way to weight words, as plain values of a :class:`.Recovery`."""
     head = (
         f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; average "

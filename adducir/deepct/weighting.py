@@ -23,7 +23,7 @@ from adducir.core.errors import ArtifactError
 from adducir.core.executors import HERE, Execution
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
-from adducir.deepct.model import Floats, TermWeighter, Weighted, silenced
+from adducir.deepct.model import Floats, TermWeighter, Weighted
 from adducir.deepct.recipe import Settings
 from adducir.deepct.words import words
 from adducir.models.arrays import read_shard
@@ -172,7 +172,7 @@ class TermWeights:
                         path=self._folder,
                         hint="Predict the weights of the corpus again.",
                     )
-                found.append(silenced(Weighted(inside, weights, owned), self._settings))
+                found.append(Weighted(inside, weights, owned))
             yield document, found
 
     def _texts(self) -> Iterator[tuple[Floats, list[int]]]:

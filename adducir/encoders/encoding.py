@@ -1,37 +1,48 @@
-"""Encodes a corpus or spans into an artifact of vectors, in chunks that can be made anywhere.
+"""Encodes a corpus, spans or topics into an artifact, in chunks that can be made anywhere.
+
+Of a dense encoder:
 
 ``docnos.txt``               one docno a line, in the order of the vectors
 ``vectors-000000.safetensors``, ...   ``vectors`` (n, D) float32
+
+Of a learned sparse encoder (SPLADE; Formal et al., SIGIR 2021; or one that needs no inference for
+queries, whose tokens have fixed weights) ``weights.jsonl.gz``, the tokens of each text with their
+weights, which ``adducir index --weights`` and ``adducir search --topics`` read.
 """
 
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import orjson
 
 from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import InputError
 from adducir.core.executors import HERE, Execution
-from adducir.core.files import file_digest, read_lines, writing_text
+from adducir.core.files import file_digest, read_lines, writing_bytes, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
+from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import Floats, Side
 from adducir.encoders.sources import EncoderSource
 from adducir.models.arrays import read_shard
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision, using_threads
+from adducir.models.batches import tokens_for
+from adducir.models.machine import Precision, computing_in, using_threads
 from adducir.models.work import ModelWork
 
 if TYPE_CHECKING:
     import torch
 
-KIND = "vectors"
+KIND, TOKEN_WEIGHTS = "vectors", "token-weights"
+WEIGHTS = "weights.jsonl.gz"
 CHUNK = 2000
 """Texts in a chunk: what a kill can lose."""
 DOCNOS = "docnos.txt"
@@ -61,40 +72,26 @@ class Items:
     read: Callable[[bool], Iterator[Item]]
 
 
-@dataclass(frozen=True)
-class _Documents:
-    corpus: Corpus
-    fields: tuple[str, ...]
-
-    def __call__(self, check: bool) -> Iterator[Item]:
-        for document in refuse_duplicates(self.corpus) if check else self.corpus:
-            yield document.docno, text_of(document, self.fields)
+def _documents(corpus: Corpus, fields: tuple[str, ...], check: bool) -> Iterator[Item]:
+    for document in refuse_duplicates(corpus) if check else corpus:
+        yield document.docno, text_of(document, fields)
 
 
-@dataclass(frozen=True)
-class _Spans:
-    path: Path
-    side: Literal["context", "span"]
-
-    def __call__(self, check: bool) -> Iterator[Item]:
-        if self.side == "context":
-            return ((span.id, span) for span in read_spans(self.path))
-        return iter(candidates_of(read_spans(self.path), self.path).items())
+def _spans(path: Path, side: str, check: bool) -> Iterator[Item]:
+    if side == "context":
+        return ((span.id, span) for span in read_spans(path))
+    return iter(candidates_of(read_spans(path), path).items())
 
 
-@dataclass(frozen=True)
-class _Texts:
-    texts: tuple[str, ...]
-
-    def __call__(self, check: bool) -> Iterator[Item]:
-        return ((f"{number}", text) for number, text in enumerate(self.texts))
+def _given(items: Sequence[Item], check: bool) -> Iterator[Item]:
+    return iter(items)
 
 
 def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
     """Documents of a corpus, their fields joined by newlines; by default those to be indexed."""
     chosen = fields or tuple(corpus.default_fields)
     what = {"items": "documents", "fields": list(chosen)}
-    read = _Documents(corpus, chosen)
+    read = partial(_documents, corpus, chosen)
     return Items(what, fingerprint(corpus.identity()), "document", corpus.size_hint(), read)
 
 
@@ -103,15 +100,23 @@ def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
 
     A span that has no candidate is named by its id. Spans of one candidate are encoded once.
     """
-    what = {"items": "contexts" if side == "context" else "spans"}
+    what = {"items": f"{side}s"}
     of: Side = "query" if side == "context" else "document"
-    return Items(what, file_digest(path), of, None, _Spans(path, side))
+    return Items(what, file_digest(path), of, None, partial(_spans, path, side))
 
 
 def items_of_texts(texts: Sequence[str], what: str) -> Items:
-    """Texts that are there, called by their numbers; ``what`` they are, the artifact is to say."""
+    """Texts, named by their numbers; ``what`` they are, the artifact is to say."""
+    items = tuple((f"{number}", text) for number, text in enumerate(texts))
     identity = fingerprint(list(texts))
-    return Items({"items": what}, identity, "document", len(texts), _Texts(tuple(texts)))
+    return Items({"items": what}, identity, "document", len(items), partial(_given, items))
+
+
+def items_of_topics(topics: Topics) -> Items:
+    """The queries of topics, by their qids."""
+    items = tuple(zip(topics.qids, topics.texts, strict=True))
+    identity = fingerprint(topics.identity())
+    return Items({"items": "queries"}, identity, "query", len(items), partial(_given, items))
 
 
 def described(item: Item) -> tuple[str, bytes]:
@@ -183,12 +188,55 @@ class EncodingWork(ModelWork):
         return self.counted(made, docnos)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SparseWork(EncodingWork):
+    """Token weights of some items."""
+
+    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Any]]:
+        from adducir.encoders.model import load_sparse_encoder
+
+        encoder: Any = load_sparse_encoder(self.source.query).to(device)
+        is_query = self.texts.side == "query"
+        encode_some = encoder.encode_query if is_query else encoder.encode_document
+        # Each token of a text has a logit for each of the vocabulary.
+        at_once = max(1, (self.tokens or tokens_for(device)) // 256)
+
+        def arrays(items: Sequence[Item]) -> Mapping[str, Any]:
+            texts = [content for _, content in items]
+            with computing_in(self.precision, encoder):
+                found = encode_some(texts, batch_size=at_once, show_progress_bar=False).coalesce()
+            rows, ids = found.indices().cpu().numpy()
+            counts = np.bincount(rows, minlength=len(texts))
+            return {"counts": counts, "ids": ids, "weights": found.values().float().cpu().numpy()}
+
+        return arrays
+
+    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
+        from adducir.encoders.model import load_sparse_encoder
+
+        encoder: Any = load_sparse_encoder(self.source.query)
+        tokens = {number: token for token, number in encoder.tokenizer.get_vocab().items()}
+        key, total = "qid" if self.texts.side == "query" else "docno", 0
+        with writing_bytes(folder / WEIGHTS) as file:
+            for path, names in zip(made.files, made.names, strict=True):
+                chunk = read_shard(path)
+                ends = np.cumsum(chunk["counts"])
+                for name, end, count in zip(names, ends, chunk["counts"], strict=True):
+                    here = slice(end - count, end)
+                    names_here = (tokens[number] for number in chunk["ids"][here].tolist())
+                    vector = dict(zip(names_here, chunk["weights"][here].tolist(), strict=True))
+                    file.write(orjson.dumps({key: name, "vector": vector}) + b"\n")
+                    total += int(count)
+        return {"texts": made.items, "weights": total}
+
+
 def encode(
     source: EncoderSource,
     items: Items,
     output: Path,
     *,
     encoder: Any = None,
+    sparse: bool = False,
     device: str = "auto",
     threads: int | None = None,
     tokens: int | None = None,
@@ -203,13 +251,15 @@ def encode(
     Args:
         source: The encoder, from :func:`adducir.encoders.sources.encoder_source`.
         encoder: The encoder itself where it is loaded already.
+        sparse: Whether it is a learned sparse encoder.
         tokens: Padded tokens in a batch.
         execution: Who makes the chunks.
     """
+    work: Any = SparseWork if sparse else EncodingWork
     with using_threads(threads):
         return build_in_chunks(
             output,
-            EncodingWork(
+            work(
                 source=source,
                 texts=items,
                 precision=precision,
@@ -219,7 +269,7 @@ def encode(
                 threads=threads,
                 tokens=tokens,
             ),
-            kind=KIND,
+            kind=TOKEN_WEIGHTS if sparse else KIND,
             recipe={**items.what, "precision": precision},
             inputs={"items": items.identity, "model": source.identity()},
             builder_version=_VERSION,

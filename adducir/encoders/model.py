@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sentence_transformers import SentenceTransformer
+from sentence_transformers import SentenceTransformer, SparseEncoder
 from sentence_transformers.sentence_transformer.modules import (
     Dense,
     Normalize,
@@ -191,6 +191,23 @@ class DualEncoder:
 def load_encoder(source: EncoderSource) -> Any:
     """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder``, which has its methods."""
     return DualEncoder.load(source) if source.texts is None else source.texts
+
+
+def load_sparse_encoder(source: ModelSource) -> SparseEncoder:
+    """A learned sparse encoder; of a plain model its masked language model, pooled as SPLADE is."""
+    folder = _folder(source)
+    own, config = folder / "config_sentence_transformers.json", folder / "config.json"
+    is_sparse = own.is_file() and json_object(own).get("model_type") == "SparseEncoder"
+    classes = json_object(config).get("architectures") if config.is_file() else None
+    if not is_sparse and not any(str(name).endswith("ForMaskedLM") for name in classes or ()):
+        raise InputError(
+            "this is not a learned sparse encoder.",
+            path=folder,
+            hint="Name a SparseEncoder of sentence-transformers, or a SPLADE, which is a masked "
+            "language model.",
+        )
+    with explaining("model", folder):
+        return SparseEncoder(str(folder), device="cpu", local_files_only=True)
 
 
 def plain_pooling(source: ModelSource) -> PoolingMode | None:

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
-from adducir.core.names import Made, TextFile
+from adducir.core.names import Made
 from adducir.corpora.relic import Pools, RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, two_texts
 from adducir.runs.run import Run
@@ -75,35 +75,16 @@ class ContextRanks:
         return self.better + self.tied
 
 
-def task_among(
-    spans: Sequence[MaskedSpan],
-    candidates: Iterable[MaskedSpan],
-    keep: Callable[[], list[str] | TextFile] = list,
-) -> SpanTask:
-    """Contexts among candidates, of which docnos and texts alone are kept.
-
-    Args:
-        spans: The contexts; their own spans are among ``candidates``.
-        candidates: Spans, which are read once; those of one docno are one candidate.
-        keep: Makes what docnos or texts are kept in: a :class:`.TextFile` if they are many.
-    """
-    docnos, texts = keep(), keep()
+def task_among(spans: Sequence[MaskedSpan], candidates: Iterable[MaskedSpan]) -> SpanTask:
+    """Contexts among candidates, their own among them; spans of one docno are one candidate."""
+    texts: dict[str, str] = {}
     for span in candidates:
-        docnos.append(span.candidate or span.id)
-        texts.append(span.text)
-    same = Distinct(docnos)
-    if len(same.firsts) < len(docnos):
-        for place, first in enumerate(same.firsts[same.of].tolist()):
-            if texts[place] != texts[first]:
-                raise two_texts(docnos[place])
-        every, docnos, texts = (docnos, texts), keep(), keep()
-        for first in same.firsts.tolist():
-            docnos.append(every[0][first])
-            texts.append(every[1][first])
-    gold = [span.candidate or span.id for span in spans]
-    wanted = frozenset(gold)
-    numbers = {docno: number for number, docno in enumerate(docnos) if docno in wanted}
-    return SpanTask(spans, texts, docnos, np.array([numbers[one] for one in gold], dtype=np.int64))
+        docno = span.candidate or span.id
+        if texts.setdefault(docno, span.text) != span.text:
+            raise two_texts(docno)
+    numbers = {docno: number for number, docno in enumerate(texts)}
+    gold = np.array([numbers[span.candidate or span.id] for span in spans], dtype=np.int64)
+    return SpanTask(spans, list(texts.values()), list(texts), gold)
 
 
 def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Iterator[SpanTask]:
@@ -155,20 +136,15 @@ class Distinct:
     """
 
     def __init__(self, values: Sequence[Hashable]) -> None:
-        hashes = np.fromiter(map(hash, values), dtype=np.int64, count=len(values))
-        _, kinds, often = np.unique(hashes, return_inverse=True, return_counts=True)
-        first = np.arange(len(values))
-        seen: dict[Hashable, int] = {}  # of those alone whose hash is there twice
-        for place in np.flatnonzero(often[kinds] > 1).tolist():
-            first[place] = seen.setdefault(values[place], place)
-        self.firsts = np.unique(first)
-        self.of = np.searchsorted(self.firsts, first)
+        numbers: dict[Hashable, int] = {}
+        of = [numbers.setdefault(value, len(numbers)) for value in values]
+        self.of = np.array(of, dtype=np.int64)
+        _, self.firsts = np.unique(self.of, return_index=True)
         self.counts = np.bincount(self.of, minlength=len(self.firsts))
 
-    def picked(self, texts: Sequence[str]) -> Sequence[str]:
-        """(U,) the different ones of texts, read when they are asked for."""
-        firsts = self.firsts
-        return Made(len(firsts), lambda numbers: [texts[n] for n in firsts[list(numbers)].tolist()])
+    def picked(self, texts: Sequence[str]) -> list[str]:
+        """(U,) the different ones of texts."""
+        return [texts[number] for number in self.firsts.tolist()]
 
 
 def by_vectors(contexts: Floats, candidates: Floats) -> Scores:

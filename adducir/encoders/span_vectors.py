@@ -1,10 +1,4 @@
-"""Vectors of spans and of their contexts in chunks, one for each text or one for each token.
-
-Late interaction (ColBERT; Khattab and Zaharia, SIGIR 2020): score(q, d) = sum over q's vectors of
-the greatest inner product with any of d's vectors. What is padding must not take part. Padding that
-is set to zero does take part: where a query vector's products with all true vectors are negative,
-the zero is greater.
-"""
+"""Vectors of spans and of their contexts in chunks, one for each text or one for each token."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -149,39 +143,32 @@ class PackedFiles:
         return MultiVectors(np.concatenate(parts), starts)
 
 
-@dataclass(frozen=True)
-class PackedRun:
+class _Run:
     """Some texts of others: ``first`` to ``first + count`` - 1."""
 
-    of: PackedFiles
-    first: int
-    count: int
+    def __init__(self, files: PackedFiles, first: int, count: int) -> None:
+        self._files, self._first, self._count = files, first, count
+        starts = files.starts[first : first + count + 1]
+        self.starts: Integers = starts - starts[0]
 
     def __len__(self) -> int:
-        return self.count
-
-    @property
-    def starts(self) -> Integers:
-        """(count + 1,) where the vectors of each text begin."""
-        found = self.of.starts[self.first : self.first + self.count + 1]
-        moved: Integers = found - self.of.starts[self.first]
-        return moved
+        return self._count
 
     def rows(self, first: int, last: int) -> MultiVectors:
         """The texts ``first`` to ``last`` - 1 of these."""
-        return self.of.rows(self.first + first, self.first + last)
+        return self._files.rows(self._first + first, self._first + last)
 
 
-class Rows:
+class _Rows:
     """The vectors of some work, from first to last."""
 
     def __init__(self, made: Made) -> None:
         self._all, self._next = PackedFiles(made.files), 0
 
-    def take(self, count: int) -> PackedRun:
+    def take(self, count: int) -> _Run:
         """The next ones, in their files."""
         self._next += count
-        return PackedRun(self._all, self._next - count, count)
+        return _Run(self._all, self._next - count, count)
 
 
 @contextmanager
@@ -197,8 +184,8 @@ def scored(
     """
     with ExitStack() as stack:
 
-        def rows(side: SpanSide, place: Chunking) -> Rows:
-            return Rows(stack.enter_context(place.made(replace(work, side=side))))
+        def rows(side: SpanSide, place: Chunking) -> _Rows:
+            return _Rows(stack.enter_context(place.made(replace(work, side=side))))
 
         if kept is None:
             candidates = contexts = rows("both", chunking)
@@ -213,7 +200,7 @@ def scored(
         yield each()
 
 
-def _scores(contexts: PackedRun, candidates: PackedRun) -> Scores:
+def _scores(contexts: _Run, candidates: _Run) -> Scores:
     texts = len(candidates)
     if contexts.starts[-1] != len(contexts) or candidates.starts[-1] != texts:
         return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)

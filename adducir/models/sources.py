@@ -121,7 +121,7 @@ def model_source(
 
     Nothing is fetched. ``tokenizer`` names the model whose tokenizer it takes, if not its own.
     """
-    source = _source(name, folder, CONFIGURATION)
+    source = _source(name, folder, (*CONFIGURATION, "modules.json"))
     if source.folder is None:
         weights = partial(source.is_cached, ("*.safetensors", _PICKLED))
         fetched_later(f"the model {name}, {_LATER}", weights, source.local)

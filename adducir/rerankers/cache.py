@@ -5,10 +5,8 @@ A model's scores lie in a folder of their own, in files that are written whole a
 ``keys``    (n, 2) uint64: 128 bits of a BLAKE2b digest of kind of device, query and text
 ``values``  (n,) float64
 
-A file knows its own digest; one that is damaged is left out, and its scores are computed anew.
 Each rerank adds one file when all its chunks are made, and looks up what was there before the
-first one was: so what it computes does not depend on who else scores at the same time. Many files
-are made one when nobody else is at work here.
+first one was: so what it computes does not depend on who else scores at the same time.
 """
 
 import hashlib
@@ -26,12 +24,8 @@ from numpy.typing import NDArray
 from adducir.core.errors import ArtifactError
 from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
-from adducir.core.processes import locked_if_free
 from adducir.core.progress import progress
 from adducir.models.arrays import read_shard, write_shard
-
-_MANY = 64
-"""Files after which they are made one."""
 
 Keys = NDArray[np.uint64]
 Values = NDArray[np.float64]
@@ -53,7 +47,7 @@ def pair_keys(pairs: Iterable[tuple[str, str]], device: str) -> Keys:
 
 
 class KnownScores:
-    """Scores by key: (n, 2) keys, in any order and several times, and (n,) values."""
+    """Scores by key: (n, 2) keys, in any order and perhaps repeated, and (n,) values."""
 
     def __init__(self, keys: Keys | None = None, values: Values | None = None) -> None:
         keys = np.zeros((0, 2), dtype=np.uint64) if keys is None else keys
@@ -64,7 +58,7 @@ class KnownScores:
         return len(self._values)
 
     def look_up(self, keys: Keys) -> Values:
-        """(n,) the scores of keys; not a number where there is none."""
+        """(n,) the scores of keys; NaN where there is none."""
         found = np.full(len(keys), np.nan)
         if len(self) and len(keys):
             places = np.searchsorted(self._keys[:, 0], keys[:, 0])
@@ -91,24 +85,11 @@ class ScoreCache:
         self._identity = dict(identity)
 
     def load(self) -> KnownScores:
-        """All scores that are there."""
-        paths = sorted(self.folder.glob("scores-*.safetensors"))
-        known = self._read(paths)
-        if len(paths) > _MANY:
-            with locked_if_free(self.folder) as is_held:
-                if is_held:
-                    known.save(self._new_file())
-                    for path in paths:
-                        path.unlink(missing_ok=True)
-        return known
-
-    def _read(self, paths: Iterable[Path]) -> KnownScores:
+        """All scores that are there; a damaged file is left out."""
         keys, values = [np.zeros((0, 2), dtype=np.uint64)], [np.zeros(0)]
-        for path in paths:
+        for path in sorted(self.folder.glob("scores-*.safetensors")):
             try:
                 arrays = read_shard(path)
-            except FileNotFoundError:  # another process has just united the files
-                return self._read(sorted(self.folder.glob("scores-*.safetensors")))
             except ArtifactError:
                 progress().note(f"{path}: these scores are damaged and are computed anew.")
                 continue
@@ -123,8 +104,5 @@ class ScoreCache:
             if not path.is_file():
                 with writing_text(path) as handle:
                     handle.write(json.dumps(self._identity, indent=2, sort_keys=True) + "\n")
-            KnownScores(keys, values).save(self._new_file())
-
-    def _new_file(self) -> Path:
-        name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
-        return self.folder / name
+            name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
+            KnownScores(keys, values).save(self.folder / name)

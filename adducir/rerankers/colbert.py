@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
 from adducir.encoders.maxsim import Floats, maxsim
-from adducir.models.batches import in_order, padded
+from adducir.models.batches import padded
 from adducir.models.loading import (
     explaining,
     load_config,
@@ -33,11 +33,17 @@ from adducir.models.loading import (
     longest_input,
     read_weights,
 )
-from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
-from adducir.rerankers.checkpoints import config_of, has_architecture
 from adducir.rerankers.inputs import Ids, token_ids
-from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores
+from adducir.rerankers.recipe import (
+    Length,
+    Pair,
+    Pointwise,
+    RerankerRecipe,
+    Scores,
+    config_of,
+    has_architecture,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -167,18 +173,38 @@ class LateInteraction(Pointwise):
     @classmethod
     def load(cls, source: ModelSource, reading: Reading) -> "LateInteraction":
         """An encoder with its projection; without markers, one that has none."""
-        projection = None
+        folder, projection = source.local(), None
         if reading.markers is None:
-            _refuse_no_encoder(source)
-        else:
-            projection = _projection(source)
+            classes = [str(name) for name in config_of(source).get("architectures") or ()]
+            other = [name for name in classes if not name.endswith("Model")]
+            is_sentence_encoder = (folder / "modules.json").is_file()
+            if (other and not is_sentence_encoder) or load_config(source).is_encoder_decoder:
+                what = (other or classes or ["model with a decoder"])[0]
+                raise InputError(
+                    f"this is not an encoder of texts, but a {what}.",
+                    path=folder,
+                    hint="maxsim takes encoders, such as those of sentence-transformers; a ColBERT "
+                    f"is colbert:{source.name}.",
+                )
+        else:  # its weights in ColBERT's own layout, or that of PyLate
+            with explaining("projection", folder):
+                for one in (folder, folder / "1_Dense"):
+                    if one.is_dir() and projection is None:
+                        weights = read_weights(one, lambda name: name in _PROJECTIONS)
+                        projection = next((weight.float() for _, weight in weights), None)
+            if projection is None:
+                raise InputError(
+                    f"{source.name} has no projection (linear.weight): it is not a ColBERT.",
+                    path=folder,
+                    hint=f"For the same score with a plain encoder, name maxsim:{source.name}.",
+                )
         network: Any = load_model(source)
         hidden = network.config.hidden_size
         if projection is not None and (projection.ndim != 2 or projection.shape[1] != hidden):
             raise InputError(
                 f"its projection has the shape {tuple(projection.shape)}, which does not fit "
                 f"vectors of {hidden} numbers.",
-                path=source.folder,
+                path=folder,
             )
         return cls(network, load_tokenizer(source), projection, reading)
 
@@ -247,16 +273,14 @@ class LateInteraction(Pointwise):
 
     def token_vectors(self, read: Sequence[Tokens], budget: int | None) -> list[Floats]:
         """(T, dimensions) vectors of each text's tokens that count."""
-        import torch
 
         def compute(numbers: NDArray[np.int64]) -> list[Floats]:
-            with torch.inference_mode(), computing_in(self.precision, self.network):
-                vectors, mask = self.encoded([read[number] for number in numbers])
+            vectors, mask = self.encoded([read[number] for number in numbers])
             pairs = zip(vectors, mask.bool(), strict=True)
             return [some[counts].cpu().numpy() for some, counts in pairs]
 
-        device = self.network.device
-        return in_order(list(map(len, read)), compute, tokens=budget, device=device)
+        self.tokens = budget
+        return self.batched(list(map(len, read)), compute)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """Each different query and text is encoded once; a batch is of texts."""
@@ -265,7 +289,6 @@ class LateInteraction(Pointwise):
         found = np.zeros(len(pairs))
         if not pairs:
             return found
-        self.network.eval()
         rows = {query: row for row, query in enumerate(dict.fromkeys(q for q, _ in pairs))}
         pairs_of: dict[str, list[int]] = {}
         for number, (_, text) in enumerate(pairs):
@@ -276,23 +299,21 @@ class LateInteraction(Pointwise):
         read = self.documents(list(pairs_of))
 
         def compute(numbers: NDArray[np.int64]) -> list[None]:
-            with torch.inference_mode(), computing_in(self.precision, self.network):
-                texts, mask = self.encoded([read[number] for number in numbers])
+            texts, mask = self.encoded([read[number] for number in numbers])
             which = np.concatenate([asked[number] for number in numbers])
             right = np.repeat(np.arange(len(numbers)), [len(asked[n]) for n in numbers])
             some = max(1, _PRODUCTS // max(1, queries.shape[1] * texts.shape[1]))
             for first in range(0, len(which), some):
                 here = slice(first, first + some)
                 q, t = torch.from_numpy(query_of[which[here]]), torch.from_numpy(right[here])
-                with torch.inference_mode():
-                    values = maxsim(queries[q], texts[t], query_mask[q], mask[t])
-                    # A text without a vector that counts is as far from the query as can be.
-                    lowest = -query_mask[q].sum(dim=-1).float()
-                    values = torch.where(torch.isinf(values), lowest, values)
+                values = maxsim(queries[q], texts[t], query_mask[q], mask[t])
+                # A text without a vector that counts is as far from the query as can be.
+                lowest = -query_mask[q].sum(dim=-1).float()
+                values = torch.where(torch.isinf(values), lowest, values)
                 found[which[here]] = values.double().cpu().numpy()
             return [None] * len(numbers)
 
-        in_order(list(map(len, read)), compute, tokens=self.tokens, device=self.network.device)
+        self.batched(list(map(len, read)), compute)
         return found
 
     def _queries(self, texts: Sequence[str]) -> Any:
@@ -303,42 +324,10 @@ class LateInteraction(Pointwise):
         longest = max(map(len, read))
 
         def compute(numbers: NDArray[np.int64]) -> list[Any]:
-            with torch.inference_mode(), computing_in(self.precision, self.network):
-                vectors, mask = self.encoded([read[number] for number in numbers])
+            vectors, mask = self.encoded([read[number] for number in numbers])
             more = longest - vectors.shape[1]
             vectors = torch.nn.functional.pad(vectors, (0, 0, 0, more))
             return list(zip(vectors, torch.nn.functional.pad(mask, (0, more)), strict=True))
 
-        lengths, device = list(map(len, read)), self.network.device
-        encoded = in_order(lengths, compute, tokens=self.tokens, device=device)
+        encoded = self.batched(list(map(len, read)), compute)
         return torch.stack([one for one, _ in encoded]), torch.stack([one for _, one in encoded])
-
-
-def _refuse_no_encoder(source: ModelSource) -> None:
-    """Refuse a model that was trained for something else than vectors of texts."""
-    classes = [str(name) for name in config_of(source).get("architectures") or ()]
-    is_sentence_encoder = (source.local() / "modules.json").is_file()
-    other = [name for name in classes if not name.endswith("Model")]
-    if (other and not is_sentence_encoder) or load_config(source).is_encoder_decoder:
-        what = (other or classes or ["model with a decoder"])[0]
-        raise InputError(
-            f"this is not an encoder of texts, but a {what}.",
-            path=source.local(),
-            hint="maxsim takes encoders, such as those of sentence-transformers. A ColBERT is "
-            f"colbert:{source.name}. An encoder without its head is what AutoModel saves.",
-        )
-
-
-def _projection(source: ModelSource) -> "torch.Tensor":
-    """The projection's weights: ColBERT's own layout, or that of PyLate."""
-    folder = source.local()
-    with explaining("projection", folder):
-        for one in (folder, folder / "1_Dense"):
-            if one.is_dir():
-                for _, weights in read_weights(one, lambda name: name in _PROJECTIONS):
-                    return weights.float()
-    raise InputError(
-        f"{source.name} has no projection (linear.weight), so that it is no ColBERT.",
-        path=folder,
-        hint=f"For the same score with a plain encoder, name maxsim:{source.name}.",
-    )

@@ -25,10 +25,16 @@ from adducir.core.texts import shortened
 from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.rerankers.checkpoints import config_of, has_architecture
 from adducir.rerankers.inputs import Encoded, PairReader
 from adducir.rerankers.pairs import ExamplesPart
-from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe
+from adducir.rerankers.recipe import (
+    Joint,
+    Length,
+    Pair,
+    RerankerRecipe,
+    config_of,
+    has_architecture,
+)
 from adducir.training.data import HeldOut
 from adducir.training.recipe import ModelRecipe
 

@@ -21,9 +21,6 @@ _BLANK = re.compile(r"\s")
 _CHARACTERS = 24
 """Characters of a long text that are read first, for each id that is wanted."""
 
-_TO_TEXT = 4
-"""One in so many ids is kept for the text, however long the query is."""
-
 
 @dataclass(frozen=True)
 class Encoded:
@@ -37,11 +34,9 @@ class Encoded:
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Ids]:
-    """The first ids of texts, without special ones.
+    """The first ``most`` ids of texts, without special ones.
 
-    Args:
-        texts: The texts; of a long one only a part is read, up to a blank, where that suffices.
-        most: How many ids are wanted of each.
+    Of a long text only the beginning is read, up to a blank, where that suffices.
     """
 
     def read(some: list[str]) -> list[Ids]:
@@ -71,13 +66,12 @@ def ids_by_text(tokenizer: Any, texts: Iterable[str], most: int) -> dict[str, Id
 
 
 def fitted(query: Ids, text: Ids, room: int) -> tuple[Ids, Ids]:
-    """Cut a text, and only a query that would leave it less than a quarter of the room.
+    """Cut a text to what fits with its query, and only a query that leaves it less than a quarter.
 
     Args:
         room: How many ids the two may have together.
     """
-    kept = min(len(text), room // _TO_TEXT)
-    query = query[: max(0, room - kept)]
+    query = query[: max(0, room - min(len(text), room // 4))]
     return query, text[: max(0, room - len(query))]
 
 
@@ -104,15 +98,14 @@ class PairReader:
         """The inputs of pairs of query and text."""
         queries = ids_by_text(self._tokenizer, (query for query, _ in pairs), self._room)
         texts = ids_by_text(self._tokenizer, (text for _, text in pairs), self._room)
-        return [self._joined(*fitted(queries[q], texts[t], self._room)) for q, t in pairs]
-
-    def _joined(self, query: Ids, text: Ids) -> Encoded:
         (one, types_1), (two, types_2), (three, types_3) = self._special
-        first, second = (np.full(len(query), self._types[0]), np.full(len(text), self._types[1]))
-        return Encoded(
-            np.concatenate((one, query, two, text, three)),
-            np.concatenate((types_1, first, types_2, second, types_3)),
-        )
+        found = []
+        for pair in pairs:
+            query, text = fitted(queries[pair[0]], texts[pair[1]], self._room)
+            first, second = np.full(len(query), self._types[0]), np.full(len(text), self._types[1])
+            ids = np.concatenate((one, query, two, text, three))
+            found.append(Encoded(ids, np.concatenate((types_1, first, types_2, second, types_3))))
+        return found
 
 
 def special_id(tokenizer: Any, name: str) -> int:

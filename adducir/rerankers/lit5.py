@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
-from adducir.models.batches import in_order, padded
+from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
-from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import Ids, first_id, fitted, special_id, token_ids
-from adducir.rerankers.recipe import Length, Listwise, RerankerRecipe
+from adducir.rerankers.recipe import Length, Listwise, RerankerRecipe, has_architecture
 
 if TYPE_CHECKING:
     import torch
@@ -162,8 +161,7 @@ class LiT5(Listwise):
         def compute(rows: NDArray[np.int64]) -> Any:
             return encoder(input_ids=ids[rows], attention_mask=mask[rows]).last_hidden_state
 
-        lengths, device = [ids.shape[1]] * len(ids), self.network.device
-        return torch.cat(in_order(lengths, compute, tokens=self.tokens, device=device)).unsqueeze(0)
+        return torch.cat(self.batched([ids.shape[1]] * len(ids), compute)).unsqueeze(0)
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
         """The numbers of a window's texts, the best first."""

@@ -23,9 +23,8 @@ from adducir.core.errors import InputError
 from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.inputs import Ids, first_id, fitted, ids_by_text, special_id, token_ids
-from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe
+from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe, has_architecture
 
 if TYPE_CHECKING:
     import torch

@@ -1,4 +1,4 @@
-"""What a cross-encoder learns from: pairs of query and text, relevant or not.
+"""What a cross-encoder is trained on: pairs of query and text, relevant or not.
 
 Of judged topics, the documents judged relevant are positives, and documents of runs (or judged
 lower) negatives. Of documents alone, one field asks and the others answer: a document's own text is
@@ -9,7 +9,6 @@ Leak control keeps apart what a model is tested on: queries of topics, documents
 these. No negative is a text that counts as the same as a positive of its query.
 """
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -23,7 +22,6 @@ from pydantic import Field, model_validator
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus, text_of
@@ -34,15 +32,15 @@ from adducir.models.machine import seed_of
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
 from adducir.training.data import CorpusPart
-from adducir.training.leaks import WithoutPart
+from adducir.training.leaks import WithoutPart, documents_left
 from adducir.training.recipe import Several, listed
 
 _TRIES = 50
-"""Documents looked at for a negative before there is held to be none."""
+"""Documents looked at for a negative before it is given up."""
 
 
 class LeaksPart(WithoutPart):
-    """Leak control: what must not be learnt from.
+    """Leak control: what must not be trained on.
 
     Attributes:
         topics: Topics whose queries are left out, whatever their qids.
@@ -56,7 +54,7 @@ class ExamplesPart(Recipe):
 
     Attributes:
         query_field: The documents' field that is the query; the rest is a positive of it.
-        most: Documents that are learnt from so, at most.
+        most: Documents that are trained on so, at most.
         topic_field: The topics' field that is the query.
         runs: Where negatives come from, beside what is judged.
         grade: The least grade of a positive.
@@ -80,7 +78,7 @@ class ExamplesPart(Recipe):
     @model_validator(mode="after")
     def _one_source(self) -> "ExamplesPart":
         if self.query_field is not None and (self.topics or self.qrels or self.runs):
-            raise ValueError("with `query_field`, documents are learnt from without judgements")
+            raise ValueError("with `query_field`, documents are trained on without judgements")
         if self.query_field is None and self.most is not None:
             raise ValueError("`most` has no effect without `query_field`")
         if self.query_field is None and not (self.topics and self.qrels):
@@ -97,7 +95,7 @@ class Example(NamedTuple):
 
 
 class PairSource:
-    """What the examples of a recipe are made from; each source is opened when it is first needed.
+    """The examples of a recipe; each source is opened when it is first needed.
 
     Args:
         fields: The fields that make a document's text; by default the corpus' own.
@@ -125,7 +123,7 @@ class PairSource:
 
     @cached_property
     def inputs(self) -> dict[str, str]:
-        """The fingerprints of what the examples are made from, and of what is left out."""
+        """The fingerprints of what is trained on, and of what is left out."""
         leaks = {"without": fingerprint([sorted(self.queries), self.documents.identity()])}
         with gathering() as each:
             corpus = each(lambda: fingerprint(self.corpus.identity()))
@@ -162,19 +160,26 @@ class PairSource:
             folder: An empty folder, where texts are kept meanwhile.
         """
         self.counts.clear()
-        made = self._judged if self.part.query_field is None else self._of_documents
-        is_empty = True
-        for example in made(folder):
-            is_empty = False
+        for example in (self._judged if self.part.query_field is None else self._own)(folder):
             self.counts["positives" if example.label else "negatives"] += 1
             yield example
-        if is_empty:
+        if not self.counts["queries"]:
             raise InputError(
-                "there is no query with both a positive and a negative to learn from.",
+                "there is no query with both a positive and a negative to train on.",
                 path=self.corpus.source,
                 hint="Are all sources of one collection, and has the query's field a text? "
                 f"Counts: {dict(self.counts)}.",
             )
+
+    def _of_query(
+        self, query: str, positives: Sequence[str], negatives: Sequence[str]
+    ) -> Iterator[Example]:
+        if not positives or not negatives:
+            self.counts["without_positive"] += 1
+            return
+        self.counts["queries"] += 1
+        yield from (Example(query, text, 1.0) for text in positives)
+        yield from (Example(query, text, 0.0) for text in negatives)
 
     def _judged(self, folder: Path) -> Iterator[Example]:
         """Examples of judged topics, topic by topic."""
@@ -204,12 +209,7 @@ class PairSource:
                     break
                 if same_text(text) not in taken:
                     worse.append(text)
-            if not best or not worse:
-                self.counts["without_positive"] += 1
-                continue
-            self.counts["queries"] += 1
-            yield from (Example(query, text, 1.0) for text in best)
-            yield from (Example(query, text, 0.0) for text in worse)
+            yield from self._of_query(query, best, worse)
 
     def _candidates(self) -> list[tuple[str, list[str], list[str]]]:
         """Each query with the docnos of its positives and of what its negatives are drawn from."""
@@ -231,15 +231,14 @@ class PairSource:
             worse = [docno for docno in pool if judged.get(docno, -1) < self.part.grade]
             out = self.documents
             self.counts["left_out_documents"] += sum(docno in out for docno in (*best, *worse))
-            allowed = [one for one in best if one not in out]
-            found.append((query, allowed, [one for one in worse if one not in out]))
+            allowed = [docno for docno in best if docno not in out]
+            found.append((query, allowed, [docno for docno in worse if docno not in out]))
         return found
 
-    def _of_documents(self, folder: Path) -> Iterator[Example]:
+    def _own(self, folder: Path) -> Iterator[Example]:
         """Examples of documents alone, document by document.
 
-        Held in memory are the docnos of all documents with digests of 16 bytes; texts lie in a
-        file.
+        Held in memory are the docnos of all documents with digests of 8 bytes; texts lie in a file.
         """
         part, field = self.part, str(self.part.query_field)
         fields = [name for name in self.fields or self.corpus.default_fields if name != field]
@@ -247,16 +246,14 @@ class PairSource:
             raise InputError(f"the text has no field but {field!r}, which is the query.")
         docnos, queries, texts = self._usable(field, fields)
         order = sorted(range(len(docnos)), key=lambda n: seed_of(part.seed, "document", docnos[n]))
-        chosen = sorted(order[: part.most])
         same = dict[int, set[int]]()
         for query, text in zip(queries, texts, strict=True):
             same.setdefault(query, set()).add(text)
         drawn = dict[int, list[int]]()
-        for number in chosen:
+        for number in sorted(order[: part.most]):
             draw = np.random.default_rng(seed_of(part.seed, "negatives", docnos[number]))
-            tried = draw.integers(0, len(docnos), _TRIES * part.negatives).tolist()
             taken, others = set(same[queries[number]]), list[int]()
-            for other in tried:
+            for other in draw.integers(0, len(docnos), _TRIES * part.negatives).tolist():
                 if len(others) < part.negatives and texts[other] not in taken:
                     taken.add(texts[other])
                     others.append(other)
@@ -265,40 +262,24 @@ class PairSource:
         text_by = texts_of(self.corpus, wanted, fields, folder=folder / "texts")
         query_by = texts_of(self.corpus, wanted, [field], folder=folder / "queries")
         for number, others in drawn.items():
-            if not others:
-                self.counts["without_positive"] += 1
-                continue
-            self.counts["queries"] += 1
             own, *rest = text_by.get(docnos[n] for n in (number, *others))
-            (asked,) = query_by.get([docnos[number]])
-            yield Example(asked, own, 1.0)
-            yield from (Example(asked, text, 0.0) for text in rest)
+            yield from self._of_query(query_by.get([docnos[number]])[0], [own], rest)
 
-    def _usable(
-        self, field: str, fields: Sequence[str]
-    ) -> tuple[list[str], "array[int]", "array[int]"]:
-        """The documents that may be learnt from: docnos, and digests of queries and texts."""
-        docnos, queries, texts = list[str](), array("Q"), array("Q")
-        barred = set[int]()
-        with progress().doing("reading documents", self.corpus.size_hint(), "documents"):
-            for document in self.corpus:
-                progress().advance(1)
-                query, text = document.fields.get(field, ""), text_of(document, fields)
-                if document.docno in self.documents:
-                    self.counts["left_out_documents"] += 1
-                    barred.add(_digest(text))
-                elif not query.strip() or not text.strip():
-                    self.counts["without_positive"] += 1
-                elif same_text(query) in self.queries:
-                    self.counts["left_out_queries"] += 1
-                else:
-                    docnos.append(document.docno)
-                    queries.append(_digest(query))
-                    texts.append(_digest(text))
-        kept = [number for number, text in enumerate(texts) if text not in barred]
-        self.counts["left_out_documents"] += len(docnos) - len(kept)
-        own = array("Q", (queries[number] for number in kept))
-        return [docnos[n] for n in kept], own, array("Q", (texts[number] for number in kept))
+    def _usable(self, field: str, fields: Sequence[str]) -> tuple[list[str], list[int], list[int]]:
+        """The documents that may be trained on: docnos, and digests of queries and texts."""
+        found, counts = list[tuple[str, int, int]](), dict[str, Any]()
+        for document in documents_left(
+            self.corpus, self.documents, lambda document: text_of(document, fields), counts
+        ):
+            query, text = document.fields.get(field, ""), text_of(document, fields)
+            if not query.strip() or not text.strip():
+                self.counts["without_positive"] += 1
+            elif same_text(query) in self.queries:
+                self.counts["left_out_queries"] += 1
+            else:
+                found.append((document.docno, _digest(query), _digest(text)))
+        self.counts["left_out_documents"] += counts["excluded"] + counts["copies"]
+        return [row[0] for row in found], [row[1] for row in found], [row[2] for row in found]
 
 
 def _digest(text: str) -> int:

@@ -1,17 +1,18 @@
 """What every reranker is: a recipe, ``rerankers/NAME.yaml``, that loads a model.
 
 A model scores pairs of query and text (:class:`Pointwise`), or puts lists in order
-(:class:`Listwise`). Each kind's own keys stand in its file.
+(:class:`Listwise`). Each kind has a file, with its own keys.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe
 from adducir.models.artifacts import write_settings
 from adducir.models.batches import in_order
@@ -55,6 +56,19 @@ class Network(ABC):
         """Move the network to a device."""
         self.network.to(device)
 
+    def batched(
+        self, lengths: Sequence[int], compute: Callable[[NDArray[np.int64]], Sequence[Any]]
+    ) -> list[Any]:
+        """What ``compute`` gives of inputs by number, in batches by tokens, without gradient."""
+        import torch
+
+        def forward(numbers: NDArray[np.int64]) -> Sequence[Any]:
+            with torch.inference_mode(), computing_in(self.precision, self.network):
+                return compute(numbers)
+
+        self.network.eval()
+        return in_order(lengths, forward, tokens=self.tokens, device=self.network.device)
+
 
 class Pointwise(Network):
     """A model whose score of a pair depends on nothing but the pair."""
@@ -76,19 +90,13 @@ class Joint(Pointwise):
         """(n,) the scores of encoded pairs."""
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
-        import torch
-
         inputs = self.encode(pairs)
-        self.network.eval()
 
         def compute(numbers: NDArray[np.int64]) -> list[float]:
-            with torch.inference_mode(), computing_in(self.precision, self.network):
-                values: list[float] = self.values([inputs[n] for n in numbers]).double().tolist()
-                return values
+            values: list[float] = self.values([inputs[n] for n in numbers]).double().tolist()
+            return values
 
-        lengths = [len(one) for one in inputs]
-        device = self.network.device
-        return np.array(in_order(lengths, compute, tokens=self.tokens, device=device), dtype=float)
+        return np.array(self.batched(list(map(len, inputs)), compute), dtype=float)
 
 
 class Listwise(Network):
@@ -157,3 +165,14 @@ class RerankerRecipe(Recipe):
     def scale(self, source: "ModelSource") -> str:
         """What its scores are, in a few words; the model is not loaded for that."""
         return self.scores
+
+
+def config_of(source: "ModelSource") -> dict[str, Any]:
+    """What a model's ``config.json`` says."""
+    return json_object(source.local() / "config.json")
+
+
+def has_architecture(source: "ModelSource", *endings: str) -> bool:
+    """Whether a model is of a class whose name ends so, such as ``ForSequenceClassification``."""
+    names = config_of(source).get("architectures")
+    return isinstance(names, list) and any(str(name).endswith(endings) for name in names)

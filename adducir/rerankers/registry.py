@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.config import Document, load, validate
-from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
 from adducir.core.files import study_folder
+from adducir.core.json_lines import json_object
 from adducir.core.registry import Family
 from adducir.corpora.references import expanded
 from adducir.models.artifacts import as_settings, read_settings
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
-from adducir.models.sources import RECIPES, ModelSource, model_source
-from adducir.rerankers.checkpoints import refuse_other_classes
+from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
 from adducir.rerankers.recipe import SETTINGS_FILE, Listwise, Pointwise, RerankerRecipe, Scores
 from adducir.training.recipe import listed
 
@@ -76,9 +76,8 @@ class Reranker:
 
     def in_batches(self, tokens: int | None) -> "Reranker":
         """The same with so many padded tokens in a batch; None: with its own."""
-        if tokens is None:
-            return self
-        return replace(self, recipe=self.recipe.model_copy(update={"batch_tokens": tokens}))
+        given = {} if tokens is None else {"batch_tokens": tokens}
+        return replace(self, recipe=self.recipe.model_copy(update=given))
 
     @property
     def is_listwise(self) -> bool:
@@ -103,8 +102,6 @@ class Reranker:
         nothing for a list shorter than its window, and misses the top where the stride does not
         divide the rest.)
         """
-        if not self.is_listwise:
-            raise UsageError(f"{self.name} has no windows: it scores pairs.")
         keys = self.recipe.model_dump(include={"window", "stride"})
         found, end = list[tuple[int, int]](), count
         while end > 0 and (not found or found[-1][0] > 0):
@@ -227,9 +224,25 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
         return ModelSource(recipe.model)
     tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
     source = model_source(expanded(recipe.base), folder, tokenizer)
-    if not is_trained(recipe):  # a new model may be made of a base of any class
-        refuse_other_classes(source, recipe.classes)
+    if recipe.classes and not is_trained(recipe):  # a new model may start from any class
+        _refuse_other_classes(source, recipe.classes)
     return source
+
+
+def _refuse_other_classes(source: ModelSource, endings: tuple[str, ...]) -> None:
+    """Refuse a model of another class; one that is not available is for its loading to report."""
+    try:
+        path = (source.folder or source.fetched(CONFIGURATION)) / CONFIGURATION[0]
+    except MachineError:
+        return
+    names = json_object(path).get("architectures")
+    if isinstance(names, list) and not any(str(name).endswith(endings) for name in names):
+        raise InputError(
+            f"{source.name} is a {', '.join(map(str, names))}; needed is a model whose class ends "
+            f"in {' or '.join(endings)}.",
+            path=path,
+            hint="Name a model of that kind, or another `model:` in the reranker's recipe.",
+        )
 
 
 def _trained(

@@ -38,6 +38,15 @@ PAIRS = 1024
 """Documents in a chunk, where all topics have as many: what a kill can lose."""
 
 _KNOWN = "known.safetensors"
+_EMPTY: dict[str, NDArray[Any]] = {
+    "order": np.zeros(0, dtype=np.int64),
+    "scores": np.zeros(0),
+    "keys": np.zeros((0, 2), dtype=np.uint64),
+    "values": np.zeros(0),
+    "counts": np.zeros(0, dtype=np.int64),
+}
+"""What a chunk holds: of its topics the orders and scores; what was computed, for the cache; and
+how many pairs or windows were computed, and how many were known."""
 
 
 class Candidates(NamedTuple):
@@ -50,7 +59,7 @@ class Candidates(NamedTuple):
 
 @dataclass(frozen=True)
 class Reordered:
-    """The new orders of all topics, one behind the other.
+    """The new orders of all topics, concatenated.
 
     Attributes:
         order: (n,) numbers of each topic's documents, the best first.
@@ -104,7 +113,7 @@ def rerank(
     Args:
         run: The candidates.
         topics: Their queries; topics that the run lacks are ignored.
-        depth: Documents per topic whose order is made anew.
+        depth: Documents per topic that are put in a new order.
         tag: The new run's; by default the old one's with the reranker's name.
         cache: The folder for scores; None for none. Scores that are there are not computed again.
         threads: Of each worker that has a process of its own.
@@ -126,8 +135,21 @@ def rerank(
             )
         asked.append(Candidates(qid, queries[qid], docnos))
     found = reorder(asked, texts, reranker, chunking, cache=cache, threads=threads)
+
+    below = run.ranks >= depth
+    rows, scores = np.arange(len(run)), np.empty(len(run))
+    starts = np.cumsum(run.lengths) - run.lengths
+    rows[~below] = np.repeat(starts, found.sizes) + found.order
+    scores[~below] = found.scores
+    if reranker.is_listwise:
+        scores[below] = 1.0 / (run.ranks[below] + 1)
+    else:
+        lowest = found.scores[np.cumsum(found.sizes) - 1]
+        scores[below] = np.repeat(lowest, run.lengths)[below] - (run.ranks[below] - depth + 1)
+    docnos = run.frame["docno"].gather(rows)
+    frame = pl.DataFrame({"qid": run.frame["qid"], "docno": docnos, "score": scores})
     return Reranked(
-        Run(_frame(run, depth, found, reranker), tag or f"{run.tag}-{Path(reranker.name).stem}"),
+        Run(frame, tag or f"{run.tag}-{Path(reranker.name).stem}"),
         found.computed,
         found.cached,
         time.perf_counter() - began,
@@ -145,22 +167,6 @@ def rerank(
             "candidates": {"tag": run.tag, **({"run": run.path.name} if run.path else {})},
         },
     )
-
-
-def _frame(run: Run, depth: int, found: Reordered, reranker: Reranker) -> pl.DataFrame:
-    """The rows of the new run: each topic's new order, and below it the old one."""
-    below = run.ranks >= depth
-    rows, scores = np.arange(len(run)), np.empty(len(run))
-    starts = np.cumsum(run.lengths) - run.lengths
-    rows[~below] = np.repeat(starts, found.sizes) + found.order
-    scores[~below] = found.scores
-    if reranker.is_listwise:
-        scores[below] = 1.0 / (run.ranks[below] + 1)
-    else:
-        lowest = found.scores[np.cumsum(found.sizes) - 1]
-        scores[below] = np.repeat(lowest, run.lengths)[below] - (run.ranks[below] - depth + 1)
-    docnos = run.frame["docno"].gather(rows)
-    return pl.DataFrame({"qid": run.frame["qid"], "docno": docnos, "score": scores})
 
 
 def reorder(
@@ -194,26 +200,12 @@ def reorder(
                 kept.load().save(folder / _KNOWN)
             work = replace(work, known=folder / _KNOWN)
         made = make_chunks(work, folder, chunking.execution)
-        found = {name: [empty] for name, empty in _EMPTY.items()}
-        for arrays in map(read_shard, made.files):
-            for name, values in arrays.items():
-                found[name].append(values)
-        united = {name: np.concatenate(values) for name, values in found.items()}
+        chunks = [_EMPTY, *map(read_shard, made.files)]
+        united = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in _EMPTY}
         if kept is not None:
             kept.add(united["keys"], united["values"])
     computed, cached = united["counts"].reshape(-1, 2).sum(axis=0).tolist()
     return Reordered(united["order"], united["scores"], sizes, computed, cached, made.seconds)
-
-
-_EMPTY: dict[str, NDArray[Any]] = {
-    "order": np.zeros(0, dtype=np.int64),
-    "scores": np.zeros(0),
-    "keys": np.zeros((0, 2), dtype=np.uint64),
-    "values": np.zeros(0),
-    "counts": np.zeros(0, dtype=np.int64),
-}
-"""What a chunk holds: of its topics the orders and scores; what was computed, for the cache; and
-how many pairs or windows were computed, and how many were known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,21 +252,26 @@ class _Reranking(ModelWork):
         if choose_device(reranker.device) != device:
             reranker = replace(reranker, device=str(device))
         known = KnownScores(**({} if self.known is None else read_shard(self.known)))
-        make = _orders if reranker.is_listwise else _scores
 
         def arrays(topics: Sequence[Candidates]) -> dict[str, NDArray[Any]]:
             asked = [(one.query, self.texts.get(one.docnos)) for one in topics]
-            return make(reranker, known, asked, device_kind(device))
+            if reranker.is_listwise:  # window by window; a score is 1/rank
+                orders = [reranker.order(query, texts) for query, texts in asked]
+                scores = [1.0 / np.arange(1, len(order) + 1) for order in orders]
+                windows = sum(len(reranker.windows(len(order))) for order in orders)
+                counts = np.array([windows, 0])
+                own = {"order": np.concatenate(orders), "scores": np.concatenate(scores)}
+                return {**_EMPTY, **own, "counts": counts}
+            return _by_scores(reranker, known, asked, device_kind(device))
 
         return arrays
 
 
-Asked = Sequence[tuple[str, Sequence[str]]]
-"""Queries, each with the texts of its documents."""
-
-
-def _scores(
-    reranker: Reranker, known: KnownScores, asked: Asked, device: str
+def _by_scores(
+    reranker: Reranker,
+    known: KnownScores,
+    asked: Sequence[tuple[str, Sequence[str]]],
+    device: str,
 ) -> dict[str, NDArray[Any]]:
     """Orders by scores; each different pair that is not known is computed once.
 
@@ -287,7 +284,6 @@ def _scores(
     places: dict[Pair, list[int]] = {}
     for number in missing.tolist():
         places.setdefault(pairs[number], []).append(number)
-    firsts = [some[0] for some in places.values()]
     values = np.zeros(0)
     if len(missing) and isinstance(reranker.model, Pointwise):
         values = reranker.model.scores(list(places))
@@ -298,28 +294,12 @@ def _scores(
             )
         for some, value in zip(places.values(), values, strict=True):
             scores[some] = value
-    ends = np.cumsum([len(texts) for _, texts in asked])[:-1]
-    orders = [np.argsort(-some, kind="stable") for some in np.split(scores, ends)]
-    ordered = [s[order] for s, order in zip(np.split(scores, ends), orders, strict=True)]
+    each = np.split(scores, np.cumsum([len(texts) for _, texts in asked])[:-1])
+    orders = [np.argsort(-some, kind="stable") for some in each]
     return {
         "order": np.concatenate(orders),
-        "scores": np.concatenate(ordered),
-        "keys": keys[firsts],
+        "scores": np.concatenate([some[order] for some, order in zip(each, orders, strict=True)]),
+        "keys": keys[[some[0] for some in places.values()]],
         "values": values,
-        "counts": np.array([len(firsts), len(pairs) - len(missing)]),
-    }
-
-
-def _orders(
-    reranker: Reranker, known: KnownScores, asked: Asked, device: str
-) -> dict[str, NDArray[Any]]:
-    """Orders of lists, window by window; a score is 1/rank."""
-    orders = [reranker.order(query, texts) for query, texts in asked]
-    windows = sum(len(reranker.windows(len(order))) for order in orders)
-    return {
-        "order": np.concatenate(orders),
-        "scores": np.concatenate([1.0 / np.arange(1, len(order) + 1) for order in orders]),
-        "keys": _EMPTY["keys"],
-        "values": _EMPTY["values"],
-        "counts": np.array([windows, 0]),
+        "counts": np.array([len(places), len(pairs) - len(missing)]),
     }

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
-from adducir.indexes.documents import DocumentStore
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
 from adducir.rerankers.registry import Reranker, open_reranker
@@ -42,14 +41,12 @@ class RerankingTransformer(pt.Transformer):
         super().__init__()
         if not isinstance(reranker, Reranker):
             reranker = open_reranker(reranker, device=device)
-        self.reranker = reranker
-        self.text_attr = text_attr
+        self.reranker, self.text_attr = reranker, text_attr
         self.cache = None if cache is None else Path(cache)
-        opened = open_index(index) if isinstance(index, Path | str) else index
         self._texts: StoredTexts | None = None
-        if opened is not None:
-            store: DocumentStore = opened.documents
-            self._texts = StoredTexts(store, reranker.fields or opened.fields)
+        if index is not None:
+            opened = open_index(index) if isinstance(index, Path | str) else index
+            self._texts = StoredTexts(opened.documents, reranker.fields or opened.fields)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Rerank every query of the frame."""
@@ -60,19 +57,19 @@ class RerankingTransformer(pt.Transformer):
         groups = [frame for _, frame in inp.groupby("qid", sort=False)]
         if not groups:
             return inp.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
-        # A document may have another text for each query: a row is called by its number.
-        texts = [text for frame in groups for text in self._of(frame)]
-        known = KnownTexts({f"{row}": text for row, text in enumerate(texts)})
-        rows = iter(range(len(texts)))
-        asked = [
-            Candidates(
-                str(frame["qid"].iloc[0]),
-                str(frame["query"].iloc[0]),
-                [f"{next(rows)}" for _ in range(len(frame))],
+        texts, asked = dict[str, str](), list[Candidates]()
+        for frame in groups:
+            own = (
+                frame[self.text_attr].map(str)
+                if self._texts is None
+                else self._texts.get(frame["docno"].map(str))
             )
-            for frame in groups
-        ]
-        found = reorder(asked, known, self.reranker, cache=self.cache)
+            # A document may have another text for each query: a row is named by its number.
+            rows = {f"{len(texts) + number}": text for number, text in enumerate(own)}
+            texts |= rows
+            qid, query = (str(frame[name].iloc[0]) for name in ("qid", "query"))
+            asked.append(Candidates(qid, query, list(rows)))
+        found = reorder(asked, KnownTexts(texts), self.reranker, cache=self.cache)
         ends = np.cumsum(found.sizes)[:-1]
         ranked = [
             frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
@@ -81,11 +78,6 @@ class RerankingTransformer(pt.Transformer):
             )
         ]
         return pd.concat(ranked, ignore_index=True)
-
-    def _of(self, frame: pd.DataFrame) -> list[str]:
-        if self._texts is not None:
-            return self._texts.get([str(docno) for docno in frame["docno"]])
-        return [str(text) for text in frame[self.text_attr]]
 
     def __repr__(self) -> str:
         return f"RerankingTransformer({self.reranker.name!r})"

@@ -4,11 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-import polars as pl
-
 from adducir.core.errors import InputError
-from adducir.core.names import NameTable
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus, Document, text_of
@@ -82,7 +78,7 @@ def texts_of(
     refuse_text(docnos, "docnos")
     refuse_text(fields, "fields")
     chosen = tuple(fields) or corpus.default_fields
-    found = _found(corpus, pl.Series(list(docnos), dtype=pl.String).unique())
+    found = _found(corpus, set(docnos))
     if folder is None:
         texts = {document.docno: text_of(document, chosen) for document in found}
         return KnownTexts(texts, corpus.source, chosen)
@@ -94,17 +90,13 @@ def texts_of(
     return StoredTexts(DocumentStore(folder), chosen, corpus.source)
 
 
-def _found(corpus: Corpus, wanted: pl.Series) -> Iterator[Document]:
+def _found(corpus: Corpus, missing: set[str]) -> Iterator[Document]:
     """The first document of each docno, until all are found."""
-    table, missing = NameTable.of(wanted), len(wanted)
-    is_missing = np.ones(missing, dtype=np.bool_)
     with progress().doing("reading texts", corpus.size_hint(), "documents"):
         for document in corpus:
             progress().advance(1)
-            for number in table.numbers(document.docno):
-                if is_missing[number] and wanted[number] == document.docno:
-                    yield document
-                    is_missing[number] = False
-                    missing -= 1
+            if document.docno in missing:
+                missing.remove(document.docno)
+                yield document
             if not missing:
                 break

@@ -1,7 +1,7 @@
 """The training of a cross-encoder: from a recipe in ``rerankers/`` to a model's folder.
 
-It learns pair by pair. With one label the loss is binary cross-entropy of the logit, with two it is
-cross-entropy of the classes (Nogueira and Cho, 2019).
+With one label the loss of a pair is binary cross-entropy of the logit, with two it is cross-entropy
+of the classes (Nogueira and Cho, 2019).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from adducir.core.texts import same_text
 from adducir.models.batches import padded
 from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.machine import seed_of
-from adducir.rerankers.checkpoints import has_architecture
 from adducir.rerankers.cross_encoder import CLASSIFIER, KIND, CrossEncoderRecipe, MonoBERTRecipe
 from adducir.rerankers.inputs import PairReader
 from adducir.rerankers.pairs import PairSource
+from adducir.rerankers.recipe import has_architecture
 from adducir.rerankers.registry import source_of
 from adducir.training.card import Card
 from adducir.training.data import Rows, TrainingData, stored
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     import torch
 
 _COLUMNS = {"ids": "[int32]", "types": "[int8]", "label": "float32", "length": "int32"}
+_COUNTED = (
+    *("queries", "left_out_queries", "left_out_documents", "without_positive", "missing"),
+    *("positives", "negatives"),
+)
 _TOGETHER = 1024
 """Pairs that are read at a time."""
 _SUMMARY = (
@@ -92,18 +96,11 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             while some := list(islice(examples, _TOGETHER)):
                 read = reader.read([(one.query, one.text) for one in some])
                 for example, encoded in zip(some, read, strict=True):
-                    yield (
-                        self.recipe.held_out.part_of(same_text(example.query)),
-                        {
-                            "ids": encoded.ids,
-                            "types": encoded.types,
-                            "label": example.label,
-                            "length": len(encoded),
-                        },
-                    )
-        names = ("queries", "left_out_queries", "left_out_documents", "without_positive")
-        counts.update({name: self.pairs.counts[name] for name in (*names, "missing")})
-        counts.update({name: self.pairs.counts[name] for name in ("positives", "negatives")})
+                    row = {"label": example.label, "length": len(encoded), **vars(encoded)}
+                    yield self.recipe.held_out.part_of(same_text(example.query)), row
+        counts.update(
+            {name: self.pairs.counts[name] for name in (*_COUNTED, "positives", "negatives")}
+        )
 
     def model(self) -> "torch.nn.Module":
         import torch
@@ -176,7 +173,6 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
         data: dict[str, Any]
         if part.query_field is not None:
             data = {
-                "corpus": part.corpus.source,
                 "queries": f"the field {part.query_field}",
                 "texts": [name for name in fields if name != part.query_field]
                 or "the corpus' other fields",
@@ -188,7 +184,6 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             data = {
                 "topics": part.topics,
                 "qrels": list(listed(part.qrels)),
-                "corpus": part.corpus.source,
                 "fields": list(fields) or "the corpus' own",
                 "negatives from": list(listed(part.runs)) or "documents judged lower",
                 "positives": f"grade {part.grade} or better",
@@ -204,7 +199,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             recipe.base,
             _USAGE,
             {
-                "Data": data,
+                "Data": {"corpus": part.corpus.source} | data,
                 "Leak control": {
                     "left out: queries of": list(listed(without.topics)),
                     **without.card(),

@@ -6,7 +6,6 @@ trains on is not what another tests on.
 """
 
 import json
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import publishing, writing_text
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.core.names import Numbered
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path, source_path
@@ -221,16 +219,12 @@ def divided(
 
 
 def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iterator[T]:
-    """The items of files, which need ids of their own in all of them together."""
-    ids, homes = Numbered(), array("q")
-    for place, path in enumerate(paths):
+    """The items of files; ids must be unique in all of them together."""
+    homes: dict[str, int] = {}
+    for number, path in enumerate(paths):
         for item in read(path):
-            if len(paths) > 1:
-                number = ids.number(hash(item.id))
-                if number < len(homes):
-                    home = paths[homes[number]]
-                    raise InputError(f"the id {item.id!r} is in {home} as well.", path=path)
-                homes.append(place)
+            if (home := homes.setdefault(item.id, number)) != number:
+                raise InputError(f"the id {item.id!r} is in {paths[home]} as well.", path=path)
             yield item
 
 

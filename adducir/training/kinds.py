@@ -36,34 +36,20 @@ def open_training(
         recipe: The file, or what was read of it.
         changes: Overrides such as ``training.epochs=2``.
         folder: The study's, where relative paths start; by default that which holds the file.
-
-    Raises:
-        InputError: The recipe has errors, or a source cannot be read; of all that is not at hand
-            one error.
-        MachineError: Something cannot be downloaded, or is not installed.
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
-    name = kind_of(document)
-    kind = KINDS.kind(name)
-    wanted = validate(document, kind.recipe_type, changes)
-    plan = kind(wanted, folder or study_folder(document.path))
-    plan.origin = KINDS.origin(name)
-    return plan
-
-
-def kind_of(document: Document) -> str:
-    """What a recipe's file trains.
-
-    Raises:
-        InputError: It does not say, or says something unknown.
-    """
-    kind = document.data.get("kind")
-    if kind not in KINDS:
-        what = "the recipe has no `kind`" if kind is None else f"there is no kind {kind!r}"
+    name = document.data.get("kind")
+    if name not in KINDS:
+        what = "the recipe has no `kind`" if name is None else f"there is no kind {name!r}"
         raise InputError(
             f"{what}.",
             path=document.path,
             line=document.line_of(("kind",)) if "kind" in document.data else None,
             hint=f"Set `kind` to one of: {', '.join(KINDS)}.",
         )
-    return str(kind)
+    kind = KINDS.kind(str(name))
+    trainable = kind(
+        validate(document, kind.recipe_type, changes), folder or study_folder(document.path)
+    )
+    trainable.origin = KINDS.origin(str(name))
+    return trainable

@@ -13,7 +13,8 @@ Three kinds of sources say which documents to leave out:
 Pools and runs may be named by a pattern for file names (``runs/2020/*.txt.gz``).
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,8 +26,11 @@ from pydantic import Field
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
+from adducir.core.fingerprint import digest_of
+from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
-from adducir.corpora.digests import digest_of
+from adducir.core.texts import same_text
+from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import source_path
 from adducir.runs.read import read_run
@@ -61,6 +65,45 @@ class Excluded:
     def identity(self) -> dict[str, str]:
         """A digest of the docnos, for fingerprints; what the sources are called is not in it."""
         return {"without": digest_of(sorted(self.docnos))}
+
+
+def documents_left(
+    corpus: Corpus, excluded: Excluded, text: Callable[[Document], str], counts: dict[str, Any]
+) -> Iterator[Document]:
+    """The documents that may be trained on: neither named nor copies of what is named.
+
+    Args:
+        text: The text of a document that copies share, but for case and white space.
+        counts: Gets ``documents`` read, ``excluded``, ``copies`` and ``excluded_by_source``.
+    """
+
+    def digest(document: Document) -> str:
+        return digest_of([same_text(text(document))])
+
+    named = (one for one in corpus if one.docno in excluded) if len(excluded) else ()
+    copies = frozenset(map(digest, named)) - {digest_of([""])}
+    found, by_source = Counter[str](), Counter(dict.fromkeys(excluded.by_source, 0))
+    with progress().doing("reading documents", corpus.size_hint(), "documents"):
+        for document in refuse_duplicates(corpus):
+            progress().advance(1)
+            found["documents"] += 1
+            if document.docno in excluded:
+                found["excluded"] += 1
+                by_source.update(
+                    source
+                    for source, docnos in excluded.by_source.items()
+                    if document.docno in docnos
+                )
+            elif copies and digest(document) in copies:
+                found["copies"] += 1
+            else:
+                yield document
+    counts.update({name: found[name] for name in ("documents", "excluded", "copies")})
+    counts["excluded_by_source"] = dict(by_source)
+    for source in (source for source, count in by_source.items() if not count):
+        progress().note(
+            f"{source} names no document of the corpus: are its docnos of another version?"
+        )
 
 
 class WithoutPart(Recipe):

@@ -7,18 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import InputError
-from adducir.training.recipe import TrainingRecipe, listed
+from adducir.training.recipe import GroupPart, TrainingRecipe, listed
 
 if TYPE_CHECKING:
     import torch
 
 
 def freeze(model: "torch.nn.Module", patterns: Sequence[str]) -> None:
-    """Leave the parameters whose names fit a pattern as they are.
-
-    Raises:
-        InputError: A pattern fits no name, or nothing is left to train.
-    """
+    """Leave the parameters whose names fit a pattern as they are."""
     named = dict(model.named_parameters())
     for pattern in patterns:
         for name in _fitting(pattern, named, "freeze"):
@@ -31,35 +27,27 @@ def freeze(model: "torch.nn.Module", patterns: Sequence[str]) -> None:
 
 
 def adamw(model: "torch.nn.Module", recipe: TrainingRecipe) -> "torch.optim.AdamW":
-    """AdamW over what is trained; biases and layer norms (one dimension) are not decayed.
-
-    Raises:
-        InputError: A pattern of ``parameter_groups`` fits no name.
-    """
+    """AdamW over what is trained; biases and layer norms (one dimension) are not decayed."""
     import torch
 
-    rest = {name: one for name, one in model.named_parameters() if one.requires_grad}
-    known, groups = dict(model.named_parameters()), list[dict[str, Any]]()
-    for part in recipe.parameter_groups:
-        patterns = listed(part.match)
-        fitting = {name for one in patterns for name in _fitting(one, known, "parameter_groups")}
+    named = dict(model.named_parameters())
+    rest = {name: one for name, one in named.items() if one.requires_grad}
+    groups = list[dict[str, Any]]()
+    for part in (*recipe.parameter_groups, GroupPart(match="*")):
+        fitting = {
+            name
+            for pattern in listed(part.match)
+            for name in _fitting(pattern, named, "parameter_groups")
+        }
         chosen = [rest.pop(name) for name in [*rest] if name in fitting]
         rate = recipe.learning_rate if part.learning_rate is None else part.learning_rate
         decay = recipe.weight_decay if part.weight_decay is None else part.weight_decay
-        groups += _by_decay(chosen, rate, decay)
-    groups = _by_decay(list(rest.values()), recipe.learning_rate, recipe.weight_decay) + groups
-    return torch.optim.AdamW([one for one in groups if one["params"]], lr=recipe.learning_rate)
-
-
-def _by_decay(
-    parameters: "Sequence[torch.nn.Parameter]", rate: float, decay: float
-) -> list[dict[str, Any]]:
-    wide = [one for one in parameters if one.ndim > 1]
-    flat = [one for one in parameters if one.ndim <= 1]
-    return [
-        {"params": wide, "weight_decay": decay, "lr": rate, "initial_lr": rate},
-        {"params": flat, "weight_decay": 0.0, "lr": rate, "initial_lr": rate},
-    ]
+        for is_flat in (False, True):
+            parameters = [one for one in chosen if (one.ndim <= 1) == is_flat]
+            if parameters:
+                own = {"weight_decay": 0.0 if is_flat else decay, "lr": rate}
+                groups.append({"params": parameters, **own})
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate)
 
 
 def _fitting(pattern: str, names: Any, key: str) -> list[str]:
@@ -75,11 +63,7 @@ def _fitting(pattern: str, names: Any, key: str) -> list[str]:
 
 @contextmanager
 def checkpointing(model: "torch.nn.Module", on: bool) -> Iterator[None]:
-    """Have a model's layers keep only their input, and compute the rest again backwards.
-
-    Raises:
-        InputError: It holds no layers that can.
-    """
+    """Have a model's layers keep only their input, and compute the rest again backwards."""
     from torch.utils.checkpoint import checkpoint
     from transformers.modeling_layers import GradientCheckpointingLayer
 

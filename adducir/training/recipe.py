@@ -75,11 +75,6 @@ class TrainingRecipe(Recipe):
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
-_NEW = ("parameter_groups", "freeze", "gradient_accumulation", "gradient_checkpointing")
-"""Keys that recipes had not at first: a default among them is left out of the fingerprint, so that
-models that were trained before stay current."""
-
-
 class ModelRecipe(Recipe):
     """The keys of every model that is trained.
 
@@ -104,15 +99,10 @@ class ModelRecipe(Recipe):
         return value
 
     def fingerprinted(self, exclude: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys that decide the weights, as plain values.
+        """The keys that determine the weights, as plain values.
 
         Args:
             exclude: Keys that only name sources, as pydantic's ``exclude``.
         """
         named = {"description": True, "base": True, "tokenizer": True}
-        details = self.model_dump(mode="json", exclude={**named, **exclude})
-        for key in _NEW:
-            default = TrainingRecipe.model_fields[key].default
-            if getattr(self.training, key) == default:
-                del details["training"][key]
-        return details
+        return self.model_dump(mode="json", exclude={**named, **exclude})

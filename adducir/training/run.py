@@ -77,11 +77,41 @@ def train_model(
             path=trainable.before[1],
             hint=f"Train it first: adducir train {trainable.before[1].with_suffix('.yaml')}",
         )
-    work = partial(parts_folder, output, trainable.fingerprint)
-    with using_threads(trainable.recipe.training.threads):
+    recipe, chosen = trainable.recipe.training, choose_device(device)
+
+    def trained() -> tuple[torch.nn.Module, TrainingData, dict[str, Any]]:
+        """The model with the best weights, its rows, and how the training went."""
+        work = parts_folder(output, trainable.fingerprint)
+        checkpoints = work / "checkpoints"
+        with _arguments(recipe, checkpoints, chosen).main_process_first(local=False):
+            data = trainable.dataset(work / "data")
+        progress().note(trainable.summary(data))
+        torch.manual_seed(recipe.seed)
+        model = trainable.model()
+        rows = [
+            part.with_format("numpy", columns=trainable.columns)
+            for part in (data.train, data.validation)
+        ]
+        history = fit(trainable, model, rows[0], rows[1], recipe, checkpoints, chosen)
+        return model, data, history
+
+    def make(folder: Path) -> dict[str, Any]:
+        model, data, history = trained()
+        counts = data.counts | {
+            "training_examples": len(data.train),
+            "held_out_examples": len(data.validation),
+            "test_examples": len(data.test),
+        }
+        counts |= trainable.measure(model, data)
+        trainable.save(model, folder)
+        card = model_card(output.name, trainable.card(counts), counts, history)
+        (folder / "README.md").write_text(card, encoding="utf-8")
+        return counts | record(history, folder)
+
+    with using_threads(recipe.threads):
         if rank():
             if rebuild or not trainable.is_current(output):
-                _Training(trainable, work(), device).run()
+                trained()
             return None
         return build(
             output,
@@ -89,48 +119,10 @@ def train_model(
             recipe=trainable.canonical,
             inputs=trainable.inputs,
             builder_version=trainable.version,
-            make=lambda folder: _Training(trainable, work(), device).save(folder, output.name),
+            make=make,
             rebuild=rebuild,
             versions=model_versions(),
         )
-
-
-class _Training:
-    """A training under way; ``work`` is a folder for its rows and checkpoints."""
-
-    def __init__(self, trainable: Trainable[Any], work: Path, device: str) -> None:
-        self.trainable, self.work, self.device = trainable, work, choose_device(device)
-
-    def run(self) -> tuple[torch.nn.Module, TrainingData, dict[str, Any]]:
-        """Train to the end; the model with the best weights, its rows, and how it went."""
-        trainable = self.trainable
-        recipe, columns = trainable.recipe.training, trainable.columns
-        checkpoints = self.work / "checkpoints"
-        arguments = _arguments(recipe, checkpoints, self.device)
-        with arguments.main_process_first(local=False):
-            data = trainable.dataset(self.work / "data")
-        progress().note(trainable.summary(data))
-        torch.manual_seed(recipe.seed)
-        model = trainable.model()
-        train, validation = (
-            part.with_format("numpy", columns=columns) for part in (data.train, data.validation)
-        )
-        history = fit(trainable, model, train, validation, recipe, checkpoints, self.device)
-        return model, data, history
-
-    def save(self, folder: Path, name: str) -> dict[str, Any]:
-        """Train, and fill the model's folder; its counts."""
-        model, data, history = self.run()
-        counts = data.counts | {
-            "training_examples": len(data.train),
-            "held_out_examples": len(data.validation),
-            "test_examples": len(data.test),
-        }
-        counts |= self.trainable.measure(model, data)
-        self.trainable.save(model, folder)
-        card = model_card(name, self.trainable.card(counts), counts, history)
-        (folder / "README.md").write_text(card, encoding="utf-8")
-        return counts | record(history, folder)
 
 
 class Objective(Protocol):

@@ -2,12 +2,10 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core.errors import UsageError
-from adducir.deepct.passages import Passage, count_words, passages
+from adducir.deepct.passages import count_words, passages
 from adducir.deepct.words import basic_words
 
 
@@ -19,9 +17,8 @@ def pieces_of_three(chunks: list[str]) -> list[int]:
 TEXTS = st.text() | st.text(alphabet="ab.,- \n日é", max_size=80)
 
 
-def cut(text: str, length: int, overlap: int = 0) -> list[str]:
-    found = passages(text, pieces_of_three, length=length, overlap=overlap)
-    return [text[start:end] for _, start, end in found]
+def cut(text: str, length: int) -> list[str]:
+    return [text[start:end] for start, end in passages(text, pieces_of_three, length=length)]
 
 
 def test_by_hand() -> None:
@@ -30,19 +27,12 @@ def test_by_hand() -> None:
     assert cut(text, 3) == ["one three ", "seventeen ", "ten"]
     assert cut(text, 4) == ["one three ", "seventeen ten"]
     assert cut(text, 7) == [text]
-    assert passages(text, pieces_of_three, length=3)[1] == Passage(1, 10, 20)
-
-
-def test_overlap_by_hand() -> None:
-    text = "one two ten six seventeen"  # 1 1 1 1 3
-    assert cut(text, 3, 1) == ["one two ten ", "ten six ", "seventeen"]
-    assert cut(text, 3, 2) == ["one two ten ", "two ten six ", "seventeen"]
-    assert cut(text, 4, 2) == ["one two ten six ", "six seventeen"]
+    assert passages(text, pieces_of_three, length=3)[1] == (10, 20)
 
 
 def test_no_text_is_one_passage() -> None:
-    assert passages("", pieces_of_three, length=5) == [Passage(0, 0, 0)]
-    assert passages(" \n", pieces_of_three, length=5) == [Passage(0, 0, 2)]
+    assert passages("", pieces_of_three, length=5) == [(0, 0)]
+    assert passages(" \n", pieces_of_three, length=5) == [(0, 2)]
 
 
 def test_a_word_that_is_too_long_stands_alone() -> None:
@@ -56,31 +46,14 @@ def test_a_chunk_that_is_too_long_is_cut_between_its_words() -> None:
     assert cut("日本語日本語", 1) == list("日本語日本語")
 
 
-@pytest.mark.parametrize(("length", "overlap"), [(0, 0), (3, 3), (3, -1)])
-def test_settings_that_make_no_sense(length: int, overlap: int) -> None:
-    with pytest.raises(UsageError, match="cannot be cut"):
-        passages("text", pieces_of_three, length=length, overlap=overlap)
-
-
 @given(TEXTS, st.integers(1, 8))
 def test_without_overlap_they_are_the_text_again(text: str, length: int) -> None:
     assert "".join(cut(text, length)) == text
 
 
-@given(TEXTS, st.integers(1, 8), st.data())
-def test_none_is_too_long_unless_it_is_one_word(
-    text: str, length: int, data: st.DataObject
-) -> None:
-    overlap = data.draw(st.integers(0, length - 1))
-    found = passages(text, pieces_of_three, length=length, overlap=overlap)
-    assert [passage.number for passage in found] == list(range(len(found)))
-    assert found[0].start == 0
-    assert found[-1].end == len(text)
-    for before, after in pairwise(found):
-        assert before.start < after.start <= before.end < after.end
-        assert _pieces(text[after.start : before.end]) <= overlap
-    for _, start, end in found:
-        passage = text[start:end]
+@given(TEXTS, st.integers(1, 8))
+def test_none_is_too_long_unless_it_is_one_word(text: str, length: int) -> None:
+    for passage in cut(text, length):
         assert _pieces(passage) <= length or len(basic_words(passage)) == 1
 
 
@@ -98,8 +71,8 @@ def _pieces(text: str) -> int:
 def test_lengths_in_words(chunks: list[str], length: int) -> None:
     text = " ".join(chunks)
     found = passages(text, _never, length=length, unit="words")
-    assert "".join(text[start:end] for _, start, end in found) == text
-    for _, start, end in found:
+    assert "".join(text[start:end] for start, end in found) == text
+    for start, end in found:
         counts = count_words(text[start:end].split())
         assert sum(counts) <= length or len(counts) == 1
 
@@ -107,7 +80,7 @@ def test_lengths_in_words(chunks: list[str], length: int) -> None:
 def test_the_longest_that_fit_are_taken() -> None:
     text = " ".join("w" for _ in range(450))
     found = passages(text, _never, length=200, unit="words")
-    assert [len(text[start:end].split()) for _, start, end in found] == [200, 200, 50]
+    assert [len(text[start:end].split()) for start, end in found] == [200, 200, 50]
 
 
 def test_pieces_of_a_passage_are_those_of_its_chunks() -> None:
@@ -128,7 +101,7 @@ def test_pieces_of_a_passage_are_those_of_its_chunks() -> None:
         "antidisestablishmentarianism’s 1,000.5 naïveté — \x00\u200b ½ " * 5
     )
     found = passages(text, count, length=40)
-    sizes = count([text[start:end] for _, start, end in found])
+    sizes = count([text[start:end] for start, end in found])
     assert len(sizes) > 5
     assert max(sizes) <= 40
     assert sum(sizes) == count([text])[0]

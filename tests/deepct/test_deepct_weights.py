@@ -201,8 +201,9 @@ def test_weights_of_another_corpus_are_refused_and_made_anew(study, model, corpu
 
 
 def test_words_that_nothing_was_learned_about_have_weight_zero(study, model, corpus):
-    predict_corpus_weights(model, corpus, study / "w")
     silent = SETTINGS.model_copy(update={"stop_words": ("cats", "should")})
+    silent.save(model)
+    predict_corpus_weights(model, corpus, study / "w")
     for _, found in TermWeights(study / "w", silent).of(corpus):
         for text in found:
             for word, weight in zip(text.words, text.weights, strict=True):

@@ -8,7 +8,6 @@ from some_spans import some_spans
 
 from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
-from adducir.core.names import TextFile
 from adducir.corpora.relic import Pools, RelicBook, RelicQuote
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders import span_vectors
@@ -88,25 +87,17 @@ def test_a_collection_with_equal_texts(tiny, part, monkeypatch):
     assert first[0] == task.docnos[int(np.argmax(whole[0]))]
 
 
-def test_candidates_in_files_are_those_in_memory():
+def test_spans_of_one_candidate_are_one():
     spans = some_spans(6)
     names = [span.candidate or span.id for span in spans]
     twin = MaskedSpan("twin", "other", (), spans[3].span, (), names[3])
     every = [*spans, twin, MaskedSpan("far", "other", (), ("nuclear !",), ())]
-    task, filed = task_among(spans[2:4], every), task_among(spans[2:4], iter(every), TextFile)
-    assert list(filed.texts) == task.texts == [*(span.text for span in spans), "nuclear !"]
-    assert list(filed.docnos) == task.docnos == [*names, "far"]
-    assert filed.gold.tolist() == task.gold.tolist() == [2, 3]
+    task = task_among(spans[2:4], every)
+    assert task.texts == [*(span.text for span in spans), "nuclear !"]
+    assert (task.docnos, task.gold.tolist()) == ([*names, "far"], [2, 3])
     odd = MaskedSpan("odd", "other", (), ("another text .",), (), names[3])
-    with pytest.raises(InputError, match=f"the candidate {names[3]!r} has two texts"):
-        task_among(spans[2:4], [*every, odd], TextFile)
-
-
-def test_values_of_one_hash_are_not_taken_for_one():
-    assert hash(-1) == hash(-2)
-    same = Distinct([-2, 5, -1, -2, 5, -1, 7])
-    assert same.of.tolist() == [0, 1, 2, 0, 1, 2, 3]
-    assert same.counts.tolist() == [2, 2, 2, 1]
+    with pytest.raises(InputError, match=names[3]):
+        task_among(spans[2:4], [*every, odd])
 
 
 def test_each_query_of_a_pool_has_candidates_of_its_own():

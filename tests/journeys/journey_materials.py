@@ -52,9 +52,10 @@ PIECES = ["caf", "##e", "##s", "##ing", "##ed", "un", "##able", *".,!?'-()"]
 
 
 def models(folder: Path) -> None:
-    """A BERT, a classifier, a ColBERT, a T5 and a BART under ``folder/models``."""
+    """A BERT, with heads too, a ColBERT, a T5 and a BART under ``folder/models``."""
     place = folder / "models"
     _bert(place / "bert", "BertModel")
+    _bert(place / "mlm", "BertForMaskedLM")
     _bert(place / "classifier", "BertForSequenceClassification", sharper=10)
     _colbert(place / "bert", place / "colbert")
     _t5(place / "t5")

@@ -79,16 +79,6 @@ def test_monobert_is_the_log_probability_of_the_last_class(classifier):
     assert_batches_change_nothing(model, PAIRS)
 
 
-def test_token_types_reach_the_network(classifier):
-    model = open_reranker(str(classifier)).model
-    encoded = model.encode([("cats", "dogs run")])[0]
-    assert encoded.types.tolist() == [0, 0, 0, 1, 1, 1]
-    with torch.inference_mode():
-        right = model.values([encoded])
-        model._has_types = False
-        assert not torch.allclose(right, model.values([encoded]), atol=1e-4)
-
-
 def test_the_query_stays_whole_and_the_text_is_cut(classifier):
     model = open_reranker(str(classifier)).model
     query = "nuclear energy " * 20  # 40 pieces of the 61 that are not special
@@ -329,8 +319,6 @@ def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
 def test_what_is_listwise_gives_no_scores(t5, bert):
     with pytest.raises(UsageError, match="puts lists in order"):
         open_reranker(f"lit5:{t5}").score("cats", TEXTS)
-    with pytest.raises(UsageError, match="it scores pairs"):
-        open_reranker(f"maxsim:{bert}").windows(3)
     reranker = open_reranker(f"maxsim:{bert}")
     scores = reranker.score("cats", TEXTS)
     assert reranker.order("cats", TEXTS).tolist() == np.argsort(-scores, kind="stable").tolist()

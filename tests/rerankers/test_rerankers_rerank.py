@@ -143,16 +143,6 @@ def _put(folder: Path, first: int) -> None:
         cache.add(keys[start : start + 10], np.arange(first + start, first + start + 10.0))
 
 
-def test_many_files_are_made_one(tmp_path):
-    writer = ScoreCache(tmp_path, {"model": 1})
-    for first in range(0, 700, 10):
-        keys = pair_keys([("q", f"text {number}") for number in range(first, first + 10)], "cpu")
-        writer.add(keys, np.arange(first, first + 10.0))
-    assert len(list(writer.folder.glob("*.safetensors"))) == 70
-    assert len(writer.load()) == 700
-    assert len(list(writer.folder.glob("*.safetensors"))) == 1
-
-
 def test_a_damaged_file_is_reported_and_ignored(tmp_path):
     class Recorded(Progress):
         def __init__(self):

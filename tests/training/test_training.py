@@ -106,6 +106,8 @@ def test_from_a_recipe_to_a_folder_that_is_left_as_it_is(study, kind):
     assert plan.is_current(study / "one")
     assert train(study, kind, "one", "description=other") == manifest
     assert (study / "one" / "README.md").read_text().count("| training loss |") == 1
+    modes = {path.stat().st_mode for path in (study / "one").rglob("*") if path.is_file()}
+    assert modes == {(study / f"{kind}.yaml").stat().st_mode}
     log = json.loads((study / "one" / "training.json").read_text())
     assert len(log["validations"]) == 3
     assert manifest.counts["validation_loss"] == log["best_loss"] > 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 from adducir.core.absent import gathering, may_read
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.core.names import TextFile
 from adducir.corpora.references import file_path
 from adducir.corpora.relic import read_pools, read_relic, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, read_spans
@@ -67,7 +66,7 @@ class SpanData:
     identity: str
     is_read: bool = True
 
-    @property
+    @cached_property
     def groups(self) -> frozenset[str]:
         """The books or questions of the contexts."""
         return frozenset(span.group for span in self.spans)
@@ -82,7 +81,7 @@ class SpanData:
         else:
             names = (*listed(recipe.spans), *listed(recipe.candidates))
             every = (span for name in names for span in read_spans(file_path(name, folder)))
-            task = task_among(self.spans, every, TextFile)
+            task = task_among(self.spans, every)
             yield replace(task, keys=_keys(self.spans))
             return
         chosen = {span.id for span in self.spans}

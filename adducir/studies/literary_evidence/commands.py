@@ -201,7 +201,6 @@ def _tasks(
     spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
 ) -> "Iterator[SpanTask]":
     """The tasks, read anew; in other processes, too."""
-    from adducir.core.names import TextFile
     from adducir.corpora.relic import read_relic
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import book_tasks, task_among
@@ -211,7 +210,7 @@ def _tasks(
         return
     some = [span for path in spans for span in read_spans(path)]
     more = (span for path in candidates for span in read_spans(path))
-    yield task_among(some, chain(some, more), TextFile)
+    yield task_among(some, chain(some, more))
 
 
 class Ranks(Tabled):
@@ -246,8 +245,7 @@ def ranks(settings: Ranks) -> None:
         adducir literary-evidence ranks ranks.jsonl.gz -b bm25 --by length --cutoffs 1,10,100
     """
     from adducir.cli.common import stem
-    from adducir.evaluation.gold_ranks import CUTOFFS
-    from adducir.evaluation.rank_files import read_ranks
+    from adducir.evaluation.gold_ranks import CUTOFFS, read_ranks
     from adducir.evaluation.scores import by_system
     from adducir.tables.ranks import by_key, rank_table
 
