@@ -47,7 +47,7 @@ bench: $(VENV)/.tested
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 
 jar: $(VENV)/.installed
-	$(BIN)/python -m adducir.indexes.java.compiler
+	$(BIN)/python java/compile.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -137,8 +137,6 @@ class DocumentStore:
     @cached_property
     def _table(self) -> NameTable:
         path = self._folder / DOCNOS
-        if not path.is_file():  # earlier versions wrote none
-            return NameTable.of(document.docno for document in self)
         table = mapped(path)
         if [*table.shape] != [2, len(self)] or table.dtype != np.uint64:
             raise damaged(path)

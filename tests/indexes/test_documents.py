@@ -35,11 +35,6 @@ def test_documents_are_found(folder):
     assert pickle.loads(pickle.dumps(store)).get("D3") == SOME[3]
 
 
-def test_a_store_of_an_earlier_version_has_no_table(folder):
-    (folder / DOCNOS).unlink()
-    assert DocumentStore(folder).get("D5") == SOME[5]
-
-
 def test_docnos_of_one_digest_are_distinguished(tmp_path, monkeypatch):
     for module in (documents, names):
         monkeypatch.setattr(module, "digest_of", len)

@@ -293,6 +293,11 @@ class TestInterface:
             with pytest.raises(ArtifactError):
                 wrong()
 
+    def test_an_index_of_another_format_is_refused(self, tmp_path: Path, monkeypatch: Any) -> None:
+        monkeypatch.setattr("adducir.indexes.memory.build.BUILDER_VERSION", 1)
+        with pytest.raises(ArtifactError, match="rebuild"):
+            built(tmp_path / "index", TEXTS)
+
     def test_retrievers_take_either_engine(self, tmp_path: Path, pets: LuceneIndex) -> None:
         memory = built(tmp_path / "index", TEXTS)
         frames = []

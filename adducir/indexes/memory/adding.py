@@ -52,15 +52,7 @@ class Term(NamedTuple):
 def contribution(
     kind: Any, constant: Any, weight: Any, mass: Any, factor: Any, tf: Any, part: Any
 ) -> Any:
-    """What one posting adds, see :mod:`.scoring`.
-
-    Args:
-        constant: The formula's, float64.
-        weight: The term's, float64.
-        mass: The term's, float64.
-        factor: The formula's factor of the document's length byte.
-        part: The formula's part for the document's exact length, float32.
-    """
+    """What one posting adds, see :mod:`.scoring`."""
     if kind == BM25_BYTE:
         return F32(weight) - F32(weight) / (ONE + F32(tf) * F32(factor))
     if kind == BM25_EXACT:
@@ -88,31 +80,6 @@ def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
         else:
             high = middle
     return low
-
-
-@inner
-def add(
-    term: Term,
-    first: Any,
-    last: Any,
-    base: Any,
-    sums: Array,
-) -> None:
-    """Add postings to the sums of the window that begins at the document ``base``."""
-    docs, tfs, norms, parts, factors, numbers, table = term
-    cells = U(len(table))
-    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
-    for i in range(first, last):
-        place = (U(docs[i]) - base) & _INSIDE
-        doc = base + place
-        norm = U(norms[doc])
-        cell = (U(tfs[i]) << U(8)) + norm
-        if cell < cells:
-            value = F64(table[cell])
-        else:
-            part = parts[doc] if kind == BM25_EXACT else ZERO
-            value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
-        sums[place] += value
 
 
 @inner
@@ -185,6 +152,7 @@ def look_up(
     last: Any,
     base: Any,
     sums: Array,
+    marks: Array,
     found: Array,
     count: Any,
 ) -> None:
@@ -193,7 +161,7 @@ def look_up(
         doc = base + U(found[n])
         first = position(term.docs, first, last, doc)
         if first < last and U(term.docs[first]) == doc:
-            add(term, first, first + U(1), base, sums)
+            add_and_mark(term, first, first + U(1), base, np.inf, sums, marks)
 
 
 @inner

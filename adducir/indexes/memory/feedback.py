@@ -127,12 +127,7 @@ class Feedback:
         return _Index(code, starts, longest, allowed.to_numpy() & (share <= _COMMON), segment.ranks)
 
     def _rm3(self, own: Sequence[Weights], found: Ranked, rm3: RM3, threads: int) -> Terms:
-        """The expanded queries, of terms in the index.
-
-        Args:
-            own: The queries, their weights adding up to 1.
-            found: At most ``rm3.fb_docs`` documents per query, with scores.
-        """
+        """The expanded queries, of terms in the index."""
         index, queries = self._index, Terms.of(own, self._segment)
         room = np.diff(queries.starts) + rm3.fb_terms
         starts = np.concatenate(([0], np.cumsum(room)))

