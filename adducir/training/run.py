@@ -376,11 +376,15 @@ class _Watch(TrainerCallback):
 
 
 def _last_checkpoint(folder: Path) -> str | None:
-    """The newest whole checkpoint; one that a kill cut short is removed."""
+    """The newest checkpoint that all processes wrote whole; others are removed."""
+    count = _processes()
+    parts = ["trainer_state.json", *(f"rng_state_{n}.pth" for n in range(count) if count > 1)]
     found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
-    while found and not (found[-1] / "trainer_state.json").is_file():
-        shutil.rmtree(found.pop())
-    return str(found[-1]) if found else None
+    whole = [path for path in found if all((path / name).is_file() for name in parts)]
+    for path in found:
+        if path not in whole and not rank():
+            shutil.rmtree(path)
+    return str(whole[-1]) if whole else None
 
 
 def _history(state: Any, seconds: float) -> dict[str, Any]:
