@@ -24,9 +24,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from adducir.studies.exemplification.sentences import Sentences
-
-from adducir.studies.exemplification.units import SENTENCE, find_units
+from adducir.studies.exemplification.units import SENTENCE, Sentences, find_units
 
 EXAMPLE = "Answer - Example"
 MARKER = re.compile(r"for\s+example|\be\.?\s?g\b", re.IGNORECASE)

@@ -4,14 +4,16 @@ Every system indexes the same documents and gets the same query texts. Its time 
 a data frame of query, docno and score, analysis of the queries included, all queries in one call
 if it can take them; that is repeated, and the best time of a process counts. Each process warms up
 with a few queries. The processor time of all threads is reported beside the time, because it
-depends less on what else the machine does. bm25s runs with numba; PISA with the better of MaxScore
-and block-max WAND; tantivy gives numbers of documents by a fast field, which we turn into docnos.
+depends less on what else the machine does. With --real documents
+and queries are of real text. bm25s runs with numba; PISA with the better of MaxScore and
+block-max WAND; tantivy gives numbers of documents by a fast field, which we turn into docnos.
 
 Peers that are not installed are left out. They can live in another environment, which must have
 numpy, pandas and polars:
 
-    python benchmarks/memory_search.py [--documents 300000] [--queries 1000] [--depths 1000 10]
-        [--rounds 5] [--threads 2] [--peers-python .peers/bin/python] [--folder FOLDER]
+    python benchmarks/memory_search.py [--documents 300000] [--real] [--queries 1000]
+        [--depths 1000 10] [--rounds 5] [--threads 2] [--peers-python .peers/bin/python]
+        [--folder FOLDER]
 """
 
 # ruff: noqa: E402  (the clock starts before anything is imported)
@@ -25,7 +27,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from peers import in_turn, report, run_apart
-from synthetic import documents, queries, write_jsonl
+from synthetic import queries, real_queries, write_jsonl
 
 OURS = ("adducir", "adducir-rm3", "lucene", "lucene-rm3")
 PEERS = {"bm25s": "bm25s", "pisa": "pyterrier_pisa", "tantivy": "tantivy"}
@@ -70,7 +72,7 @@ def bm25s(folder: Path, depth: int, threads: int) -> Search:
 
     stemmer, path = Stemmer.Stemmer("english"), folder / "bm25s"
     if not path.exists():
-        texts = [text for _, text in documents(_count(folder), LENGTH)]
+        texts = [text for _, text in _documents(folder)]
         tokens = bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
         index = bm25s.BM25(method="lucene", k1=0.9, b=0.4)
         index.index(tokens, show_progress=False)
@@ -102,8 +104,7 @@ def pisa(folder: Path, depth: int, threads: int) -> Search:
 
     index = PisaIndex(str(folder / "pisa"), text_field="text", threads=threads)
     if not (folder / "pisa").exists():
-        pairs = documents(_count(folder), LENGTH)
-        index.index({"docno": docno, "text": text} for docno, text in pairs)
+        index.index({"docno": docno, "text": text} for docno, text in _documents(folder))
 
     def searching(algorithm: str) -> Search:
         retrieve = index.bm25(
@@ -117,7 +118,7 @@ def pisa(folder: Path, depth: int, threads: int) -> Search:
         return search
 
     candidates = [searching("maxscore"), searching("block_max_wand")]
-    texts = queries(200, 5)
+    texts = _queries(folder, 200)
     return min(candidates, key=lambda search: min(_seconds(search, texts) for _ in range(3)))
 
 
@@ -137,7 +138,7 @@ def tantivy(folder: Path, depth: int, threads: int) -> Search:
         path.mkdir()
         index = tantivy.Index(schema.build(), path=str(path))
         writer = index.writer(1_000_000_000, threads)
-        for number, (_, text) in enumerate(documents(_count(folder), LENGTH)):
+        for number, (_, text) in enumerate(_documents(folder)):
             writer.add_document(tantivy.Document(text=[text], number=number))
         writer.commit()
         writer.wait_merging_threads()
@@ -176,12 +177,20 @@ SYSTEMS = {
 }
 
 
-def _count(folder: Path) -> int:
-    return int((folder / "count").read_text())
+def _documents(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted((folder / "documents").iterdir()):
+        for line in path.open(encoding="utf-8"):
+            document = json.loads(line)
+            yield document["id"], document["contents"]
 
 
 def _docnos(folder: Path) -> list[str]:
-    return [f"D{number:08d}" for number in range(_count(folder))]
+    return [docno for docno, _ in _documents(folder)]
+
+
+def _queries(folder: Path, count: int) -> list[str]:
+    is_real = json.loads((folder / "settings.json").read_text())["real"]
+    return real_queries(count) if is_real else queries(count, 5)
 
 
 def _seconds(search: Search, texts: list[str], clock: Clock = time.perf_counter) -> float:
@@ -197,7 +206,7 @@ def measure(system: str, folder: Path, count: int, depth: int, threads: int) -> 
     the making of queries (``whole``), which is true where the index was there.
     """
     made = time.perf_counter()
-    texts = queries(count, 5)
+    texts = _queries(folder, count)
     made = time.perf_counter() - made
     search = SYSTEMS[system](folder, depth, threads)
     first = _seconds(search, texts[:1])
@@ -252,6 +261,7 @@ def run(options: argparse.Namespace, folder: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=300_000)
+    parser.add_argument("--real", action="store_true")
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--depths", type=int, nargs="+", default=[1000, 10])
     parser.add_argument("--rounds", type=int, default=5)
@@ -269,9 +279,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = options.folder or Path(name)
         folder.mkdir(exist_ok=True)
-        if not (folder / "count").exists():
-            write_jsonl(folder / "documents", options.documents, LENGTH, files=8)
-            (folder / "count").write_text(str(options.documents))
+        if not (folder / "settings.json").exists():
+            count, real = options.documents, options.real
+            write_jsonl(folder / "documents", count, LENGTH, files=8, real=real)
+            (folder / "settings.json").write_text(json.dumps({"documents": count, "real": real}))
         run(options, folder)
 
 

@@ -1,9 +1,15 @@
-"""Made-up documents, queries, runs and judgements for the benchmarks, the same for a given seed."""
+"""Documents and queries for the benchmarks, the same for a given seed: made up, or of real text.
+
+Made-up words are independent of one another, which suits some ways to skip documents and hurts
+others; real text is recombined from the collections in the folder ``ADDUCIR_COLLECTIONS``.
+"""
 
 import json
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,11 +50,53 @@ def documents(
             yield f"D{number:08d}", " ".join(part)
 
 
-def write_jsonl(folder: Path, count: int, length: int, files: int) -> int:
+def real_documents(count: int, seed: int = 2) -> Iterator[tuple[str, str]]:
+    """``count`` pairs of docno and text: two windows of 15 to 45 words each out of one source.
+
+    A source is a book, an argument or an answer, drawn in proportion to its length.
+    """
+    folder = Path(os.environ["ADDUCIR_COLLECTIONS"])
+    sources = []
+    for path in sorted((folder / "gutenberg").glob("*/*.txt")):
+        book = path.read_text(encoding="utf-8", errors="replace")
+        sources.append(book.partition("*** START OF")[2].partition("*** END OF")[0].split())
+    arguments = _json_lines(folder / "touche/argsme-subset.jsonl")
+    sources += [argument["premise"].split() for argument in arguments]
+    questions = _json_lines(folder / "eli5/eli5-category-validation-2.jsonl")
+    sources += [answer.split() for each in questions for answer in each["answers"]["text"]]
+    sources = [words for words in sources if len(words) >= 100]
+    ends = np.cumsum([len(words) for words in sources])
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        words = sources[int(np.searchsorted(ends, rng.integers(ends[-1]), side="right"))]
+        sizes = rng.integers(15, 46, 2)
+        starts = rng.integers(0, len(words) - sizes + 1)
+        pair = zip(starts.tolist(), sizes.tolist(), strict=True)
+        text = " ".join(" ".join(words[start : start + size]) for start, size in pair)
+        yield f"D{number:08d}", text
+
+
+def real_queries(count: int, seed: int = 3) -> list[str]:
+    """``count`` questions of ELI5 and HotpotQA, at most those that there are."""
+    folder = Path(os.environ["ADDUCIR_COLLECTIONS"])
+    eli5 = _json_lines(folder / "eli5/eli5-category-validation-2.jsonl")
+    hotpotqa = _json_lines(folder / "hotpotqa/hotpotqa.subset.jsonl")
+    questions = [each["title"] for each in eli5] + [each["question"] for each in hotpotqa]
+    chosen = np.random.default_rng(seed).permutation(len(questions))[:count]
+    return [questions[place] for place in chosen]
+
+
+def _json_lines(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def write_jsonl(folder: Path, count: int, length: int, files: int, *, real: bool = False) -> int:
     """Write documents as JSON lines (id, contents) into ``files`` files; returns their bytes."""
     folder.mkdir(parents=True)
     handles = [(folder / f"part-{i}.jsonl").open("w", encoding="utf-8") for i in range(files)]
-    for number, (docno, text) in enumerate(documents(count, length)):
+    pairs = real_documents(count) if real else documents(count, length)
+    for number, (docno, text) in enumerate(pairs):
         line = json.dumps({"id": docno, "contents": text})
         handles[number * files // count].write(line + "\n")
     for handle in handles:

@@ -15,7 +15,7 @@ from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
 from adducir.corpora.trec import TREC
 from adducir.deepct.terms import stop_words
-from adducir.evaluation.rank_files import read_ranks
+from adducir.evaluation.gold_ranks import read_ranks
 from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
 from adducir.models.artifacts import read_settings
 from adducir.runs.check import check
@@ -35,7 +35,6 @@ from adducir.studies.literary_evidence.ask import open_book
 from adducir.studies.literary_evidence.proxy_table import read_choices
 from adducir.studies.literary_evidence.proxy_task import read_key
 from adducir.studies.literary_evidence.sources import read_source
-from adducir.studies.literary_evidence.submission import read_submission
 
 
 class Reader(NamedTuple):
@@ -75,12 +74,6 @@ def _pools(path: Path) -> object:
     (path.parent / "corpus.jsonl").write_text('{"_id": "p1", "text": "A."}\n', encoding="utf-8")
     (path.parent / "qrels.txt").write_text("q1 0 p1 1\n", encoding="utf-8")
     return read_pools(path.parent)
-
-
-def _submission(path: Path) -> object:
-    test = path.with_name("test.json")
-    test.write_text(_RELIC, encoding="utf-8")
-    return read_submission(path, read_relic(test))
 
 
 def _ranks(path: Path) -> object:
@@ -208,7 +201,6 @@ READERS = (
     ),
     Reader("masked spans", "spans.jsonl", _line(_SPAN), _all(read_spans)),
     Reader("RELiC", "relic.json", _RELIC, read_relic),
-    Reader("RELiC's submission", "rankings.json", _line({"1": list(range(100))}), _submission),
     Reader("pools", "queries.jsonl", '{"qid": "q1", "text": "a [masked sentence(s)] b"}\n', _pools),
     Reader("HotpotQA", "hotpot.json", json.dumps(_ARRAY), _all(read_hotpotqa)),
     Reader("MNLI", "mnli.txt", _MNLI, _all(read_mnli)),

@@ -82,7 +82,6 @@ def test_random_changes_are_read_or_refused(reader, tmp_path):
         ("metadata", f"tag: a\nb: {DEEP}", 2),
         ("recipe", "a: 1\nb: " + "9" * 5000, 2),
         ("recipe", "a: 1\nb: " + "9" * 400, 2),
-        ("ranks", "qid\trank\tcandidates\nq\t1\r\t2\n", 2),
         ("ranks", "qid\trank\tcandidates\nq\t" + "9" * 30 + "\t2\n", 2),
         ("documents as JSON lines", f'{{"id": "d", "x": {DEEP}}}', 1),
         ("key", "item,gold,docno_1,docno_2,task\nq,²,a,b,m\n", 2),

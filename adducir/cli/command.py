@@ -17,6 +17,7 @@ called only when everything that was typed is right and all that it writes may b
 docstring is the help, and ends with examples.
 """
 
+import glob
 import inspect
 import os
 import re
@@ -397,10 +398,10 @@ def _is_own(path: Path, what: str) -> bool:
     if what != "run":
         return False
     from adducir.core.files import file_digest
-    from adducir.runs.metadata import metadata_for, read_metadata
+    from adducir.runs.metadata import metadata_for
 
-    try:
-        facts = read_metadata(path).get("run file") if metadata_for(path).is_file() else None
-    except InputError:
-        return False
-    return isinstance(facts, dict) and facts.get("sha256") == file_digest(path)
+    # A killed writer may have left the metadata hidden.
+    place, digest = metadata_for(path), file_digest(path)
+    places = [place, *place.parent.glob(f".{glob.escape(place.name)}.*.tmp")]
+    texts = (one.read_text(encoding="utf-8", errors="replace") for one in places if one.is_file())
+    return any(f"sha256: {digest}" in text for text in texts)

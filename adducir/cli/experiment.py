@@ -27,9 +27,6 @@ class Experiment(common.Computing):
     rebuild: common.Rebuild = False
     threads: Annotated[common.Threads, RUN] = None
     device: Annotated[common.Device, RUN] = "auto"
-    jobs: Annotated[int, RUN] = option(
-        "Processes that make independent steps at once.", "-j", default=1, ge=1
-    )
     allow_code: Annotated[bool, RUN] = option(
         "Let Python code that the file names run, as it is now.", default=False
     )
@@ -67,9 +64,7 @@ def experiment(settings: Experiment) -> None:
                 f"this study has {plan.study.tables} tables, and --output is one file.",
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
-        outcome = run_experiment(
-            plan, context=context, jobs=settings.jobs, allow_code=settings.allow_code
-        )
+        outcome = run_experiment(plan, context=context, allow_code=settings.allow_code)
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
         show_table(table, settings.format, output)

@@ -116,7 +116,8 @@ def rerank(settings: Rerank) -> None:
             chunking=Chunking(output, execution),
         )
         facts = read_metadata(settings.run) if metadata_for(settings.run).is_file() else {}
-        metadata = {"method": reranked_method(part_of(facts, "method"), found.settings)}
+        stage = {**found.settings, "candidates": {"file": str(settings.run)}}
+        metadata = {"method": reranked_method(part_of(facts, "method"), stage)}
         if "topics" in part_of(facts, "data"):
             metadata["data"] = {"topics": facts["data"]["topics"]}
         write_run(found.run, output, metadata, topics=topics.qids)

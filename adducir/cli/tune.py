@@ -15,8 +15,8 @@ from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
 
 if TYPE_CHECKING:
-    from adducir.experiments.tuning.folds import JudgedTopics, Pool
-    from adducir.experiments.tuning.tune import Tunable, Tuning
+    from adducir.experiments.tuning.folds import JudgedTopics
+    from adducir.experiments.tuning.tune import Tuning
 
 SYSTEM = "What is tuned"
 
@@ -99,8 +99,7 @@ def tune(settings: Tune) -> None:
 
     For each fold the setting with the best mean over the topics of all other folds is chosen.
     Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
-    map, the settings, the folds, and the pooled run, to be evaluated like any other. Work that was
-    killed resumes.
+    map, the settings, the folds, and the pooled run, to be evaluated like any other.
 
     Examples:
         adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels \
@@ -112,18 +111,19 @@ def tune(settings: Tune) -> None:
     if len(chosen) != 1:
         raise UsageError("name what to tune: exactly one of --index, --fuse and --rerank.")
     # As systems of a file may be called: 2020-bm25 for 2020/bm25.
-    found = system_names(settings.fuse or settings.rerank or ())
-    names = {path: re.sub(r"[^\w .+&()=-]", "-", name) for path, name in found.items()}
-    said, system = _system(settings, chosen[0], list(names.values()))
+    runs = system_names(settings.fuse or settings.rerank or ())
+    names = [re.sub(r"[^\w .+&()=-]", "-", name) for name in runs.values()]
+    said, system = _system(settings, chosen[0], names)
 
     from adducir.cli.console import open_progress, show
     from adducir.core.artifacts import refuse_other_results
-    from adducir.core.chunks import Chunking
     from adducir.evaluation.measures import parse_measure
     from adducir.experiments.tuning.folds import Pool
     from adducir.experiments.tuning.grid import Grid
     from adducir.experiments.tuning.report import write_report
     from adducir.experiments.tuning.tune import tune as tune_grid
+    from adducir.indexes.engines import open_index
+    from adducir.runs.read import read_run
 
     depth, output = settings.depth, settings.output
     objective = parse_measure(system.tune.objective)
@@ -132,15 +132,23 @@ def tune(settings: Tune) -> None:
     refuse_other_results(output)
     with open_progress() as progress:
         pool = Pool.of(_topic_sets(settings.topics, settings.qrels, said.topics.get("field")))
+        if settings.index is not None:
+            tunable = system.tunable(open_index(settings.index), depth, settings.threads)
+        elif pool.has_own_qids:
+            tunable = system.tunable([read_run(path) for path in runs], depth)
+        else:
+            raise UsageError(
+                "topic sets share qids, which the topics of one run cannot distinguish.",
+                hint="Tune each topic set by itself.",
+            )
         tuning = tune_grid(
-            _tunable(settings, system, names, pool),
+            tunable,
             Grid.of(system.tune.values, system.hyperparameters),
             pool,
             system.tune.make_folds(pool, str),
             objective,
             negative=said.negative_grades,
             tag=output.name,
-            chunking=Chunking(output),
         )
         files = write_report(tuning, output)
         for line in (*tuning.warnings(), f"{output}: {', '.join(files)}"):
@@ -190,25 +198,6 @@ def _system(settings: Tune, key: str, names: list[str]) -> tuple[Said, Any]:
             return said, system
         errors = [ErrorDetail(("system", *one.path), one.what) for one in found]
     raise UsageError("; ".join(map(str, errors)).rstrip(".") + ".")
-
-
-def _tunable(settings: Tune, system: Any, names: dict[Path, str], pool: "Pool") -> "Tunable":
-    """The system, opened, with its hyperparameters left open."""
-    found: Tunable
-    if settings.index is not None:
-        from adducir.indexes.engines import open_index
-
-        found = system.tunable(open_index(settings.index), settings.depth, settings.threads)
-        return found
-    from adducir.runs.read import read_run
-
-    if not pool.has_own_qids:
-        raise UsageError(
-            "topic sets share qids, which the topics of one run cannot distinguish.",
-            hint="Tune each topic set by itself.",
-        )
-    found = system.tunable([read_run(path) for path in names], settings.depth)
-    return found
 
 
 def _topic_sets(

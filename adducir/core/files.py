@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import os
+import platform
 import secrets
 import shutil
 import sys
@@ -28,7 +29,7 @@ from adducir.core.streams import BrokenStream, blocks, open_input
 
 # Level 6 is a third of level 9's time for runs that are 2 % larger.
 _GZIP_LEVEL = 6
-_LEFT_BEHIND = 24 * 3600  # seconds without a change that show that a hidden file's writer is gone
+_LEFT_BEHIND = 24 * 3600  # seconds without a change: a writer on another machine is gone
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -134,10 +135,11 @@ def publishing(path: Path) -> Iterator[Path]:
     with explaining_writes(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         for other in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
-            with suppress(OSError):  # of a writer that was killed
-                if time.time() - other.lstat().st_mtime > _LEFT_BEHIND:
+            with suppress(OSError):
+                if _is_left_behind(other):
                     other.unlink()
-        hidden = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+        writer = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
+        hidden = target.with_name(f".{target.name}.{writer}.tmp")
         try:
             yield hidden
             hidden.chmod(target.stat().st_mode if target.exists() else _default_mode())
@@ -178,6 +180,17 @@ def writing_text(path: Path) -> Iterator[TextIO]:
             path=path,
             hint="Correct the text where it comes from.",
         ) from error
+
+
+def _is_left_behind(hidden: Path) -> bool:
+    """Whether the writer of a hidden file was killed: is not alive here, or silent for a day."""
+    from psutil import pid_exists
+
+    start, _, writer = hidden.name.rpartition(f".{platform.node()}-")
+    pid = writer.partition("-")[0]
+    if start and pid.isdigit():
+        return not pid_exists(int(pid))
+    return time.time() - hidden.lstat().st_mtime > _LEFT_BEHIND
 
 
 def require(path: Path) -> None:

@@ -45,6 +45,15 @@ def fingerprint(value: Any) -> str:
     return f"{_MARK}{text.split(_MARK)[1]}{_MARK}{digest}"
 
 
+def digest_of(texts: Iterable[str]) -> str:
+    """The SHA-256, in hexadecimal, of a sequence of texts, each preceded by its length."""
+    hasher = sha256()
+    for text in texts:
+        data = text.encode()
+        hasher.update(len(data).to_bytes(8, "little") + data)
+    return hasher.hexdigest()
+
+
 def is_known(fingerprint: str) -> bool:
     """Whether all that a fingerprint covers has been read."""
     return _MARK not in fingerprint

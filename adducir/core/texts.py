@@ -59,6 +59,12 @@ def repeated(items: Iterable[Item]) -> list[Item]:
     return [item for item, count in Counter(items).items() if count > 1]
 
 
+def listed(names: Sequence[str], limit: int = 5) -> str:
+    """Names joined by commas, those beyond a limit counted."""
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
     """``; did you mean `x`?`` for the word of ``words`` most like ``word``, else nothing."""
     folded = {_folded(other): other for other in sorted(words, reverse=True)}

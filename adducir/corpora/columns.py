@@ -4,21 +4,22 @@ Columns stand between blanks or tabs (what C's ``isspace`` names, whatever the l
 ``#`` nor a quotation mark means anything: docnos hold both. Blank lines are ignored.
 """
 
+import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
 from adducir.corpora.frames import Integers, repeated_rows
 
 MOST_FAULTS = 20
-_BLANKS = bytes.maketrans(b"\t\v\f\r", b"    ")
-_BLOCK = 1 << 19  # bytes looked at together, so that what is derived from them stays in cache
+_BLOCK = 1 << 19  # bytes looked at together, so that what is derived stays in cache
 _LIMIT = 2**53  # from here on a float64 no longer holds every integer
+_NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?")
 
 
 class Layout(NamedTuple):
@@ -27,12 +28,7 @@ class Layout(NamedTuple):
     kind: str
     columns: tuple[str, ...]
     number: str
-
     meant: str
-
-    @property
-    def shown(self) -> str:
-        return f"{len(self.columns)} columns ({' '.join(self.columns)})"
 
 
 RUN = Layout("run", ("qid", "Q0", "docno", "rank", "score", "tag"), "score", "a finite number")
@@ -73,40 +69,15 @@ def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
     Malformed are lines with another number of columns, without a finite number (of qrels: without
     an integer), and those whose qid and docno an earlier one has.
     """
-    for clean in (bytes, _with_blanks, _with_single_blanks):
-        data = clean(data)
-        lines = regular_lines(data, len(layout.columns))
-        if lines is None:
-            continue
-        try:
-            frame = _parsed(data, layout, wanted, pl.Float64)
-        except pl.exceptions.PolarsError:
-            break
-        # So many blanks on average, none without a last column: then every line has as many.
-        is_whole = frame.height == lines and not any(one.null_count() for one in frame)
-        is_right = is_whole and _are_numbers(frame[layout.number], layout).all()
-        if is_right and not len(repeated_rows(frame)):
-            return Columns(frame)
-        break
-    return _line_by_line(data, layout, wanted)
-
-
-def _with_blanks(data: bytes) -> bytes:
-    """The same columns between blanks."""
-    return (data.replace(b"\r\n", b"\n") if b"\r" in data else data).translate(_BLANKS)
-
-
-def _with_single_blanks(data: bytes) -> bytes:
-    """The same columns between single blanks, none at an end of a line."""
-    text = np.frombuffer(data + b"\n", dtype=np.uint8)
-    space = (text == 32) | (text == 10)
-    keep = text != 32
-    keep[:-1] |= ~space[1:]  # of several blanks the last stays ...
-    text = text[keep]
-    keep = text != 32
-    keep[1:] |= text[:-1] != 10  # ... unless it begins the line
-    keep[0] = text[0] != 32
-    return bytes(text[keep][:-1])
+    width = len(layout.columns)
+    lines = regular_lines(data, width)
+    if lines is None:
+        data = b"\n".join(b" ".join(line.split()) for line in data.split(b"\n"))
+        lines = regular_lines(data, width)
+    frame = None if lines is None else _parsed(data, layout, wanted)
+    if frame is None or frame.height != lines or len(repeated_rows(frame)):
+        return _line_by_line(data, layout, wanted)
+    return Columns(frame)
 
 
 def regular_lines(data: bytes, width: int) -> int | None:
@@ -133,80 +104,78 @@ def regular_lines(data: bytes, width: int) -> int | None:
     return lines if blanks == (width - 1) * lines and text[-1] != 32 else None
 
 
-def _parsed(
-    data: bytes, layout: Layout, wanted: Sequence[str], number: type[pl.DataType]
-) -> pl.DataFrame:
+def _parsed(data: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame | None:
+    """The columns of a regular file; None where a line has other columns, or no number."""
     places = {name: f"column_{place}" for place, name in enumerate(layout.columns, 1)}
-    schema = dict.fromkeys(places.values(), pl.String)
-    table = pl.read_csv(
-        data,
-        has_header=False,
-        separator=" ",
-        quote_char=None,
-        schema=schema | {places[layout.number]: number},
-        columns=[places[name] for name in wanted],
-    )
-    return table.select(**{name: places[name] for name in wanted})
-
-
-def _are_numbers(values: pl.Series, layout: Layout) -> NDArray[np.bool_]:
-    found: NDArray[np.float64] = values.to_numpy()
-    if layout is RUN:
-        return np.isfinite(found)
-    is_integer: NDArray[np.bool_] = (np.abs(found) < _LIMIT) & (found == np.trunc(found))
-    return is_integer
+    schema = dict.fromkeys(places.values(), pl.String) | {places[layout.number]: pl.Float64}
+    columns = [places[name] for name in wanted]
+    try:
+        table = pl.read_csv(
+            data, has_header=False, separator=" ", quote_char=None, schema=schema, columns=columns
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    frame = table.select(**{name: places[name] for name in wanted})
+    # So many blanks on average, none without a last column: then every line has as many.
+    if any(column.null_count() for column in frame):
+        return None
+    number = frame[layout.number].to_numpy()
+    is_right = np.isfinite(number)
+    if layout is QRELS:
+        is_right &= (np.abs(number) < _LIMIT) & (number == np.trunc(number))
+    return frame if is_right.all() else None
 
 
 def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
     """The same of a file that is not in order throughout."""
-    text = np.frombuffer(_with_single_blanks(_with_blanks(data)) + b"\n", dtype=np.uint8)
-    ends = np.flatnonzero(text == 10)
-    lengths = np.diff(ends, prepend=-1)
-    blanks = np.diff(np.searchsorted(np.flatnonzero(text == 32), ends), prepend=0)
-    width = np.where(lengths > 1, blanks + 1, 0)  # 0: a blank line
-    names = list(dict.fromkeys(("qid", "docno", layout.number, *wanted)))
-    frame = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    if (whole := _fault_of_file(width, layout)) is not None:
-        frame = frame.select(wanted).cast({layout.number: pl.Float64})
-        return Columns(frame, faults=[whole], malformed=1)
-    is_good = width == len(layout.columns)
-    lines = np.flatnonzero(is_good) + 1
-    if len(lines):
-        frame = _parsed(text[np.repeat(is_good, lengths)].tobytes(), layout, names, pl.String)
-    faults = [
-        Fault(line + 1, "columns", f"this line has {width[line]}, not {layout.shown}.")
-        for line in _first((width > 0) & ~is_good)
-    ]
-    value = frame[layout.number].cast(pl.Float64, strict=False).fill_null(np.nan)
-    is_number = _are_numbers(value, layout)
-    for row in _first(~is_number):
-        what = f"the {layout.number} {frame[layout.number][row]!r} is not {layout.meant}."
-        faults.append(Fault(int(lines[row]), layout.number, what))
-    frame, lines = frame.with_columns(value).filter(is_number), lines[is_number]
-    is_again = np.zeros(len(lines), dtype=bool)
-    is_again[repeated_rows(frame)] = True
-    for row in _first(is_again):
-        qid, docno = frame["qid"][row], frame["docno"][row]
-        first = ((frame["qid"] == qid) & (frame["docno"] == docno)).arg_max() or 0
-        what = f"document {docno} of topic {qid} is repeated: line {lines[first]} has it as well."
-        faults.append(Fault(int(lines[row]), "duplicate", what))
-    malformed = int(np.count_nonzero(width) - np.count_nonzero(~is_again))
-    rows = frame.select(wanted).filter(~is_again)
-    return Columns(rows, lines[~is_again], sorted(faults)[:MOST_FAULTS], malformed)
+    rows, lines, faults = list[list[str]](), list[int](), list[Fault]()
+    seen = dict[tuple[str, str], int]()
+    for line, text in enumerate(data.split(b"\n"), 1):
+        cells = [cell.decode() for cell in text.split()]
+        if not cells:
+            continue
+        fault = _fault(line, cells, layout, seen)
+        if fault is None:
+            row = dict(zip(layout.columns, cells, strict=True))
+            rows.append([row[name] for name in wanted])
+            lines.append(line)
+            continue
+        faults.append(fault)
+        if fault.code in ("run", "qrels"):  # it is a file of another kind
+            break
+    if not rows and not faults:
+        faults = [Fault(0, "empty", f"the {layout.kind} is empty.")]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(wanted, pl.String), orient="row")
+    frame = frame.cast({layout.number: pl.Float64})
+    return Columns(frame, np.array(lines, dtype=np.int64), faults[:MOST_FAULTS], len(faults))
 
 
-def _fault_of_file(width: Integers, layout: Layout) -> Fault | None:
-    """What shows that a file is not of the layout at all: no text, or a first line of another."""
-    if not width.any():
-        return Fault(0, "empty", f"the {layout.kind} is empty.")
-    first, other = int(np.argmax(width > 0)), QRELS if layout is RUN else RUN
-    if width[first] != len(other.columns):
-        return None
-    kind = "a run" if other is RUN else "qrels"
-    what = f"this looks like {kind}: it has {other.shown}, not {layout.shown}."
-    return Fault(first + 1, other.kind, what)
+def _fault(
+    line: int, cells: list[str], layout: Layout, seen: dict[tuple[str, str], int]
+) -> Fault | None:
+    """What is wrong with a line; ``seen`` has the lines of the documents so far."""
+    if len(cells) != len(layout.columns):
+        other = QRELS if layout is RUN else RUN
+        what = f"this line has {len(cells)}, not {_shown(layout)}."
+        if seen or len(cells) != len(other.columns):
+            return Fault(line, "columns", what)
+        kind = "qrels" if other is QRELS else "a run"
+        what = f"this looks like {kind}: it has {_shown(other)}, not {_shown(layout)}."
+        return Fault(line, other.kind, what)
+    row = dict(zip(layout.columns, cells, strict=True))
+    text = row[layout.number]
+    value = float(text) if _NUMBER.fullmatch(text) else math.inf
+    if not math.isfinite(value) or (
+        layout is QRELS and not (value.is_integer() and abs(value) < _LIMIT)
+    ):
+        what = f"the {layout.number} {text!r} is not {layout.meant}."
+        return Fault(line, layout.number, what)
+    pair = row["qid"], row["docno"]
+    if seen.setdefault(pair, line) != line:
+        what = "document {1} of topic {0} is repeated: line {2} has it as well."
+        return Fault(line, "duplicate", what.format(*pair, seen[pair]))
+    return None
 
 
-def _first(mask: NDArray[np.bool_]) -> list[int]:
-    found: list[int] = np.flatnonzero(mask)[:MOST_FAULTS].tolist()
-    return found
+def _shown(layout: Layout) -> str:
+    return f"{len(layout.columns)} columns ({' '.join(layout.columns)})"

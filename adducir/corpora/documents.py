@@ -1,6 +1,6 @@
 """Documents and corpora: what an index is built from, and the texts that values of records make."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -78,16 +78,14 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
         )
 
 
-def refuse_duplicates(
-    corpus: Corpus, documents: Iterable[Document] | None = None
-) -> Iterator[Document]:
-    """Iterate over a corpus, or some of its documents, and stop where a docno is repeated.
+def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
+    """Iterate over a corpus, and stop where a docno is repeated.
 
     Lucene would keep both without a word (castorini/anserini#258), and a run would then hold
     the same docno twice. Both places are named where they are known.
     """
     seen = Seen()
-    for document in corpus if documents is None else documents:
+    for document in corpus:
         docno = document.docno
         # Two docnos may have the same hash.
         if seen.add(docno) and sum(other.docno == docno for other in corpus) > 1:

@@ -38,9 +38,7 @@ class JSONL(CorpusFormat):
 def read_jsonl(path: Path, docno_field: str | None = None) -> Documents:
     """Yield each document of a file with the 1-based line where it begins."""
     for number, docno, record in json_records(path, docno_field):
-        is_text = (
-            set(map(type, record.values())) == _ALL_TEXT
-        )  # the usual case costs next to nothing
+        is_text = set(map(type, record.values())) == _ALL_TEXT  # the usual case costs little
         yield number, Document(docno, record if is_text else fields_of(record))
 
 
@@ -128,7 +126,7 @@ class PlainText(CorpusFormat):
     """Each file is one document, its path the docno."""
 
     suffixes: ClassVar = (".txt", ".md")
-    record_end: ClassVar = b""
+    is_whole_file: ClassVar = True
     is_last_resort: ClassVar = True
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:

@@ -15,17 +15,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from adducir.core.absent import reads, refuse_large
+from adducir.core.absent import refuse_large
 from adducir.core.errors import InputError, UsageError, reading_error
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
 from adducir.core.progress import progress
-from adducir.core.streams import BrokenStream, blocks, is_compressed, suffix_of
+from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, default_fields_of
-from adducir.corpora.formats import docno_of, holds_array
+from adducir.corpora.formats import docno_of
 from adducir.corpora.readers import FORMATS, CorpusFormat
 
-_CHUNK = 1 << 22
 _PEEKED = 20
 
 
@@ -36,8 +35,8 @@ class LocalCorpus:
     source: str
     paths: tuple[Path, ...]
     format: str
-    docno_field: str | None = None
-    folder: Path | None = None
+    docno_field: str | None
+    folder: Path
 
     def __iter__(self) -> Iterator[Document]:
         refuse_large(*self.paths)
@@ -55,40 +54,30 @@ class LocalCorpus:
         return default_fields_of(dict.fromkeys(name for one in first for name in one.fields))
 
     def identity(self) -> dict[str, Any]:
-        names = [docno_of(path, self._folder) for path in self.paths]
+        names = [docno_of(path, self.folder) for path in self.paths]
         return {
             "source": "files",
             "format": self.format,
             **FORMATS.origin(self.format),
             "docno_field": self.docno_field,
             "sha256": source_digests(self.paths),
-            **({} if self._reader.record_end else {"docnos": names}),
+            **({"docnos": names} if self._reader.is_whole_file else {}),
         }
 
     def size_hint(self) -> int | None:
-        ending = self._reader.record_end
-        if not ending:
-            return len(self.paths)
-        # A dry run reads no large files.
-        if not reads(*self.paths) or any(is_compressed(p) or holds_array(p) for p in self.paths):
-            return None
-        return sum(_count(path, ending) for path in self.paths)
+        return len(self.paths) if self._reader.is_whole_file else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
         return [(path, line) for path, line, one in self._placed() if one.docno == docno]
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
         for path in self.paths:
-            for line, document in self._reader.read(path, self.docno_field, self._folder):
+            for line, document in self._reader.read(path, self.docno_field, self.folder):
                 yield path, line, document
 
     @cached_property
     def _reader(self) -> CorpusFormat:
         return FORMATS.make(self.format)
-
-    @property
-    def _folder(self) -> Path:
-        return self.folder or self.paths[0].parent
 
 
 def open_local(
@@ -99,7 +88,7 @@ def open_local(
     format: str | None = None,  # noqa: A002
 ) -> LocalCorpus:
     """The corpus in an existing file or folder; files of the folder that are not read are noted."""
-    if format is not None and not FORMATS.kind(format).record_end and docno_field is not None:
+    if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
         what = f"docno_field has no effect with the format {format}: paths are the docnos."
         raise UsageError(what)
     if path.is_dir():
@@ -114,7 +103,7 @@ def open_local(
     if named is None or (format is None and FORMATS.kind(named).is_last_resort):
         hint = f"Name the format, one of {', '.join(FORMATS)}, or rename it: {_endings()}."
         raise InputError("its name does not show the format.", path=path, hint=hint)
-    return LocalCorpus(source, (path,), named, docno_field)
+    return LocalCorpus(source, (path,), named, docno_field, path.parent)
 
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
@@ -184,15 +173,3 @@ def _format_of(path: Path) -> str | None:
 def _endings() -> str:
     kinds = FORMATS.kinds().values()
     return ", ".join(dict.fromkeys(suffix for one in kinds for suffix in one.suffixes))
-
-
-def _count(path: Path, ending: bytes) -> int:
-    """How often a short string is in a file; of lines, the last need not be ended."""
-    count, carried = 0, b""
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            text = carried + chunk
-            count += text.count(ending)
-            carried = text[len(text) + 1 - len(ending) :]
-            last = chunk[-1:]
-    return count + (count > 0 and ending == b"\n" != last)

@@ -16,10 +16,10 @@ import polars as pl
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_bytes
+from adducir.core.fingerprint import digest_of
 from adducir.core.texts import refuse_text
 from adducir.corpora import irds
 from adducir.corpora.columns import QRELS, Columns, read_columns
-from adducir.corpora.digests import digest_of
 from adducir.corpora.frames import GRADE, repeated_rows, rows_of
 from adducir.corpora.sources import resolve
 

@@ -21,8 +21,8 @@ class CorpusFormat(Recipe):
 
     suffixes: ClassVar[tuple[str, ...]] = ()
     """Of the names of its files, without that of their compression; none: it has to be named."""
-    record_end: ClassVar[bytes] = b"\n"
-    """What stands at the end of each document, to count them; empty: each file is a document."""
+    is_whole_file: ClassVar[bool] = False
+    """Whether each file is one document."""
     default_fields: ClassVar[tuple[str, ...] | None] = None
     """The fields to index where the user names none; None: those of the first documents."""
     is_last_resort: ClassVar[bool] = False

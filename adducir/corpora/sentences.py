@@ -105,9 +105,6 @@ _CLOSING_MARKS = "\"'”’)]"
 _CLOSING_RUN = rf"[{re.escape(_CLOSING_MARKS)}]*"
 _ELLIPSIS = rf"(?:\.(?:\s?\.){{2,}}|…+|\*(?:\s?\*){{2,}}){_CLOSING_RUN}"
 _EXTRA = re.compile(rf"{_ELLIPSIS}\s*|[:;]{_CLOSING_RUN}(?:\s+|(?:--|—|–)\s*)")
-_ENDS_IN_DOTS = re.compile(r"(?:\.\s?\.\s?\.|…|\*\s?\*\s?\*)\Z")
-_LONGEST_DOTS = 5
-_STARTS_WITH_ELLIPSIS = re.compile(rf"[\"'“‘(\[]*{_ELLIPSIS}")
 _LETTER = re.compile(r"[^\W_]")
 
 
@@ -140,10 +137,3 @@ def cut_sentence(sentence: str) -> list[str]:
     ends = ends or [len(sentence)]
     pieces = (sentence[start:end].strip() for start, end in pairwise([0, *ends]))
     return [piece for piece in pieces if piece]
-
-
-def are_elided(before: str, after: str) -> bool:
-    """Whether an ellipsis stands between two neighbouring sentences."""
-    # Looked at from its end: a pattern over the whole sentence would try every point of a long row.
-    dots = before.removesuffix("]").rstrip().rstrip(_CLOSING_MARKS)[-_LONGEST_DOTS:]
-    return bool(_ENDS_IN_DOTS.search(dots) or _STARTS_WITH_ELLIPSIS.match(after))

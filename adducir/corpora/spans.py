@@ -106,12 +106,8 @@ def context(
 ) -> tuple[str, str]:
     """The text on either side of the mask, cut to what is nearest to it.
 
-    A fragment of the span's own sentence counts as a sentence.
-
-    Args:
-        left: Sentences to keep on the left; None: all.
-        right: Sentences to keep on the right; None: all.
-        words: Words to keep on each side, after the cut to sentences; None: all.
+    ``left`` and ``right`` sentences are kept, of which a fragment of the span's own counts as one,
+    and of these ``words`` on each side; None: all.
     """
     before = " ".join(span.left if left is None else span.left[max(0, len(span.left) - left) :])
     after = " ".join(span.right[:right])

@@ -23,34 +23,16 @@ def split(
 
     An item's part depends on its key, the seed and the shares alone: a book or question is in
     the same part in every file, so that what one study trained on is not what another tests on.
-    The price is that the shares hold on average only; with few keys look at the sizes.
-
-    Args:
-        items: Their order is kept in each part.
-        shares: The share of the keys of ``train``, ``validation`` and ``test``; they add up to
-            1. By default 0.8, 0.1 and 0.1.
-
-    Returns:
-        The items of each part that has a share given, in the order of :data:`PARTS`.
-
-    Raises:
-        UsageError: The shares do not fit, or a part with a share got nothing.
+    The price is that the shares (by default 0.8, 0.1 and 0.1) hold on average only.
     """
     wanted = DEFAULT_SHARES if shares is None else shares
     check_shares(wanted)
     parts: dict[str, list[Item]] = {name: [] for name in PARTS if name in wanted}
-    homes: dict[str, str] = {}
     for item in items:
-        name = key(item)
-        if name not in homes:
-            homes[name] = part_of(name, wanted, seed)
-        parts[homes[name]].append(item)
-    empty = [name for name in parts if wanted[name] and not parts[name]]
-    if empty:
-        raise UsageError(
-            f"nothing fell into {' and '.join(empty)}, of {len(homes):,} books or questions.",
-            hint="Take another seed or other shares, or more data.",
-        )
+        parts[part_of(key(item), wanted, seed)].append(item)
+    if empty := [name for name in parts if wanted[name] and not parts[name]]:
+        hint = "Take another seed or other shares, or more data."
+        raise UsageError(f"nothing fell into {' and '.join(empty)}.", hint=hint)
     return parts
 
 
@@ -69,11 +51,7 @@ def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
 
 
 def check_shares(shares: Mapping[str, float]) -> None:
-    """Refuse shares that do not fit.
-
-    Raises:
-        UsageError: A part is not known, a share is negative, or they do not add up to 1.
-    """
+    """Refuse shares of unknown parts, below 0, or that do not add up to 1."""
     unknown = [name for name in shares if name not in PARTS]
     if unknown:
         raise UsageError(f"there is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")

@@ -30,7 +30,6 @@ class TREC(CorpusFormat):
     """TREC's SGML, one ``<DOC>`` a document."""
 
     suffixes: ClassVar = (".trec", ".sgml", ".sgm", ".txt", ".xml")
-    record_end: ClassVar = b"</DOC>"
     default_fields: ClassVar = ("text",)
 
     def read(

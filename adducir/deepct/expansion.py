@@ -24,9 +24,9 @@ from pydantic import Field
 
 from adducir.core.errors import InputError
 from adducir.core.files import writing_bytes
+from adducir.core.fingerprint import digest_of
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
-from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, Document
 from adducir.deepct.model import Weighted
 from adducir.deepct.recipe import Settings

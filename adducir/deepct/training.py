@@ -18,9 +18,8 @@ import numpy as np
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError, UsageError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
-from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import expanded, file_path, source_path

@@ -40,9 +40,8 @@ from adducir.evaluation.lists import (
     Lists,
     NegativeGrades,
     RankedJudgements,
-    RankedTopics,
 )
-from adducir.evaluation.measures import kind_of, parse_measures
+from adducir.evaluation.measures import is_ours, parse_measures
 from adducir.evaluation.scores import Evaluation, Scores
 from adducir.runs.run import Run
 
@@ -50,10 +49,8 @@ from adducir.runs.run import Run
 class Evaluator:
     """Qrels and measures, checked and prepared for any number of runs.
 
-    Raises:
-        UsageError: A measure is unknown or cannot be computed.
-        MachineError: A measure needs software that is not installed.
-        InputError: The qrels are empty.
+    A measure that cannot be computed is a UsageError, one whose software is not installed a
+    MachineError, empty qrels are an InputError.
     """
 
     def __init__(
@@ -85,11 +82,9 @@ class Evaluator:
     def score(self, run: Run, *, system: str | None = None, topic_set: str = "") -> Scores:
         """Evaluate one run, called ``system``, or by its tag; its order is the ranking.
 
-        Raises:
-            InputError: No topic of the run is judged, or the run holds a document twice for a
-                topic.
+        An InputError where no topic of the run is judged, or a topic has a document twice.
         """
-        values, ranked, matched = self._evaluated(run)
+        values, ranked = self._evaluated(run)
         judgements, name = self._judgements, run.tag if system is None else system
         scores = Scores.of(name, self.qids, self.measures, values, topic_set=topic_set)
         missing = np.flatnonzero(ranked.retrieved == 0)
@@ -101,34 +96,22 @@ class Evaluator:
             negative=judgements.negative,
             negatives=int((judgements.raw_grade < 0).sum()),
             positives_only=bool(judgements.raw_grade.min() > 0),
-            unmatched=not matched,
+            unmatched=not len(ranked.topic),
         )
         return Scores(scores.frame, scores.measures, (evaluation,))
 
-    def _evaluated(self, run: Run) -> tuple[Floats, RankedTopics, bool]:
-        """The values, the run's topics, and whether any of its documents is judged."""
-        ranked = RankedTopics.of(run, self._judgements)
-        judged = RankedJudgements.find(run, ranked, self._judgements)
-        lists = Lists(judged)
-        others = providers.compute(self._others, run, ranked, self._judgements)
+    def _evaluated(self, run: Run) -> tuple[Floats, RankedJudgements]:
+        """The values of a run, and where its judged documents stand."""
+        ranked = RankedJudgements.find(run, self._judgements)
+        lists = Lists(ranked)
+        others = providers.compute(self._others, run, self._judgements)
         columns = [
             others[measure]
             if measure in others
             else MEASURES.make(str(measure.NAME), measure.params).values(lists)
             for measure in self.measures
         ]
-        return np.column_stack(columns), ranked, len(judged.topic) > 0
-
-
-def is_ours(measure: Measure) -> bool:
-    """Whether Adducir itself computes a measure with these parameters."""
-    kind = kind_of(measure)
-    if kind is None or hasattr(measure, "runtime_impl"):
-        return False
-    fields, theirs = kind.model_fields, measure.SUPPORTED_PARAMS
-    # What ir_measures requires has been checked; RBP's rel is required here alone.
-    needed = {key for key in fields if fields[key].is_required() and not theirs[key].required}
-    return needed <= measure.params.keys()
+        return np.column_stack(columns), ranked
 
 
 def evaluate(
@@ -141,18 +124,8 @@ def evaluate(
 ) -> Scores:
     """Evaluate one run (for several over the same qrels, keep an :class:`Evaluator`).
 
-    Args:
-        run: The run; its order is the ranking.
-        qrels: The judgements, every topic of which counts.
-        measures: As ir_measures or trec_eval name them.
-        negative: ``"zero"`` counts negative grades as judged and not relevant, ``"trec_eval"``
-            leaves them as trec_eval takes them.
-        system: Name of the system, the run's tag by default.
-
-    Raises:
-        UsageError: A measure is unknown or cannot be computed.
-        MachineError: A measure needs software that is not installed.
-        InputError: The qrels are empty, no topic of the run is judged, or a document is held twice
-            for a topic.
+    Measures go by the names of ir_measures or trec_eval. ``negative="zero"`` counts negative grades
+    as judged and not relevant, ``"trec_eval"`` leaves them as trec_eval takes them. ``system`` is
+    the name of the system, by default the run's tag.
     """
     return Evaluator(qrels, measures, negative=negative).score(run, system=system)

@@ -12,18 +12,36 @@ just as well. From these two numbers everything follows, ties included:
 
 A random ranking is the case in which all n candidates tie: R@k = min(k, n) / n, mean rank
 (n + 1) / 2, MRR H(n) / n. It is computed, not drawn.
+
+Files of ranks are TSV with a header, or JSONL:
+
+===============  ===============================================================================
+``qid``          the query
+``rank``         1 + the candidates that score better than the gold item; empty (null): the
+                 system did not rank it, and it counts as the last
+``candidates``   how many candidates the query has
+``system``       optional; without it the file is of one system, named after the file
+``rouge_l``      optional: ROUGE-L of the candidate that is ranked first, with the gold text
+``tied``         optional: candidates that score as the gold item does, itself among them (1)
+any other        a property of the query, such as ``length``, to break the figures down by
+===============  ===============================================================================
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import writing_text
+from adducir.core.texts import shortened, whole_number
 from adducir.evaluation.lists import Floats, Integers
 from adducir.evaluation.measures import NamedMeasure
+from adducir.evaluation.records import records
 from adducir.evaluation.scores import Scores
 
 Ties: TypeAlias = Literal["pessimistic", "expected"]
@@ -37,6 +55,9 @@ RECIPROCAL = NamedMeasure("RR")
 """1 / rank."""
 ROUGE = NamedMeasure("ROUGE-L")
 """Of what is ranked first, with the gold text."""
+REQUIRED = ("qid", "rank", "candidates")
+ROUGE_KEY = "rouge_l"
+KNOWN = (*REQUIRED, "system", "tied", ROUGE_KEY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +72,6 @@ class GoldRanks:
         keys: Properties of the queries to break figures down by, each (Q,) texts.
         unranked: (Q,) where the system did not rank the gold item; it counts as the last candidate.
         rouge: (Q,) ROUGE-L of the candidate that the system ranks first, with the gold text.
-
-    Raises:
-        UsageError: Numbers that cannot be, or arrays of unequal lengths.
     """
 
     qids: tuple[str, ...]
@@ -63,21 +81,6 @@ class GoldRanks:
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unranked: NDArray[np.bool_] | None = None
     rouge: Floats | None = None
-
-    def __post_init__(self) -> None:
-        optional = [one for one in (self.unranked, self.rouge) if one is not None]
-        columns = (self.better, self.tied, self.candidates, *self.keys.values(), *optional)
-        if {len(one) for one in columns} != {len(self.qids)}:
-            raise UsageError("each query needs one rank, and one value of each key.")
-        if len(set(self.qids)) < len(self.qids):
-            raise UsageError("a query has two ranks of its gold item.")
-        wrong = (self.better < 0) | (self.tied < 1) | (self.better + self.tied > self.candidates)
-        if wrong.any():
-            place = int(np.flatnonzero(wrong)[0])
-            raise UsageError(
-                f"query {self.qids[place]}: {self.better[place]} better and {self.tied[place]} "
-                f"tied candidates (the gold item among them) cannot be of {self.candidates[place]}."
-            )
 
     def rows(self, chosen: Sequence[int] | Integers) -> "GoldRanks":
         """The same of some queries, by their places."""
@@ -136,13 +139,7 @@ def rank_scores(
     ties: Ties = "pessimistic",
     run: str = "",
 ) -> Scores:
-    """R@k, RR, Rank and perhaps ROUGE-L of every query, of one run of a system.
-
-    Raises:
-        UsageError: No query, a cutoff below 1, or an unknown rule of ties.
-    """
-    if ties not in TIES:
-        raise UsageError(f"ties can be taken as {' or '.join(TIES)}, not as {ties!r}.")
+    """R@k, RR, Rank and perhaps ROUGE-L of every query, of one run of a system."""
     if not ranks.qids:
         raise UsageError(f"{system} has no query.")
     if any(cutoff < 1 for cutoff in cutoffs):
@@ -154,3 +151,93 @@ def rank_scores(
         columns[ROUGE] = ranks.rouge
     values = np.column_stack(list(columns.values()))
     return Scores.of(system, ranks.qids, list(columns), values, run=run)
+
+
+def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
+    """Read the ranks of one or several systems; ``system`` is the name where the file has none.
+
+    An InputError with the line where a column is missing, a number cannot be, or a system has a
+    query twice.
+    """
+    rows: dict[str, dict[str, tuple[int, dict[str, str]]]] = {}
+    for line, record in records(path, REQUIRED):
+        name, qid = record.get("system", system), record["qid"]
+        if not qid or not name:
+            raise InputError("the qid or the system is empty.", path=path, line=line)
+        first, _ = rows.setdefault(name, {}).setdefault(qid, (line, record))
+        if first != line:
+            what = f"{name} has query {qid} twice, first in line {first}."
+            raise InputError(what, path=path, line=line)
+    if not rows:
+        raise InputError("there is no rank in it.", path=path)
+    return {name: _ranks(one, path) for name, one in rows.items()}
+
+
+def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRanks:
+    """The ranks of one system."""
+    numbers: list[tuple[int, int, int, bool]] = []
+    rouge = list[float]()
+    keys = {name: list[str]() for name in next(iter(rows.values()))[1] if name not in KNOWN}
+    for line, record in rows.values():
+        unranked = not record["rank"]
+        candidates = _integer(record["candidates"], "candidates", path, line)
+        place = candidates if unranked else _integer(record["rank"], "rank", path, line)
+        tied = 1 if unranked else _integer(record.get("tied") or "1", "tied", path, line)
+        if place + tied - 1 > candidates:
+            what = f"rank {place} with {tied} tied cannot be among {candidates} candidates."
+            raise InputError(what, path=path, line=line)
+        if odd := keys.keys() ^ (record.keys() - {*KNOWN}):
+            raise InputError(f"not every object has {min(odd)!r}.", path=path, line=line)
+        numbers.append((place - 1, tied, candidates, unranked))
+        for name, values in keys.items():
+            values.append(record[name])
+        if ROUGE_KEY in record:
+            rouge.append(_share(record[ROUGE_KEY], path, line))
+    better, same, number, missing = np.array(numbers, dtype=np.int64).T
+    return GoldRanks(
+        tuple(rows),
+        better,
+        same,
+        number,
+        {name: tuple(values) for name, values in keys.items()},
+        missing.astype(np.bool_),
+        np.array(rouge) if len(rouge) == len(rows) else None,
+    )
+
+
+def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
+    """Write ranks as TSV, as :func:`read_ranks` reads them; all systems have the same keys."""
+    first = next(iter(systems.values()))
+    rouge = (ROUGE_KEY,) if first.rouge is not None else ()
+    with writing_text(path) as handle:
+        handle.write("\t".join(("system", *REQUIRED, "tied", *rouge, *first.keys)) + "\n")
+        for system, ranks in systems.items():
+            for row, qid in enumerate(ranks.qids):
+                missing = ranks.unranked is not None and ranks.unranked[row]
+                cells = (
+                    system,
+                    qid,
+                    "" if missing else str(ranks.better[row] + 1),
+                    str(ranks.candidates[row]),
+                    str(ranks.tied[row]),
+                    *(() if ranks.rouge is None else (repr(float(ranks.rouge[row])),)),
+                    *(ranks.keys[name][row] for name in first.keys),
+                )
+                if any(set(cell) & set("\t\n\r") for cell in cells):
+                    raise UsageError(f"query {qid}: a text holds a tab or a line break.")
+                handle.write("\t".join(cells) + "\n")
+
+
+def _share(text: str, path: Path, line: int) -> float:
+    with suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1:
+            return value
+    raise InputError(f"{ROUGE_KEY} is {text!r}, not a number of 0 to 1.", path=path, line=line)
+
+
+def _integer(text: str, name: str, path: Path, line: int) -> int:
+    value = whole_number(text)
+    if not value:
+        what = f"{name} is {shortened(text)!r}, not an integer of 1 or more."
+        raise InputError(what, path=path, line=line)
+    return value

@@ -58,7 +58,7 @@ class Judgements:
         qids = frame["qid"].unique(maintain_order=True)
         raw = frame["grade"].cast(pl.Int64).to_numpy()
         grade = np.maximum(raw, 0) if negative == "zero" else raw
-        topic = numbered(frame["qid"], qids)
+        topic = _numbered(frame["qid"], qids)
         return cls(tuple(qids), topic, frame["docno"], grade, raw, negative, qrels.source)
 
     @cached_property
@@ -119,35 +119,36 @@ class GradeCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class RankedTopics:
-    """A run's rows by topic of the qrels, in the run's own order.
+class RankedJudgements:
+    """Judged documents of a run, by topic and rank.
 
     Attributes:
-        topic: (n,) topic number of each row, -1 where the qrels lack the topic.
-        docno: (n,) documents.
-        begin: (T,) first row of each topic of the qrels, 0 where it has none.
-        retrieved: (T,) rows of each topic of the qrels.
+        judgements: The qrels.
+        retrieved: (T,) documents in each topic's list.
+        topic: (m,) topic number of each judged document.
+        rank: (m,) its rank in the list, from 0, ascending within a topic.
+        judgement: (m,) the number of its judgement.
         extra: The run's topics that the qrels lack.
     """
 
-    topic: Integers
-    docno: pl.Series
-    begin: Integers
+    judgements: Judgements
     retrieved: Integers
-    extra: tuple[str, ...]
+    topic: Integers
+    rank: Integers
+    judgement: Integers
+    extra: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, run: Run, judgements: Judgements) -> "RankedTopics":
-        """Number the run's topics, of which one at least must be judged."""
+    def find(cls, run: Run, judgements: Judgements) -> "RankedJudgements":
+        """The judged documents of a run; no pair of topic and document may be in it twice."""
         blocks = run.frame.select(block=pl.col("qid").rle()).unnest("block")
         if blocks["value"].n_unique() < len(blocks):
             raise UsageError(
                 "The rows of a topic of the run are apart.",
                 hint="Make the run with Run.ranked, which orders rows.",
             )
-        lengths = blocks["len"].cast(pl.Int64).to_numpy()
-        number = numbered(blocks["value"], pl.Series(judgements.qids, dtype=pl.String))
-        known = number >= 0
+        number = _numbered(blocks["value"], pl.Series(judgements.qids, dtype=pl.String))
+        known, lengths = number >= 0, blocks["len"].cast(pl.Int64).to_numpy()
         if len(known) and not known.any():
             raise InputError(
                 f"None of the run's topics ({blocks['value'][0]} is the first of {len(known)}) "
@@ -159,50 +160,24 @@ class RankedTopics:
         begin, retrieved = np.zeros((2, len(judgements.qids)), dtype=np.int64)
         begin[number[known]] = (np.cumsum(lengths) - lengths)[known]
         retrieved[number[known]] = lengths[known]
-        extra = tuple(blocks["value"].filter(pl.Series(~known)))
-        return cls(np.repeat(number, lengths), run.frame["docno"], begin, retrieved, extra)
-
-
-@dataclass(frozen=True, eq=False)
-class RankedJudgements:
-    """Judged documents of a run, by topic and rank.
-
-    Attributes:
-        judgements: The qrels.
-        retrieved: (T,) documents in each topic's list.
-        topic: (m,) topic number of each judged document.
-        rank: (m,) its rank in the list, from 0, ascending within a topic.
-        judgement: (m,) the number of its judgement.
-    """
-
-    judgements: Judgements
-    retrieved: Integers
-    topic: Integers
-    rank: Integers
-    judgement: Integers
-
-    @classmethod
-    def find(cls, run: Run, ranked: RankedTopics, judgements: Judgements) -> "RankedJudgements":
-        """Find the judged documents of a run; no judged pair may be in run or qrels twice."""
-        keys = pair_keys(ranked.docno, ranked.topic)
+        docno, topic = run.frame["docno"], np.repeat(number, lengths)
+        keys = pair_keys(docno, topic)
         rows = pl.DataFrame({"key": keys, "row": np.arange(len(keys))})
         found = judgements.keys.join(rows, on="key", how="inner").sort("row")
         row, judgement = found["row"].to_numpy(), found["judgement"].to_numpy()
-        same = (ranked.docno.gather(row) == judgements.docno.gather(judgement)).to_numpy()
-        same &= ranked.topic[row] == judgements.topic[judgement]
-        if not same.all():  # keys that are equal by accident
-            row, judgement = row[same], judgement[same]
+        same = (docno.gather(row) == judgements.docno.gather(judgement)).to_numpy()
+        same &= topic[row] == judgements.topic[judgement]  # keys may be equal by accident
+        row, judgement = row[same], judgement[same]
         judged_twice = row[1:][np.diff(row) == 0]
         ranked_twice = np.flatnonzero(np.bincount(judgement, minlength=1) > 1)
-        for again, holder, docno, path in (
-            (judged_twice, "qrels hold", ranked.docno, judgements.source),
+        for again, holder, names, path in (
+            (judged_twice, "qrels hold", docno, judgements.source),
             (ranked_twice, "run holds", judgements.docno, run.path),
         ):
-            if len(again):
-                name = docno[int(again[0])]
-                raise InputError(f"The {holder} {name} twice for one topic.", path=path)
-        topic = ranked.topic[row]
-        return cls(judgements, ranked.retrieved, topic, row - ranked.begin[topic], judgement)
+            for one in again[:1].tolist():
+                raise InputError(f"The {holder} {names[one]} twice for one topic.", path=path)
+        extra, topic = tuple(blocks["value"].filter(pl.Series(~known))), topic[row]
+        return cls(judgements, retrieved, topic, row - begin[topic], judgement, extra)
 
     @cached_property
     def grade(self) -> Integers:
@@ -283,7 +258,7 @@ def in_top(relevant: Relevant, cutoff: int | None) -> NDArray[np.bool_]:
     return np.asarray(relevant.rank < (WHOLE_LIST if cutoff is None else cutoff))
 
 
-def numbered(column: pl.Series, names: pl.Series) -> Integers:
+def _numbered(column: pl.Series, names: pl.Series) -> Integers:
     """(n,) the position of each value of ``column`` in ``names``, or -1."""
     positions = pl.DataFrame({"name": names, "number": np.arange(len(names))})
     joined = column.to_frame("name").join(positions, on="name", how="left", maintain_order="left")

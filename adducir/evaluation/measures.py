@@ -11,81 +11,22 @@ selected set) is a :class:`NamedMeasure`.
 """
 
 import ast
-import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from ir_measures import Measure
+from ir_measures import Measure, parse_trec_measure
 from ir_measures.measures import registry
 from ir_measures.measures.base import ParamInfo
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import LARGEST, shortened
+from adducir.core.texts import LARGEST, nearest, shortened
 from adducir.evaluation.formulas import MEASURES, MeasureKind
 
-CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
-"""trec_eval's, of a measure that is named without one."""
-_RECALLS = tuple(f"{n / 10}" for n in range(11))
-TREC_NAMES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "bpref": ("Bpref", "", ()),
-    "infAP": ("infAP", "", ()),
-    "iprec_at_recall": ("IPrec", "recall", _RECALLS),
-    "map": ("AP", "", ()),
-    "map_cut": ("AP", "cutoff", CUTOFFS),
-    "ndcg": ("nDCG", "", ()),
-    "ndcg_cut": ("nDCG", "cutoff", CUTOFFS),
-    "num_q": ("NumQ", "", ()),
-    "num_rel": ("NumRel", "", ()),
-    "num_rel_ret": ("NumRelRet", "", ()),
-    "num_ret": ("NumRet", "", ()),
-    "P": ("P", "cutoff", CUTOFFS),
-    "recall": ("R", "cutoff", CUTOFFS),
-    "recip_rank": ("RR", "", ()),
-    "Rprec": ("Rprec", "", ()),
-    "set_F": ("SetF", "beta", ("1.0",)),
-    "set_map": ("SetAP", "", ()),
-    "set_P": ("SetP", "", ()),
-    "set_recall": ("SetR", "", ()),
-    "set_relative_P": ("SetRelP", "", ()),
-    "success": ("Success", "cutoff", ("1", "5", "10")),
-}
-"""trec_eval's names: the measure, the parameter that a family takes, its values if none is given.
-
-From trec_eval 9's ``measures.c`` and the defaults in its ``m_*.c`` files.
-"""
-_GEOMETRIC = "it is a geometric mean over topics, and Adducir reports arithmetic means"
-_NO_MEASURE = "ir_measures has no such measure"
-_INEXPRESSIBLE = {
-    "gm_map": _GEOMETRIC,
-    "gm_bpref": _GEOMETRIC,
-    "11pt_avg": "it is the mean of IPrec@0.0 to IPrec@1.0, which can be asked for singly",
-    "ndcg_p": "nDCG(gains={...}) does the same",
-    "relstring": "it is not a number",
-    "runid": "it is not a number",
-    "rbp": "RBP(rel=1,p=0.9) is its binary form",
-    "unj": "Judged@k is its complement",
-    **dict.fromkeys(
-        [
-            "Rprec_mult",
-            "relative_P",
-            "binG",
-            "G",
-            "ndcg_rel",
-            "Rndcg",
-            "utility",
-            "num_nonrel_judged_ret",
-            "rbp_resid",
-        ],
-        _NO_MEASURE,
-    ),
-}
-_WITH_PARAMETER = re.compile(r"(?P<name>.+?)[._](?P<value>[0-9.,+=-]+)")
-_LONGEST = 100  # beyond it nothing is a name: the pattern takes time in proportion to its square
-_CALL = re.compile(
-    r"(?P<name>\w++)\s*+(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s@()]+))?", re.DOTALL
-)
+_PIECE = re.compile(r"(?:[^\s,()]|\([^()]*\))+")
+_LONGEST = 1000
+_TREC = re.compile(r"(?P<family>\w{1,40}?)(?:[._](?P<value>[0-9.]{1,40}))?")
 
 SUMMED = frozenset({"NumQ", "NumRel", "NumRet"})
 """Measures that trec_eval and ir_measures report as a sum over topics."""
@@ -111,6 +52,17 @@ def kind_of(measure: Measure) -> type[MeasureKind] | None:
     """The kind of a measure; None where it is computed by others."""
     name = str(getattr(measure, "NAME", ""))
     return MEASURES.kind(name) if name in MEASURES else None
+
+
+def is_ours(measure: Measure) -> bool:
+    """Whether Adducir itself computes a measure with these parameters."""
+    kind = kind_of(measure)
+    if kind is None or hasattr(measure, "runtime_impl"):
+        return False
+    fields, theirs = kind.model_fields, measure.SUPPORTED_PARAMS
+    # What ir_measures requires is checked with the rest; RBP's rel is required here alone.
+    needed = {key for key in fields if fields[key].is_required() and not theirs[key].required}
+    return needed <= measure.params.keys()
 
 
 def lower_is_better(measure: Measure) -> bool:
@@ -163,18 +115,14 @@ def _defined(name: str, kind: type[MeasureKind]) -> Measure:
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Read measures, in the order given, each once.
 
-    Args:
-        text: Measures separated by blanks or commas, or several such texts and measure objects.
-
-    Raises:
-        UsageError: A measure is unknown (the nearest is named), a parameter is unknown, missing or
-            out of range, or there is no measure at all.
+    A text holds measures separated by blanks or commas. A UsageError where there is none, or one is
+    unknown or has a parameter that is unknown, missing or out of range.
     """
     parts = [text] if isinstance(text, (str, Measure)) else list(text)
     found: dict[Measure, None] = {}
     for part in parts:
-        read = _from_text(part) if isinstance(part, str) else [check_measure(part)]
-        found.update(dict.fromkeys(read))
+        read = _from_text(part) if isinstance(part, str) else [part]
+        found.update(dict.fromkeys(map(check_measure, read)))
     if not found:
         raise UsageError("No measure is given.", hint="Name at least one, for example nDCG@10.")
     return list(found)
@@ -189,104 +137,78 @@ def parse_measure(text: str | Measure) -> Measure:
 
 
 def _from_text(text: str) -> Iterator[Measure]:
+    if _PIECE.sub("", text).strip(", \t\n"):
+        raise UsageError(f"{shortened(text)!r}: a parenthesis has no counterpart.")
     family = ""
-    for piece in _cut(text, blanks=True):
-        if family and re.fullmatch(r"[0-9.]+", piece):
-            yield from _trec(family, piece)  # the 10 of trec_eval's "P.5,10"
+    for piece in _PIECE.findall(text):
+        if family and re.fullmatch("[0-9.]+", piece):
+            yield from _from_trec(f"{family}.{piece}")  # the 10 of trec_eval's "P.5,10"
             continue
-        name, value = _split_trec(piece)
-        family = "" if value is None else name
-        # P alone is ir_measures' P, which needs its cutoff.
-        if name in _INEXPRESSIBLE or (name in TREC_NAMES and piece not in known()):
-            yield from _trec(name, value)
+        match = _TREC.fullmatch(piece)
+        is_trec = match and piece not in known() and match["family"] in _trec_names()
+        family = match["family"] if match and is_trec and match["value"] else ""
+        if is_trec:
+            yield from _from_trec(piece)
         else:
             yield _named(piece)
 
 
-def _cut(text: str, blanks: bool = False) -> list[str]:
-    """Cut at commas, and at blanks, outside brackets and quotes."""
-    pieces, start, depth, quote = [], 0, 0, ""
-    for position, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif letter in "([{":
-            depth += 1
-        elif letter in ")]}":
-            depth -= 1
-        elif depth == 0 and (letter == "," or (blanks and letter.isspace())):
-            pieces.append(text[start:position])
-            start = position + 1
-        if depth < 0:
-            raise UsageError(f"{text!r} closes a bracket that it did not open.")
-    if depth or quote:
-        raise UsageError(f"{text!r} leaves a {'quotation' if quote else 'bracket'} open.")
-    return [piece for piece in (*pieces, text[start:]) if piece.strip()]
+@cache
+def _trec_names() -> frozenset[str]:
+    from pytrec_eval import supported_measures
+
+    return frozenset(supported_measures)
 
 
-def _split_trec(text: str) -> tuple[str, str | None]:
-    """``ndcg_cut.10`` or ``P_5`` as name and parameter; else the whole text and None."""
-    match = _WITH_PARAMETER.fullmatch(text[: _LONGEST + 1])
-    names = TREC_NAMES.keys() | _INEXPRESSIBLE.keys()
-    if text not in names and len(text) <= _LONGEST and match and match["name"] in names:
-        return match["name"], match["value"]
-    return text, None
-
-
-def _trec(name: str, value: str | None) -> Iterator[Measure]:
-    if name in _INEXPRESSIBLE:
-        raise UsageError(
-            f"trec_eval's measure {name} is not available here: {_INEXPRESSIBLE[name]}."
-        )
-    measure, parameter, defaults = TREC_NAMES[name]
-    if not parameter:
-        if value is not None:
-            raise UsageError(f"trec_eval's measure {name} takes no parameter, but has {value!r}.")
-        yield known()[measure]
-        return
-    for single in defaults if value is None else value.split(","):
-        number = _literal(single, f"{name}.{value}")
-        yield check_measure(known()[measure](**{parameter: number}))
+def _from_trec(name: str) -> list[Measure]:
+    try:
+        return list(parse_trec_measure(name))
+    except (ValueError, TypeError) as error:
+        what = f"trec_eval's measure {name} is not available here: {error}."
+        raise UsageError(what, hint="Name one of ir_measures' instead.") from None
 
 
 def _named(piece: str) -> Measure:
-    match = _CALL.fullmatch(piece)
-    if match is None:
-        raise UsageError(
-            f"{piece!r} cannot be read as a measure.",
-            hint="Write Name@cutoff or Name(parameter=value,...)@cutoff, "
-            "for example nDCG(judged_only=True)@5.",
-        )
-    name = match["name"]
-    if name not in known():
-        # As in recip_rank@10.
-        near = TREC_NAMES[name][0] if name in TREC_NAMES else None
-        near = near or nearest(_split_trec(piece)[0], [*known(), *TREC_NAMES])
-        near = near or nearest(name, known())
-        hint = f"Did you mean {near}{piece[len(name) :]}?" if near else None
-        raise UsageError(f"Unknown measure {piece!r}.", hint=hint)
-    measure = known()[name]
-    given = [argument.partition("=") for argument in _cut(match["arguments"] or "")]
-    if match["at"] is not None:
-        given.append((measure.AT_PARAM, "=", match["at"]))
-    parameters: dict[str, Any] = {}
-    for key, equals, value in given:
-        if not equals:
-            raise UsageError(f"{piece!r}: write {key.strip()!r} as parameter=value.")
-        if key.strip() in parameters:
-            raise UsageError(f"{piece!r} gives {key.strip()} twice.")
-        parameters[key.strip()] = _literal(value, piece)
-    return check_measure(measure(**parameters))
-
-
-def _literal(text: str, piece: str) -> Any:
-    text = text.strip()
-    if text.lower() in {"true", "false"}:
-        return text.lower() == "true"
+    unreadable = UsageError(
+        f"{shortened(piece)!r} cannot be read as a measure.",
+        hint="Write Name@cutoff or Name(parameter=value,...)@cutoff, "
+        "for example nDCG(judged_only=True)@5.",
+    )
     try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        node: ast.expr = ast.parse(piece[:_LONGEST], mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise unreadable from None
+    given: list[tuple[str | None, ast.expr]] = []
+    at = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        at, node = node.right, node.left
+    if isinstance(node, ast.Call) and not node.args:
+        given = [(keyword.arg, keyword.value) for keyword in node.keywords]
+        node = node.func
+    if not isinstance(node, ast.Name):
+        raise unreadable
+    if node.id not in known():
+        near = nearest(node.id, known())
+        if node.id in _trec_names():  # as in recip_rank@10
+            near = f"; did you mean `{_from_trec(node.id)[0].NAME}`?"
+        raise UsageError(f"there is no measure {piece!r}{near or '.'}")
+    measure = known()[node.id]
+    if at is not None:
+        given.append((measure.AT_PARAM, at))
+    parameters = {str(key): _value(value, piece) for key, value in given}
+    if len(parameters) < len(given):
+        raise UsageError(f"{piece!r} gives {measure.AT_PARAM} twice.")
+    made: Measure = measure(**parameters)
+    return made
+
+
+def _value(node: ast.expr, piece: str) -> Any:
+    text = ast.unparse(node).replace(" ", "")
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"[A-Za-z][\w-]*", text):
             return text  # dcg=exp-log2 without its quotes
         what = f"{shortened(text)!r} is not a number, True, False or a text."
@@ -304,53 +226,17 @@ def check_measure(measure: Measure) -> Measure:
     """
     if not isinstance(measure, Measure):
         raise UsageError(f"{measure!r} is not a measure.")
-    takes, parameters = measure.SUPPORTED_PARAMS, dict[str, Any]()
-    for key, value in measure.params.items():
-        if key not in takes:
-            near = nearest(key, takes)
-            listed = ", ".join(takes) or "no parameters"
-            raise UsageError(
-                f"The measure {measure.NAME} has no parameter {key!r}.",
-                hint=f"Did you mean {near}?" if near else f"It takes {listed}.",
-            )
-        parameters[key] = _checked(measure, key, value)
-    for key, info in takes.items():
-        if info.required and key not in parameters:
-            example = "0.5" if key == "recall" else "10"
-            short = f"{measure.NAME}@{example}" if key == measure.AT_PARAM else f"{key}=..."
-            raise UsageError(f"The measure {measure.NAME} needs a {key}: write {short}.")
-    if measure.NAME in MEASURES and measure.NAME not in registry:
-        MEASURES.make(str(measure.NAME), parameters)  # a package's, which says what it allows
-    return measure(**parameters) if parameters else measure
-
-
-def _checked(measure: Measure, key: str, value: Any) -> Any:
-    info = measure.SUPPORTED_PARAMS[key]
-    dtype = info.dtype
-    if dtype is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    is_typed = dtype is None or (
-        isinstance(value, dtype) and (dtype is bool or not isinstance(value, bool))
-    )
-    wanted, in_range = {bool: "True or False", int: "an integer", str: "a text"}.get(dtype), True
-    if key in ("cutoff", "rel"):
-        wanted, in_range = "an integer, 1 or more", is_typed and value >= 1
-    elif key in ("recall", "p"):
-        wanted, in_range = "a number from 0 to 1", is_typed and 0 <= value <= 1
-    elif isinstance(value, Mapping):
-        in_range = all(type(part) is int for pair in value.items() for part in pair)
-    if dtype is None and not wanted:
-        wanted = "a mapping of grades to gains, both integers"
-    what = f"The measure {measure.NAME} has {key}={value!r}; {key} must be"
-    if not (is_typed and in_range):
-        raise UsageError(f"{what} {wanted or 'a number'}.")
-    if isinstance(info.choices, (list, tuple)) and value not in info.choices:
-        raise UsageError(f"{what} one of {', '.join(map(repr, info.choices))}.")
-    return value
-
-
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most like ``name``, whatever the case, or None."""
-    by_lower = {candidate.lower(): candidate for candidate in reversed(list(candidates))}
-    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.4)
-    return by_lower[close[0]] if close else None
+    if is_ours(measure):
+        made = MEASURES.make(str(measure.NAME), measure.params)
+        parameters = {key: getattr(made, key) for key in measure.params}
+        return measure(**parameters) if parameters else measure
+    takes = {key: info.dtype for key, info in measure.SUPPORTED_PARAMS.items()}
+    if whole := [k for k, v in measure.params.items() if takes.get(k) is float and type(v) is int]:
+        measure = measure(**{key: float(measure.params[key]) for key in whole})
+    try:
+        measure.validate_params()  # type: ignore[no-untyped-call]
+    except AssertionError as error:
+        raise UsageError(f"the measure {measure.NAME}: {error}.") from None
+    if measure.params.get("cutoff", 1) < 1:
+        raise UsageError(f"the measure {measure.NAME}: the cutoff is 1 or more.")
+    return measure

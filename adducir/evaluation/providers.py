@@ -11,14 +11,15 @@ defined by the user (``ir_measures.define``) get the run's own scores, changed
 no more than ties ask for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import polars as pl
 from ir_measures import Measure
 from ir_measures.providers import registry
 
 from adducir.core.errors import InputError, MachineError, UsageError
-from adducir.evaluation.lists import Floats, Integers, Judgements, RankedTopics
+from adducir.evaluation.lists import Floats, Judgements
 from adducir.runs.order import strictly_decreasing
 from adducir.runs.run import Run
 
@@ -68,9 +69,7 @@ def provider_of(measure: Measure) -> str:
     return name
 
 
-def compute(
-    measures: Sequence[Measure], run: Run, ranked: RankedTopics, judgements: Judgements
-) -> dict[Measure, Floats]:
+def compute(measures: Sequence[Measure], run: Run, judgements: Judgements) -> dict[Measure, Floats]:
     """(T,) values of measures by their providers; 0 for a topic that the run lacks."""
     by_provider: dict[str, list[Measure]] = {}
     for measure in measures:
@@ -85,37 +84,32 @@ def compute(
                 f"{grade.max()}.",
                 path=judgements.source,
             )
-        evaluator = registry[name].evaluator(group, _qrels(judgements, grade, name))
-        number_of = {_qid(n, judgements, name): n for n in range(len(judgements.qids))}
-        for qid, measure, value in evaluator.iter_calc(_run(run, ranked, judgements, name)):
-            values[measure][number_of[qid]] = value
+        # gdeval takes integers for qids only.
+        ids = [
+            qid if name == "runtime" else str(number)
+            for number, qid in enumerate(judgements.qids, 1)
+        ]
+        qrels: dict[str, dict[str, int]] = {qid: {} for qid in ids}
+        triples = zip(judgements.topic.tolist(), judgements.docno, grade.tolist(), strict=True)
+        for topic, docno, value in triples:
+            qrels[ids[topic]][docno] = value
+        if name == "pytrec_eval":  # trec_eval's code crashes on a topic of negative grades only
+            qrels = {qid: grades for qid, grades in qrels.items() if max(grades.values()) >= 0}
+        evaluator = registry[name].evaluator(group, qrels)
+        ranked = _ranked(run, dict(zip(judgements.qids, ids, strict=True)), name == "runtime")
+        places = {qid: place for place, qid in enumerate(ids)}
+        for qid, measure, score in evaluator.iter_calc(ranked):
+            values[measure][places[qid]] = score
     return values
 
 
-def _qid(number: int, judgements: Judgements, provider: str) -> str:
-    """The qid that a provider sees: gdeval takes whole numbers only."""
-    return judgements.qids[number] if provider == "runtime" else str(number + 1)
-
-
-def _qrels(judgements: Judgements, grade: Integers, provider: str) -> dict[str, dict[str, int]]:
-    qrels: dict[str, dict[str, int]] = {}
-    triples = zip(judgements.topic.tolist(), judgements.docno, grade.tolist(), strict=True)
-    for number, docno, value in triples:
-        qrels.setdefault(_qid(number, judgements, provider), {})[docno] = value
-    if provider == "pytrec_eval":  # trec_eval's code crashes on a topic of negative grades only
-        return {qid: grades for qid, grades in qrels.items() if max(grades.values()) >= 0}
-    return qrels
-
-
-def _run(
-    run: Run, ranked: RankedTopics, judgements: Judgements, provider: str
-) -> dict[str, dict[str, float]]:
+def _ranked(run: Run, ids: Mapping[str, str], own_scores: bool) -> dict[str, dict[str, float]]:
+    """The run as providers take it, under other qids, with scores that strictly decrease."""
     scores = strictly_decreasing(run.frame["score"].to_numpy(), run.topics)
+    frame = run.frame.with_columns(score=pl.Series(scores))
     result: dict[str, dict[str, float]] = {}
-    for number in np.flatnonzero(ranked.retrieved).tolist():
-        begin, length = int(ranked.begin[number]), int(ranked.retrieved[number])
-        own = scores[begin : begin + length].tolist()
-        given = own if provider == "runtime" else map(float, range(length, 0, -1))
-        docnos = ranked.docno.slice(begin, length)
-        result[_qid(number, judgements, provider)] = dict(zip(docnos, given, strict=True))
+    for (qid,), part in frame.group_by("qid", maintain_order=True):
+        if qid in ids:
+            given = part["score"] if own_scores else map(float, range(len(part), 0, -1))
+            result[ids[str(qid)]] = dict(zip(part["docno"], given, strict=True))
     return result

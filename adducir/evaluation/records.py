@@ -3,95 +3,57 @@
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-import polars as pl
-
 from adducir.core.csv_files import csv_rows
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
-from adducir.core.json_lines import json_values
+from adducir.core.json_lines import json_objects
 from adducir.core.texts import nearest, repeated
 
 
-def is_json(path: Path) -> bool:
-    """Whether a file holds JSON lines, as its first line shows."""
+def first_line(path: Path) -> str:
+    """The first line of a file that is not blank; there must be one."""
     first = next((text for _, text in read_lines(path) if text.strip()), None)
     if first is None:
         raise InputError("the file is empty.", path=path)
-    return first.lstrip().startswith("{")
+    return first.lstrip()
 
 
-def records(path: Path, required: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+def records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
     """The records with the 1-based lines they begin in, without white space around cells.
 
-    JSON's null is an empty text; blank lines are ignored.
-
-    Raises:
-        InputError: A required column or key is missing, or a column is duplicated; a line has
-            another length than the header, or is broken; or the file is empty.
+    JSON's null is an empty text; blank lines and columns without a name are ignored. An InputError
+    where a required column or key is missing, a column is duplicated, or a line has another length
+    than the header.
     """
-    if not is_json(path):
-        frame, lines = table(path, required)
-        yield from zip(lines, frame.iter_rows(named=True), strict=True)
+    first = first_line(path)
+    if first.startswith("{"):
+        for line, value in json_objects(path):
+            record = {key: "" if one is None else str(one) for key, one in value.items()}
+            _check(record, required, path, line)
+            yield line, record
         return
-    for line, value in json_values(path):
-        if not isinstance(value, dict):
-            raise InputError("this is not a JSON object.", path=path, line=line)
-        record = {key: "" if one is None else str(one) for key, one in value.items()}
-        _check(record, required, path, line)
-        yield line, record
-
-
-def table(path: Path, required: Sequence[str] = ()) -> tuple[pl.DataFrame, list[int]]:
-    """The columns of a table, all of texts, and the line that each row begins in."""
-    first = next((text for _, text in read_lines(path) if text.strip()), "")
-    tabs = "\t" in first
-    rows = [(n, one) for n, one in (_between_tabs(path) if tabs else csv_rows(path)) if any(one)]
-    begin, cells = next((row for row in rows if any(map(str.strip, row[1]))), (1, [""]))
-    header = [cell.strip() for cell in cells]
-    _check(header, required, path, begin)
-    if twice := repeated(name for name in header if name):
-        raise InputError(f"the column {twice[0]!r} is duplicated.", path=path, line=begin)
-    rows = rows[rows.index((begin, cells)) + 1 :]
-    for line, one in rows:
-        if len(one) != len(header):
-            if not any(map(str.strip, one)):
-                continue
-            raise InputError(
-                f"there are {len(one)} cells where the header names {len(header)}.",
-                path=path,
-                line=line,
-                hint=None if tabs else "Quote a cell that holds a comma.",
-            )
-    whole = [row for row in rows if len(row[1]) == len(header)]
-    names = [name or f"\0{place}" for place, name in enumerate(header)]
-    columns = zip(*(one for _, one in whole), strict=True) if whole else [()] * len(names)
-    data = {
-        name: pl.Series(column, dtype=pl.String)
-        for name, column in zip(names, columns, strict=True)
-    }
-    frame = pl.DataFrame(data).with_columns(pl.all().str.strip_chars())
-    return frame, [line for line, _ in whole]
-
-
-def _between_tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for line, text in read_lines(path):
-        if "\r" in text:
-            raise InputError(
-                "this line holds a carriage return that ends no line.",
-                path=path,
-                line=line,
-                hint="End lines with \\n or \\r\\n.",
-            )
-        yield line, text.split("\t")
+    tabs, header = "\t" in first, list[str]()
+    rows = ((n, text.split("\t")) for n, text in read_lines(path)) if tabs else csv_rows(path)
+    for line, row in rows:
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if not header:
+            header = cells
+            _check(header, required, path, line)
+            if twice := repeated(filter(None, header)):
+                raise InputError(f"the column {twice[0]!r} is duplicated.", path=path, line=line)
+            continue
+        if len(cells) != len(header):
+            what = f"there are {len(cells)} cells where the header names {len(header)}."
+            hint = None if tabs else "Quote a cell that holds a comma."
+            raise InputError(what, path=path, line=line, hint=hint)
+        yield line, {name: cell for name, cell in zip(header, cells, strict=True) if name}
 
 
 def _check(names: Collection[str], required: Sequence[str], path: Path, line: int) -> None:
     for name in required:
         if name not in names:
-            raise InputError(
-                f"there is no {name!r}{nearest(name, names)}.",
-                path=path,
-                line=line,
-                hint=f"Needed are {', '.join(required)}, in the first line of a table or in every "
-                "JSON object.",
-            )
+            hint = f"Needed are {', '.join(required)}, as columns or in every JSON object."
+            what = f"there is no {name!r}{nearest(name, names)}."
+            raise InputError(what, path=path, line=line, hint=hint)

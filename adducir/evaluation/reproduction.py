@@ -57,12 +57,7 @@ def rank_biased_overlap(
 def overlap_of_runs(
     original: Run, reproduced: Run, *, depth: int = 1000, p: float = 0.8
 ) -> tuple[float, int]:
-    """Mean rank-biased overlap of two runs over the topics that both have, and how many these are.
-
-    Raises:
-        UsageError: A depth below 1, or a persistence ``p`` outside (0, 1).
-        InputError: The runs have no topic in common.
-    """
+    """Mean rank-biased overlap of two runs over the topics that both have, and their number."""
     if depth < 1 or not 0 < p < 1:
         raise UsageError(f"depth ({depth}) must be at least 1 and p ({p}) between 0 and 1.")
     first, second = (_rankings(run.top(depth)) for run in (original, reproduced))
@@ -81,10 +76,7 @@ def compare_effects(
 ) -> dict[str, Reproduced]:
     """How alike the effectiveness of two experiments is, for each measure by its name.
 
-    Args:
-        original: Scores of the original system.
-        reproduced: Those of the reproduced one, on the same measures.
-        baselines: Scores of the baseline in the original experiment and in the reproduction.
+    ``baselines`` are the scores of the baseline in the original experiment and in the reproduction.
     """
     every = (original, reproduced, *(baselines or ()))
     if any(set(one.measures) != set(original.measures) for one in every):

@@ -72,18 +72,9 @@ def rouge_of_run(
 ) -> Scores:
     """ROUGE-L of the texts that a run ranks for masked spans: of the first, and of the top k.
 
-    Args:
-        run: Its qids are the spans' ids, its docnos their candidates. A span that it lacks counts
-            0 and is reported.
-        spans: The spans, whose texts are the references.
-        candidates: Spans that are candidates only.
-        depth: The k of ``max ROUGE-L@k`` and ``mean ROUGE-L@k``; the mean is over those retrieved
-            where they are fewer. With 1 there is the first alone.
-        without_gold: Leave the gold candidate out, as where the study asks how near the others
-            come.
-
-    Raises:
-        InputError: A docno of the run is not a candidate, or a candidate has two texts.
+    The run's qids are the spans' ids, its docnos their candidates or those of ``candidates``. A
+    span that it lacks counts 0 and is reported. ``without_gold`` leaves the gold candidate out,
+    where it is asked how near the others come.
     """
     if not spans:
         raise UsageError(f"{system} has no query.")

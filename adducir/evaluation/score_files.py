@@ -23,9 +23,11 @@ Sections of our own tables show how systems are arranged, or which contexts were
 system has values in several, each is a topic set of its own.
 """
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 from ir_measures import Measure
@@ -34,13 +36,13 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
 from adducir.evaluation.measures import NamedMeasure, parse_measure
-from adducir.evaluation.records import is_json, records, table
+from adducir.evaluation.records import first_line, records
 from adducir.evaluation.scores import SCHEMA, Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic")
 SYSTEMS = ("system", "name", "run")
 HIGHER = "higher_is_better"
-_OTHERS = {*QIDS, *SYSTEMS, "section", "group", HIGHER, ""}
+_OTHERS = {*QIDS, *SYSTEMS, "section", "group", HIGHER}
 _MEANS = ("all", "amean")
 _NAMES = {
     "ndcg": "nDCG",
@@ -64,45 +66,57 @@ _OURS = re.compile(
 )
 _OURS_FALLING = ("Rank", "Mean rank", "Median rank")
 _FALLING = re.compile(
-    r"ranks?|.*loss|errors?|latency|latencies|perplexity|ppl|.*entropy|nll|r?mse|mae|mape|[wct]er|"
-    r"time|runtime|seconds|ms|cost|distance"
+    r"(?<![a-z])(?:(?:mean|median)?rank|loss|errors?|latency|perplexity|ppl|r?mse|mae|wer|time"
+    r"|runtime|seconds|ms|cost|distance)(?![a-z])",
+    re.IGNORECASE,
 )
-_RISING = {"reciprocal", "recip", "biased", "correlation"}
 
 
-_PLACE = ("section", "group", "system", "qid", "measure")
-VALUES = pl.Schema(
-    dict.fromkeys((*_PLACE, "value"), pl.String) | {"line": pl.Int64, "higher": pl.Boolean}
-)
-"""What is read of a file: where each value stands in tables of ours, the value as the file has it,
-its line, and whether the higher value is the better, if the file says it."""
+class Value(NamedTuple):
+    """A value of a file: where it stands in tables of ours, its line, and which way it points.
+
+    ``number`` is None where the cell holds no finite number; ``higher`` whether the higher value is
+    the better, if the file says so.
+    """
+
+    section: str
+    group: str
+    system: str
+    qid: str
+    measure: str
+    number: float | None
+    line: int | None = None
+    higher: bool | None = None
+
+
+_PLACE = Value._fields[:5]
 
 
 def read_scores(path: Path, system: str) -> Scores:
     """Read the values per topic of the systems of a file, plain or gzipped.
 
-    Args:
-        path: The file; the format is found by what it holds.
-        system: The system's name where the file does not say it.
-
-    Raises:
-        InputError: No format of these, a value that is not a number, a value given twice, or a
-            topic without one; with the line.
+    The format is found by what the file holds; ``system`` is the system's name where the file does
+    not say it. An InputError where it is no format of these, a value is not a number or given
+    twice, or a topic has none.
     """
-    frame = _values(path).filter(~pl.col("qid").is_in(_MEANS))
+    frame = pl.DataFrame(
+        [value for value in _values(path) if value.qid not in _MEANS],
+        schema=dict.fromkeys(_PLACE, pl.String)
+        | {"number": pl.Float64, "line": pl.Int64, "higher": pl.Boolean},
+        orient="row",
+    )
     if frame.is_empty():
         raise InputError("the file holds no values of topics.", path=path)
     frame = frame.with_columns(
-        system=pl.when(system="").then(pl.lit(system)).otherwise("system"), value=_NUMBER
-    ).rename({"value": "number"})
+        system=pl.when(system="").then(pl.lit(system)).otherwise("system"),
+    )
     other = pl.col("higher").ne_missing(pl.col("higher").first().over("measure"))
     for which, what in (
         (pl.col("number").is_null(), "{measure} of topic {qid} is not a number."),
         (~pl.struct(_PLACE).is_first_distinct(), "{system} has {measure} of topic {qid} twice."),
         (other, f"{HIGHER} of {{measure}} is not the same in all lines."),
     ):
-        if (wrong := frame.filter(which)).height:
-            first = wrong.row(0, named=True)
+        for first in frame.filter(which).head(1).rows(named=True):
             raise InputError(what.format(**first), path=path, line=first["line"])
     place = frame.select("section", "group", "system").unique()
     apart = place.select("group", "system").is_duplicated().any()
@@ -116,18 +130,6 @@ def read_scores(path: Path, system: str) -> Scores:
         raise InputError(f"{', '.join(measures)} name a measure twice.", path=path)
     frame = frame.with_columns(pl.col("measure").replace({n: str(m) for n, m in measures.items()}))
     return Scores(frame.select(list(SCHEMA)), {str(one): one for one in measures.values()})
-
-
-_TEXT = pl.col("value").str.to_lowercase()
-_NUMBER = (
-    pl.when(_TEXT == "true")
-    .then(1.0)
-    .when(_TEXT == "false")
-    .then(0.0)
-    .otherwise(pl.col("value").cast(pl.Float64, strict=False))
-    .replace([float("inf"), float("-inf"), float("nan")], None)
-)
-"""The finite number that a cell holds (true is 1, false 0); null if it holds none."""
 
 
 def _refuse_gaps(frame: pl.DataFrame, path: Path) -> None:
@@ -165,12 +167,8 @@ def is_known(measure: Measure) -> bool:
 
 
 def usually_falls(title: str) -> bool:
-    """Whether lower values are better of most measures of such a name: ``val_loss``, ``meanRank``.
-
-    The words of reciprocal rank, rank-biased overlap and rank correlation are exceptions.
-    """
-    words = {one.lower() for one in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", title)}
-    return not words & _RISING and any(map(_FALLING.fullmatch, words))
+    """Whether lower values are better of most measures of such a name, as of ``val_loss``."""
+    return _FALLING.search(title.replace("_", " ")) is not None
 
 
 def _directed(name: str, higher: bool | None) -> Measure:
@@ -181,80 +179,58 @@ def _directed(name: str, higher: bool | None) -> Measure:
     return NamedMeasure(name, lower_is_better=not higher)
 
 
-def _values(path: Path) -> pl.DataFrame:
-    """Every value of a file, whatever its format, as :data:`VALUES`."""
+def _number(text: str) -> float | None:
+    """The finite number that a cell holds (true is 1, false 0)."""
+    try:
+        value = float({"true": "1", "false": "0"}.get(text.lower(), text))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _values(path: Path) -> Iterable[Value]:
+    """Every value of a file, whatever its format."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
-    first = next((text for _, text in read_lines(path) if text.strip()), "")
-    is_object = first.lstrip().startswith("{")
+    first = first_line(path)
+    is_object = first.startswith("{")
     has_records = is_object and (ending == ".jsonl" or any(f'"{one}"' in first for one in QIDS))
     if ending == ".json" or (is_object and not ending and not has_records):  # it may be a pipe
         return _from_json(path)
     if ending in (".csv", ".jsonl") or has_records or set(QIDS) & {*re.split(r"[\t,]", first)}:
-        return _from_records(path)
+        return _from_records(path, is_object)
     return _from_lines(path)
 
 
-def _from_records(path: Path) -> pl.DataFrame:
+def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
     """A value a record, or a measure a column; texts beside the measures of JSON are ignored."""
-    if texts_beside := is_json(path):
-        found = list(records(path, ()))
-        keys = dict.fromkeys(key for _, record in found for key in record)
-        columns = {key: [record.get(key) for _, record in found] for key in keys}
-        frame, lines = (
-            pl.DataFrame(columns, schema_overrides=dict.fromkeys(keys, pl.String)),
-            [line for line, _ in found],
-        )
-    else:
-        frame, lines = table(path)
-    names = frame.columns
-    if {"epoch", "steps"} <= set(names):
-        raise _means(path, "sentence-transformers writes means here")
-    if "results" in names:
-        raise _predictions(path, lines[0])
-    qid = next((name for name in QIDS if name in names), None)
-    if qid is None or frame[qid].null_count():
-        raise InputError(
-            f"there is no {' or '.join(QIDS[:2])}, but {', '.join(names)}.",
-            path=path,
-            line=1,
-            hint="Give values per topic, as adducir evaluate --per-topic --format csv does.",
-        )
-    empty = pl.lit("")
-    frame = frame.with_columns(
-        pl.Series("\0line", lines, pl.Int64),
-        section="section" if "section" in names else empty,
-        group="group" if "group" in names else empty,
-        system=next((pl.col(name) for name in SYSTEMS if name in names), empty),
-        qid=qid,
-    ).with_columns(pl.col("section", "group", "system").fill_null(""))
-    index = [*_PLACE[:4], "\0line"]
-    if {"measure", "value"} <= set(names):
-        said = pl.col(HIGHER).str.to_lowercase() if HIGHER in names else empty
-        higher = pl.when(said == "true").then(True).when(said == "false").then(False)
-        return _shaped(frame.with_columns(higher=higher))
-    measures = [name for name in names if name not in _OTHERS and name[0] != "\0"]
-    frame = frame.with_row_index("\0row")
-    frame = frame.unpivot(measures, index=[*index, "\0row"], variable_name="measure")
-    if texts_beside:
-        frame = frame.filter(_NUMBER.is_not_null())
-    return _shaped(frame.sort("\0row", maintain_order=True))
+    for line, record in records(path):
+        if {"epoch", "steps"} <= record.keys():
+            raise _refused(path, "sentence-transformers writes means here")
+        if "results" in record:
+            raise _refused(path, "the file holds rankings", line)
+        qid = next((record[name] for name in QIDS if name in record), None)
+        if qid is None:
+            raise InputError(
+                f"there is no {' or '.join(QIDS[:2])}, but {', '.join(record)}.",
+                path=path,
+                line=line,
+                hint="Give values per topic, as adducir evaluate --per-topic --format csv does.",
+            )
+        system = next((record[name] for name in SYSTEMS if name in record), "")
+        place = record.get("section", ""), record.get("group", ""), system, qid
+        if {"measure", "value"} <= record.keys():
+            higher = {"true": True, "false": False}.get(record.get(HIGHER, "").lower())
+            yield Value(*place, record["measure"], _number(record["value"]), line, higher)
+            continue
+        for name, text in record.items():
+            number = _number(text)
+            if name not in _OTHERS and not (is_json and number is None):
+                yield Value(*place, name, number, line)
 
 
-def _shaped(frame: pl.DataFrame) -> pl.DataFrame:
-    """The columns of :data:`VALUES`; what a format does not have is null, or an empty text."""
-    if "\0line" in frame.columns:
-        frame = frame.drop("line", strict=False).rename({"\0line": "line"})
-    lacking = [
-        pl.lit("" if name in _PLACE else None, kind).alias(name)
-        for name, kind in VALUES.items()
-        if name not in frame.columns
-    ]
-    return frame.with_columns(lacking).select(VALUES.names()).cast(VALUES)
-
-
-def _from_lines(path: Path) -> pl.DataFrame:
+def _from_lines(path: Path) -> list[Value]:
     """``qid measure value`` or ``measure qid value``: whichever the first line's measure is."""
-    rows: list[tuple[str, str, str, int]] = []
+    rows: list[tuple[str, str, float | None, int]] = []
     for line, text in read_lines(path):
         cells = text.split("\t") if text.count("\t") == 2 else text.split()
         cells = [cell.strip() for cell in cells]
@@ -271,32 +247,34 @@ def _from_lines(path: Path) -> pl.DataFrame:
                 hint="Give what ir_measures --by_query or trec_eval -q prints.",
             )
         if cells[0] != "runid" and _MEANS[0] not in cells[:2]:
-            rows.append((cells[0], cells[1], cells[2], line))
+            rows.append((cells[0], cells[1], _number(cells[2]), line))
     swapped = bool(rows) and is_known(measure_of(rows[0][0]))
-    names = ["measure", "qid", "value"] if swapped else ["qid", "measure", "value"]
-    return _shaped(pl.DataFrame(rows, schema=[*names, "line"], orient="row"))
+    return [
+        Value("", "", "", *((second, first) if swapped else (first, second)), number, line)
+        for first, second, number, line in rows
+    ]
 
 
-def _from_json(path: Path) -> pl.DataFrame:
+def _from_json(path: Path) -> list[Value]:
     found = json_document(path)
     if isinstance(found, dict) and ("mteb_version" in found or "model_names" in found):
-        raise _means(path, "MTEB's results and ranx's reports hold means")
+        raise _refused(path, "MTEB's results and ranx's reports hold means")
     if isinstance(found, dict) and "mteb_model_meta" in found:
-        raise _predictions(path)
+        raise _refused(path, "the file holds rankings")
     nested = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())
     if not found or not nested:
         raise InputError(
             "the JSON is neither {qid: {measure: value}} nor {measure: {qid: value}}.", path=path
         )
     if any(isinstance(one, dict) for inner in found.values() for one in inner.values()):
-        raise _predictions(path)
+        raise _refused(path, "the file holds rankings")
 
     def has_measure(names: Iterable[str]) -> bool:
         return any(is_known(measure_of(name)) for name in names)
 
     by_measure = has_measure(found)
     if by_measure and all(map(has_measure, found.values())):
-        raise _means(path, "BEIR's results hold means")
+        raise _refused(path, "BEIR's results hold means")
     if by_measure == any(map(has_measure, found.values())):
         raise InputError(
             "it is not clear which keys of the JSON are topics and which are measures.",
@@ -304,26 +282,18 @@ def _from_json(path: Path) -> pl.DataFrame:
             hint="Save a CSV with the columns qid, measure and value. Rankings are for adducir "
             "evaluate.",
         )
-    rows = [
-        (outer, key, str(value)) for outer, inner in found.items() for key, value in inner.items()
+    return [
+        Value("", "", "", *((key, outer) if by_measure else (outer, key)), _number(str(value)))
+        for outer, inner in found.items()
+        for key, value in inner.items()
     ]
-    names = ["measure", "qid", "value"] if by_measure else ["qid", "measure", "value"]
-    return _shaped(pl.DataFrame(rows, schema=names, orient="row"))
 
 
-def _means(path: Path, what: str) -> InputError:
+def _refused(path: Path, what: str, line: int | None = None) -> InputError:
     return InputError(
         f"{what}, and no values of topics.",
         path=path,
-        hint="Have the rankings saved (sentence-transformers: write_predictions=True; mteb: "
-        "prediction_folder=...; BEIR: save_runfile), and give those to adducir evaluate.",
-    )
-
-
-def _predictions(path: Path, line: int | None = None) -> InputError:
-    return InputError(
-        "the file holds rankings, and no values of topics.",
-        path=path,
         line=line,
-        hint=f"Evaluate them: adducir evaluate {path} --qrels QRELS",
+        hint="Evaluate the rankings: adducir evaluate. (What saves them: write_predictions=True in "
+        "sentence-transformers, prediction_folder=... in mteb, save_runfile in BEIR.)",
     )

@@ -99,7 +99,7 @@ class Scores:
         extra: Sequence[str] = (),
     ) -> "Scores":
         """The (T, M) values of one run of a system; ``missing`` topics are among them and 0."""
-        known = {str(one): one for one in map(_as_measure, measures)}
+        known = {str(one): one for one in map(parse_measure, measures)}
         topics, count = len(qids), len(measures)
         if np.shape(values) != (topics, count) or len(known) != count:
             raise UsageError(
@@ -213,9 +213,7 @@ class Scores:
     def matrix(self, topic_set: str | None = None) -> ScoreMatrix:
         """The scores on a topic set, which may be left out where there is only one, as arrays.
 
-        Raises:
-            UsageError: Systems have other topics or measures, a value is not a finite number, or a
-                run has a value twice.
+        A UsageError where systems have other topics or measures, or a value is not a finite number.
         """
         part = self.frame if topic_set is None else self.frame.filter(set=topic_set)
         wrong = part.filter(~pl.col("value").is_finite())
@@ -263,11 +261,7 @@ class Scores:
         )
 
     def pooled(self) -> "Scores":
-        """Runs whose names differ only in seed1, seed2 and so on, as runs of one system.
-
-        Raises:
-            UsageError: No two runs do.
-        """
+        """Runs whose names differ only in seed1, seed2 and so on, as runs of one system."""
         pooled = self.renamed(system_of)
         if len(pooled.systems) == len(self.systems):
             raise UsageError(
@@ -291,10 +285,6 @@ class Scores:
         rows = self.means().select("system", "measure", "value").head(MOST_ROWS).rows()
         caption = f"{', '.join(self.systems[:3])}: {len(self.qids):,} topics"
         return html_table(caption, ("system", "measure", "value"), rows)
-
-
-def _as_measure(measure: Measure | str) -> Measure:
-    return parse_measure(measure) if isinstance(measure, str) else measure
 
 
 def _codes(column: pl.Series, names: pl.Series) -> NDArray[np.int64]:

@@ -87,10 +87,7 @@ def bounds(run: Run, qrels: Qrels, measure: Bounded) -> Bounds:
     """Bounds of a run's scores over all completions of its unjudged documents.
 
     nDCG has trec_eval's linear gain; for AP and RBP grades from 1 are relevant. Negative grades
-    count as 0, and so does a topic that the run lacks.
-
-    Raises:
-        UsageError: So many completions that they cannot be tried.
+    count as 0, and so does a topic that the run lacks. A UsageError where completions are too many.
     """
     kind, k, p = measure
     rows = []

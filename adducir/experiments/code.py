@@ -7,7 +7,6 @@ its source.
 
 import ast
 import importlib.util
-import inspect
 import json
 import os
 import sys
@@ -43,7 +42,8 @@ class Code:
     def identity(self) -> dict[str, str]:
         """What tells this code from any other: an installed package's version, else its bytes.
 
-        The version of a package that is installed in place (editable) does not show its changes.
+        Of the study's modules, those that it imports by statements count, also indirectly. The
+        version of a package that is installed in place (editable) does not show its changes.
         """
         known = {"function": self.name}
         if self.module is not None and not self.is_of_study:
@@ -54,23 +54,16 @@ class Code:
                     site = Path(os.path.realpath(str(found.locate_file(""))))
                     if self.root.resolve().is_relative_to(site):
                         return known
+        files = _sources(self.root)
+        for path in files:
+            for top in _imports(path) - {"adducir"}:
+                own = _sources(self.folder / top) + _sources(self.folder / f"{top}.py")
+                files += [one for one in own if one not in files]
         contents = {
             Path(os.path.relpath(path, self.root.parent)).as_posix(): file_digest(path)
-            for path in self._files()
+            for path in sorted(files)
         }
         return {**known, "sha256": fingerprint(contents)}
-
-    def _files(self) -> list[Path]:
-        """The code's files, and those of the study's modules that it imports, also indirectly."""
-        found = dict.fromkeys(_sources(self.root))
-        unread = list(found)
-        while unread:
-            for top in _imports(unread.pop()) - {"adducir"}:
-                for base in (self.folder / top, self.folder / f"{top}.py"):
-                    new = [path for path in _sources(base) if path not in found]
-                    found.update(dict.fromkeys(new))
-                    unread += new
-        return sorted(found)
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
         """Import it, which runs the code, and what the function returns; a class's object."""
@@ -83,13 +76,6 @@ class Code:
         finally:
             with suppress(ValueError):
                 sys.path.remove(str(self.folder))
-        if not callable(function):
-            raise InputError(f"{self.function} is not a function or class.", path=self.path)
-        try:
-            with suppress(ValueError):  # a function of C has no signature
-                inspect.signature(function).bind(**arguments)
-        except TypeError as error:
-            raise InputError(f"{self.name} does not take these arguments: {error}.") from error
         try:
             return function(**arguments)
         except Exception as error:
@@ -156,9 +142,9 @@ def _imports(path: Path) -> set[str]:
 
 def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
     """The file of a module, and its package's folder or file; nothing of it is imported."""
-    if not all(part.isidentifier() for part in module.split(".")):
-        raise InputError(f"{module!r} is not the name of a module.")
     parts = module.split(".")
+    if not all(part.isidentifier() for part in parts):
+        raise InputError(f"{module!r} is not the name of a module.")
     for base in [folder, *(Path(entry or ".") for entry in sys.path)]:
         here = base.joinpath(*parts)
         for path in (here.with_name(f"{here.name}.py"), here / "__init__.py"):
@@ -180,20 +166,17 @@ def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> Non
     """
     cache, study = cache_folder(), os.path.realpath(folder)
     wanted = {fingerprint([study, digest]): name for digest, name in code.items()}
-    path = None if cache is None else cache / "allowed-code.json"
     known: set[str] = set()
-    if path is not None:
+    if cache is not None:
         with suppress(OSError, ValueError, TypeError):
-            known = set(json.loads(path.read_text(encoding="utf-8")))
+            known = set(json.loads((cache / "allowed-code.json").read_text(encoding="utf-8")))
     asked = dict.fromkeys(name for key, name in wanted.items() if key not in known)
-    if not asked:
-        return
-    if not allowed:
+    if asked and not allowed:
         raise UsageError(
             f"this experiment runs Python code that you have not allowed yet, or that was changed "
             f"since: {', '.join(asked)}.",
             hint="Read that code; if you trust it, run this with --allow-code.",
         )
-    if path is not None:
-        with suppress(OSError), writing_text(path) as handle:
+    if asked and cache is not None:
+        with suppress(OSError), writing_text(cache / "allowed-code.json") as handle:
             handle.write(json.dumps(sorted(known | wanted.keys()), indent=1) + "\n")

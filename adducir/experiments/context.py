@@ -53,14 +53,13 @@ class Context:
 
     def shown(self, path: Path) -> str:
         """A path as the study's own, where it lies in it."""
-        is_inside = self.folder is not None and path.is_relative_to(self.folder)
-        return str(path.relative_to(self.folder)) if self.folder and is_inside else str(path)
+        return shown(path, self.folder)
 
-    def chunking(self, output: Path, *, keep: bool = True) -> "Chunking":
+    def chunking(self, output: Path) -> "Chunking":
         """How the chunks of an output are made; see :class:`adducir.core.chunks.Chunking`."""
         from adducir.core.chunks import Chunking
 
-        return Chunking(output, self.execution, keep)
+        return Chunking(output, self.execution)
 
     def shared(self, what: Hashable, opener: Callable[[], T], key: Hashable = None) -> T:
         """What several steps use, opened once and closed at the end.
@@ -76,3 +75,9 @@ class Context:
                 self._closing.callback(value.close)
         found: T = self._shared[what][1]
         return found
+
+
+def shown(path: Path, folder: Path | None) -> str:
+    """A path as the study's own, where it lies in the study's folder."""
+    is_inside = folder is not None and path.is_relative_to(folder)
+    return str(path.relative_to(folder)) if folder and is_inside else str(path)

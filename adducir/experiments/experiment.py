@@ -6,22 +6,23 @@ step whose artifact is there, unchanged and whole, is not done again; nor is an 
 nothing to be made needs.
 """
 
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from adducir.core.absent import Unread, leaving_unread
-from adducir.core.artifacts import publishing_results
-from adducir.core.config import Document, load, read
-from adducir.core.errors import InputError, UsageError
+from adducir.core.absent import NotRead, Unread, leaving_unread
+from adducir.core.artifacts import MISSING, UNKNOWN, clear_up_if_free, publishing_results
+from adducir.core.config import load, read
+from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.files import study_folder, writing_text
-from adducir.experiments.context import Context
-from adducir.experiments.plan import Plan, clear_up, make_steps
-from adducir.experiments.planner import Planner
-from adducir.experiments.step import ModelStep, training_log
-from adducir.experiments.study import TASKS, Finding, Task
+from adducir.core.fingerprint import is_known, unread_file
+from adducir.core.progress import progress
+from adducir.experiments.code import require_consent
+from adducir.experiments.context import Context, shown
+from adducir.experiments.planner import Planner, note
+from adducir.experiments.step import ModelStep, Step, training_log
+from adducir.experiments.study import TASKS, Finding, Study
 from adducir.tables.formats import TABLES, render
 from adducir.tables.material import Curve
 from adducir.tables.table import ResultTable
@@ -34,7 +35,7 @@ def plan_experiment(
     rebuild: bool = False,
     dry_run: bool = False,
     folder: Path | None = None,
-) -> Plan:
+) -> "Plan":
     """Read an experiment file, check all of it, and plan it; nothing is built.
 
     Args:
@@ -53,42 +54,150 @@ def plan_experiment(
         MachineError: Something cannot be downloaded, and nothing else is wrong.
     """
     document = load(path)
-    reading = read(document, _task_of(document), overrides)
+    try:
+        task = TASKS.kind(document.data.get("task", "retrieval"))
+    except UsageError as error:
+        line = document.line_of(("task",))
+        raise InputError(error.what, path=path, line=line, hint=error.hint) from error
+    reading = read(document, task, overrides)
     folder = study_folder(path) if folder is None else folder.absolute()
     planner, recipe = Planner(reading, folder, overrides, dry_run=dry_run), reading.rest
     if recipe is None:
         planner.check()
         raise InputError("the file cannot be understood.", path=path)  # never without an error
-    if recipe.comparison is not None:
-        recipe.comparison.check(planner)
-    recipe.table.check(planner, recipe.comparison)
     unread = Unread() if dry_run else None
     with leaving_unread(unread):
-        plan = Plan(recipe.study(planner), planner, rebuild, unread)
-        _ = plan.goals  # opens the systems
-        _refuse_files_for_folders(planner)
+        plan = Plan(recipe.study(planner), planner, unread, rebuild=rebuild)
+        if planner.output.is_file():
+            what = f"{planner.output}: a file stands where the folder of the tables is to be"
+            ending = ": the experiment file's name needs an ending, such as .yaml"
+            planner.add((), what + ending * planner.output.samefile(path))
         planner.check()
     return plan
 
 
-def _task_of(document: Document) -> type[Task]:
-    """The task of an experiment file: what its key ``task`` names, or else retrieval."""
-    try:
-        return TASKS.kind(document.data.get("task", "retrieval"))
-    except UsageError as error:
-        line = document.line_of(("task",))
-        raise InputError(error.what, path=document.path, line=line, hint=error.hint) from error
+class Plan:
+    """An experiment, checked and opened, and the steps to its tables.
+
+    Attributes:
+        output: The folder that takes the tables in all their formats.
+        goals: The steps whose artifacts are evaluated.
+        steps: All steps, each after those that it is made from.
+    """
+
+    def __init__(
+        self, study: Study, planner: Planner, unread: Unread | None = None, *, rebuild: bool = False
+    ) -> None:
+        self.study, self.planner, self.unread, self.rebuild = study, planner, unread, rebuild
+        self.output = planner.output
+        self.goals = tuple(study.goals())
+        found: dict[Step, None] = {}
+
+        def add(step: Step) -> None:
+            if step not in found:
+                for one in step.inputs:
+                    add(one)
+                found[step] = None
+
+        for step in (*study.others(), *self.goals):
+            add(step)
+        self.steps = tuple(found)
+        self._refuse_shared_files()
+
+    def _refuse_shared_files(self) -> None:
+        """Refuse two things that would be made in one place, also where case does not count."""
+        makers: dict[str, Step] = {}
+        for step in self.steps:
+            place = unicodedata.normalize("NFC", str(step.path)).casefold()
+            other = makers.setdefault(place, step)
+            if other.fingerprint != step.fingerprint and {other.kept, step.kept} != {"read"}:
+                what = f"its files would be those of `{'.'.join(map(str, other.place))}`"
+                self.planner.add(step.place, f"{what}: {self.shown(step.path)}")
+
+    def shown(self, path: Path) -> str:
+        """A path as the study's own, where it lies in it."""
+        return shown(path, self.planner.folder)
+
+    def state(self) -> dict[Step, str | None]:
+        """Why each step has to be made, as things are now; None if not."""
+        with leaving_unread(self.unread):
+            return {step: self._why(step) for step in self.steps}
+
+    def _why(self, step: Step) -> str | None:
+        why = step.why()
+        if why == UNKNOWN:
+            file = unread_file(step.fingerprint)
+            return f"{UNKNOWN} until {f'{self.shown(file)} is' if file else 'its data are'} read"
+        if self.rebuild and step.kept == "keep" and why != MISSING:
+            return "everything is built again"
+        return why
+
+    def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
+        """The steps to be made: goals that are not there, and what these are made from."""
+        wanted = {step for step in self.goals if state[step] is not None}
+        for step in reversed(self.steps):
+            if step in wanted:
+                wanted.update(one for one in step.inputs if state[one] is not None)
+        return [step for step in self.steps if step in wanted]
+
+    def make(self, context: Context, *, allow_code: bool = False) -> list[Step]:
+        """Make the steps that are needed, as things are now, each from inputs as planned."""
+        needed = self.needed(self.state())
+        made = [step for step in self.goals if step.kept == "keep"]
+        if kept := sum(step not in needed for step in made):
+            share = f"all {kept}" if kept == len(made) else f"{kept} of {len(made)}"
+            progress().note(f"{share} {self.study.makes} are there and kept")
+        _clear_up(set(self.steps) - set(needed), needed)
+        code = dict(step.runs_code for step in needed if step.runs_code is not None)
+        require_consent(code, self.planner.folder, allow_code)
+        self.planner.fetch({place[:2] for step in needed for place in step.reads})
+        for step in needed:
+            for one in step.inputs:
+                if why := one.why():
+                    raise ArtifactError(
+                        f"this is not what was planned ({why}): its data have changed since, or "
+                        "another experiment has made its own here.",
+                        path=one.path,
+                        hint="Run this again; give what two experiments make differently "
+                        "different names.",
+                    )
+            step.make(context)
+        _clear_up(needed)
+        return needed
+
+    def lines(self) -> list[str]:
+        """What running it would do, a line per artifact."""
+        with leaving_unread(self.unread):
+            return [f"{verb:6} {what}" for verb, what in self._lines()]
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        state = self.state()
+        needed = set(self.needed(state))
+        known = all(is_known(step.fingerprint) for step in self.steps)
+        for step in sorted(self.steps, key=lambda one: one.stage):
+            why, title = state[step], step.title(self.shown)
+            if why is None:
+                yield step.kept, title
+            elif known and step not in needed:
+                yield "skip", f"{title}: every {self.study.makes[:-1]} that needs it is there"
+            else:
+                yield step.verb, title + ("" if why == MISSING else f": {why}")
+        yield from self.study.warnings()
+        yield "write", f"{self.shown(self.output)}/"
+
+    def notes(self) -> list[str]:
+        """What a dry run lacks or has left unread, a line each."""
+        lines = self.planner.notes()
+        unread = self.unread.files if self.unread is not None else ()
+        notes = [note(NotRead.of(path)) for path in unread]
+        return [*lines, *(one for one in notes if not any(one in line for line in lines))]
 
 
-def _refuse_files_for_folders(planner: Planner) -> None:
-    """Refuse what would only fail when the table is written."""
-    for folder in (planner.output, planner.folder / "runs" / planner.name):
-        for place in (folder.parent, folder):
-            if place.exists() and not place.is_dir():
-                what = f"{place}: a file stands where a folder is needed"
-                if place.samefile(planner.path):
-                    what = f"{what}: the experiment file's name needs an ending, such as .yaml"
-                planner.add((), what)
+def _clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:
+    """Remove what killed or finished work left beside steps that are not at work."""
+    at_work = {place for step in but for place in (step.path, *step.chunk_places)}
+    for place in {place for step in steps for place in (step.path, *step.chunk_places)} - at_work:
+        clear_up_if_free(place)
 
 
 @dataclass(frozen=True)
@@ -115,12 +224,7 @@ class Outcome:
 
 
 def run_experiment(
-    plan: Plan,
-    *,
-    context: Context | None = None,
-    rebuild: bool = False,
-    jobs: int = 1,
-    allow_code: bool = False,
+    plan: Plan, *, context: Context | None = None, allow_code: bool = False
 ) -> Outcome:
     """Make the steps of a plan that are not made, evaluate, test, and write the tables.
 
@@ -131,8 +235,6 @@ def run_experiment(
         plan: From :func:`plan_experiment`.
         context: Threads, device, batches, workers; no figure depends on them but for the last
             digits of networks' by device and batches.
-        rebuild: Make everything anew, as for a plan that says so.
-        jobs: How many processes make steps that do not depend on one another.
         allow_code: Whether Python code that the experiment file names may run; that it may is
             remembered for the study.
 
@@ -145,21 +247,14 @@ def run_experiment(
         raise UsageError(
             "this plan is of a dry run, which is for reading.", hint="Plan it without dry_run."
         )
-    planner, output = plan.planner, plan.output
-    plan = replace(plan, rebuild=rebuild or plan.rebuild)
-    context = replace(context or Context(), folder=planner.folder, rebuild=plan.rebuild)
-    again = partial(
-        plan_experiment, planner.path.absolute(), planner.overrides, folder=planner.folder
-    )
-    with publishing_results(output) as folder, context:
-        made = plan.prepare(allow_code=allow_code)
-        make_steps(plan, made, context, jobs, again)
-        clear_up(made)
+    context = replace(context or Context(), folder=plan.planner.folder, rebuild=plan.rebuild)
+    with publishing_results(plan.output) as folder, context:
+        made = plan.make(context, allow_code=allow_code)
         findings = [_with_steps(one, plan) for one in plan.study.findings(context)]
         written = {key: path for one in findings for key, path in _write(folder, one).items()}
     return Outcome(
         {one.name: one.table for one in findings if one.is_printed},
-        {key: output / path.relative_to(folder) for key, path in written.items()},
+        {key: plan.output / path.relative_to(folder) for key, path in written.items()},
         [step.path for step in made],
         [step.path for step in made if step in plan.goals],
     )
@@ -187,7 +282,7 @@ def _write(folder: Path, finding: Finding) -> dict[str, Path]:
 
 
 def _with_steps(finding: Finding, plan: Plan) -> Finding:
-    """A finding whose report shows the graph of the plan's steps and the trainings among them."""
+    """A finding whose report shows the graph of the plan's steps and the losses of trainings."""
     from adducir.training.card import kept_epoch
 
     titles = {step: step.title(plan.shown) for step in plan.steps}
@@ -195,21 +290,18 @@ def _with_steps(finding: Finding, plan: Plan) -> Finding:
         (title, tuple(titles[one] for one in step.inputs if one in titles))
         for step, title in titles.items()
     )
-    logs = {step: training_log(step.path) for step in plan.steps}
-    models = [step for step in plan.steps if isinstance(step, ModelStep)]
-    curves = {plan.shown(step.path): _curve(logs[step]) for step in models}
+    curves, epochs = {}, {}
+    for step in plan.steps:
+        log, name = training_log(step.path), plan.shown(step.path)
+        if epoch := kept_epoch(log):
+            epochs[name] = epoch
+        if isinstance(step, ModelStep):
+            entries = log.get("validations", ())
+            training, validation = (
+                tuple((one["step"], one[key]) for one in entries if one.get(key) is not None)
+                for key in ("training_loss", "validation_loss")
+            )
+            curves[name] = Curve(training, validation, log.get("best_step"))
     material = replace(finding.table.material, plan=graph, curves=curves)
-    epochs = {plan.shown(step.path): kept_epoch(log) for step, log in logs.items()}
-    kept = {name: epoch for name, epoch in epochs.items() if epoch}
-    provenance = {**finding.table.provenance, **({"epochs kept": kept} if kept else {})}
+    provenance = {**finding.table.provenance, **({"epochs kept": epochs} if epochs else {})}
     return replace(finding, table=replace(finding.table, material=material, provenance=provenance))
-
-
-def _curve(record: Mapping[str, Any]) -> Curve:
-    """The losses of a training, by step."""
-    entries = record.get("validations", ())
-    losses = {
-        key: tuple((one["step"], one[key]) for one in entries if one.get(key) is not None)
-        for key in ("training_loss", "validation_loss")
-    }
-    return Curve(losses["training_loss"], losses["validation_loss"], record.get("best_step"))

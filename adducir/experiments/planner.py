@@ -5,8 +5,8 @@ put there yet, models that nobody has fetched. A dry run keeps those as notes; o
 errors like the others, and what can be fetched is fetched before anything is built.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,12 +20,14 @@ from adducir.corpora.references import source_path
 
 T = TypeVar("T")
 
-_ENTRIES = {
-    "corpora": "corpus",
-    "indexes": "index",
-    "topics": "topic set",
-    "systems": "system",
-}
+_ENTRIES = {"corpora": "corpus", "indexes": "index", "topics": "topic set", "systems": "system"}
+
+
+class Known(AdducirError):  # noqa: N818
+    """Something cannot be opened, and what is wrong or missing is kept already."""
+
+    def __init__(self) -> None:
+        super().__init__("this cannot be opened.")
 
 
 class Planner:
@@ -63,10 +65,6 @@ class Planner:
         """Keep an error at its place in the file."""
         self._errors.setdefault(ErrorDetail(place, what), None)
 
-    def extend(self, errors: Iterable[ErrorDetail]) -> None:
-        """Keep several errors."""
-        self._errors.update(dict.fromkeys(errors))
-
     def refer(self, place: KeyPath, section: str, name: str) -> None:
         """Keep an error if a section has no entry of that name."""
         known = self.names.get(section, [])
@@ -74,26 +72,35 @@ class Planner:
             what = f"there is no {_ENTRIES[section]} `{name}` in this file"
             self.add(place, what + nearest(name, known))
 
-    def opening(self, place: KeyPath, opener: Callable[[], T]) -> T | None:
-        """What ``opener`` returns; None where it raises, and the error is kept.
+    @contextmanager
+    def at(self, *place: str | int) -> Iterator[None]:
+        """Open what a place of the file names; an error is kept, and raised as :class:`Known`.
 
         A dry run downloads nothing, nor does a file with errors.
         """
         with without_downloads(self._dry_run or self._is_broken), watching() as later:
             try:
-                return opener()
+                yield
+            except Known:
+                raise
             except AdducirError as error:
                 if error.absent:
                     self._missing += [(place, part) for part in error.parts]
                 else:
                     self._errors[ErrorDetail(place, error.paragraph())] = error
-                return None
+                raise Known from error
             finally:
                 self._later += [(place, need) for need in later]
 
-    def source(self, place: KeyPath, source: str) -> str | None:
-        """The source to open; None where there is none, and the error is kept."""
-        return self.opening(place, partial(source_path, source, self.folder))
+    def opening(self, place: KeyPath, opener: Callable[[], T]) -> T | None:
+        """What ``opener`` returns; None where it raises, and the error is kept."""
+        with suppress(Known), self.at(*place):
+            return opener()
+        return None
+
+    def source(self, source: str) -> str:
+        """A source with its variables replaced, starting at the study's folder."""
+        return source_path(source, self.folder)
 
     def check(self) -> None:
         """Raise everything that is wrong as one error.

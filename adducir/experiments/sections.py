@@ -1,20 +1,13 @@
 """What the files of all tasks share: names, links between entries, the comparison, the table."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
+from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.texts import repeated
 from adducir.corpora.references import file_path
 from adducir.experiments.planner import Planner
@@ -52,8 +45,6 @@ def _as_seeds(value: Any) -> Any:
 
 
 def _once(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    if not seeds:
-        raise ValueError("at least one is needed")
     if twice := repeated([str(seed) for seed in seeds]):
         raise ValueError(f"{', '.join(twice)} is repeated")
     return seeds
@@ -70,11 +61,6 @@ Seeds = Annotated[
 def file_name(name: str) -> str:
     """A system's or topic set's name as part of a file name and as a TREC tag: no blanks."""
     return name.replace(" ", "_")
-
-
-def on_disk(name: str) -> str:
-    """A name's file where upper and lower case, and ways to write an accent, are the same."""
-    return unicodedata.normalize("NFC", file_name(name)).casefold()
 
 
 def is_recipe(reference: str, folder: Path) -> bool:
@@ -106,7 +92,6 @@ class Linked(Recipe):
 
     def is_trained(self, folder: Path) -> bool:
         """Whether it names the recipe of a model that is trained for it; raises InputError."""
-        del folder
         return False
 
 
@@ -118,11 +103,6 @@ class SystemEntry(Linked):
     """
 
     seeds: Seeds = ()
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, rest: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Empty keys of these names are refused, so that what is written can be read.
-        return {k: value for k, value in rest(self).items() if k not in ("tune", "seeds") or value}
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -153,23 +133,19 @@ class ComparisonRecipe(Testing):
             level = f"level {100 * (1 - self.alpha):g}%"
             yield "test", f"systems that may be the best: model confidence set, {level}"
 
-    def check(self, planner: Planner) -> None:
-        """Refuse what no task can test."""
-        place = ("comparison",)
+    def check(self, planner: Planner, *, several_runs: bool) -> None:
+        """Refuse what cannot be tested at all, or for systems with several runs."""
         if planner.names.get("systems"):
             for number, name in enumerate(self.baselines):
-                one = () if isinstance(self.baseline, str) else (number,)
-                planner.refer((*place, "baseline", *one), "systems", name)
+                item = () if isinstance(self.baseline, str) else (number,)
+                planner.refer(("comparison", "baseline", *item), "systems", name)
             if self.against != "best":
-                planner.refer((*place, "against"), "systems", self.against)
+                planner.refer(("comparison", "against"), "systems", self.against)
         if not self.anything:
             ways = "name a `baseline`, `comparisons: all-pairs`, an `equivalence` or `best: set`"
-            planner.add(place, f"nothing is compared: {ways}")
-
-    def untestable(self) -> Iterator[ErrorDetail]:
-        """What cannot be tested for systems with several runs, and why."""
-        for key, what in self.refused_for_runs().items():
-            yield ErrorDetail(("comparison", key), f"{what} (`seeds`). {FOR_RUNS[:-1]}")
+            planner.add(("comparison",), f"nothing is compared: {ways}")
+        for key, what in self.refused_for_runs().items() if several_runs else ():
+            planner.add(("comparison", key), f"{what} (`seeds`). {FOR_RUNS[:-1]}")
 
 
 class TableRecipe(Recipe):
@@ -190,12 +166,11 @@ class TableRecipe(Recipe):
         for name in self.system_names if planner.names.get("systems") else ():
             planner.refer(("table", "system_names", name), "systems", name)
         for number, detail in enumerate(self.show):
+            is_there = comparison is not None and comparison.differences
+            needed = "`baseline` or `comparisons: all-pairs`"
             if detail == "equivalence_p":
                 is_there = comparison is not None and comparison.equivalence is not None
                 needed = "`equivalence`"
-            else:
-                is_there = comparison is not None and comparison.differences
-                needed = "`baseline` or `comparisons: all-pairs`"
             if not is_there:
                 what = f"`{detail}` needs {needed} in `comparison`"
                 planner.add(("table", "show", number), what)

@@ -6,13 +6,14 @@ tree), so it is known before anything exists; whether the step has to be done is
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import MISSING, UNKNOWN, artifact_fingerprint, build, out_of_date
+from adducir.core.errors import InputError
 from adducir.core.fingerprint import UNREAD
 from adducir.core.recipe import KeyPath
 
@@ -30,6 +31,8 @@ class Step(ABC):
     Attributes:
         path: Where it is published.
         fingerprint: Of all that determines its content.
+        kind: What it is called in manifests; an artifact of another kind is not replaced.
+        place: The entry of the file that it is made for.
         inputs: The steps whose artifacts are read while it is made.
         reads: The entries of the file that name what is read while it is made: what has to be
             fetched for them is fetched before anything is made.
@@ -37,32 +40,32 @@ class Step(ABC):
         kept: What is done where it is there.
         stage: Where its line stands in the plan.
         runs_code: The digest and name of the study's own code that runs while it is made.
-        shared_work: Steps for which this is the same are made in one process: they share long work.
         chunk_places: Other places than its own beside which chunks of it are kept.
     """
 
     path: Path
+    fingerprint: str
+    kind: str = ""
+    place: KeyPath = ()
     inputs: Sequence["Step"] = ()
     reads: Sequence[KeyPath] = ()
     verb: str = "make"
     kept: str = "keep"
     stage: int = 0
     runs_code: tuple[str, str] | None = None
-    shared_work: Hashable | None = None
     chunk_places: Sequence[Path] = ()
 
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """Of all that determines its content."""
+    def recipe(self) -> Mapping[str, Any]:
+        """All that determines its content beside what it is made from, as the manifest has it."""
+        return {}
 
-    @abstractmethod
     def why(self) -> str | None:
         """Why it has to be made, as things are now; None if it is there as it would be made.
 
         Raises:
             ArtifactError: Something else stands there, which is not replaced.
         """
+        return out_of_date(self.path, self.kind, self.recipe, self.fingerprint)
 
     @abstractmethod
     def make(self, context: "Context") -> None:
@@ -82,6 +85,7 @@ class Absent(Step):
     stage: int = 2
     what: str = ""
     fingerprint: str = UNREAD
+    place: KeyPath = ()
 
     def title(self, shown: Shown) -> str:
         return f"{self.what} {shown(self.path)}".lstrip()
@@ -93,36 +97,10 @@ class Absent(Step):
         raise NotImplementedError  # the plan of a dry run is not run
 
 
-def training_log(folder: Path) -> Mapping[str, Any]:
-    """What a training recorded of itself; nothing where it records nothing."""
-    try:
-        found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-class FolderStep(Step):
-    """A step that makes a folder with a manifest."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """What it is called in manifests; an artifact of another kind is not replaced."""
-
-    @abstractmethod
-    def recipe(self) -> Mapping[str, Any]:
-        """All that determines its content beside what it is made from, as the manifest has it."""
-
-    def why(self) -> str | None:
-        return out_of_date(self.path, self.kind, self.recipe, self.fingerprint)
-
-
-class ArtifactStep(FolderStep):
+class ArtifactStep(Step):
     """A folder that is built at once from a recipe and inputs with fingerprints."""
 
-    kind: ClassVar[str] = ""
-    version: ClassVar[int] = 1
+    version = 1
 
     @abstractmethod
     def identities(self) -> Mapping[str, str]:
@@ -137,7 +115,7 @@ class ArtifactStep(FolderStep):
         return {}
 
     @cached_property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         return artifact_fingerprint(self.kind, self.recipe(), self.identities(), self.version)
 
     def make(self, context: "Context") -> None:
@@ -153,37 +131,14 @@ class ArtifactStep(FolderStep):
         )
 
 
-@dataclass(eq=False)
-class ModelStep(FolderStep):
-    """A model that the experiment trains from its recipe.
+class ModelStep(Step):
+    """A model that the experiment trains from its recipe."""
 
-    Attributes:
-        open: Opens the recipe, which may name a model that is trained before.
-        before: The trainings whose models it goes on from.
-    """
-
-    path: Path
-    open: "Callable[[], Trainable[Any]]"
-    before: Sequence[Step] = ()
-    reads: Sequence[KeyPath] = ()
     verb = "train"
 
-    @cached_property
-    def plan(self) -> "Trainable[Any]":
-        """The recipe, opened."""
-        return self.open()
-
-    @property
-    def inputs(self) -> Sequence[Step]:  # type: ignore[override]
-        return self.before
-
-    @property
-    def kind(self) -> str:
-        return self.plan.artifact
-
-    @property
-    def fingerprint(self) -> str:
-        return self.plan.fingerprint
+    def __init__(self, path: Path, plan: "Trainable[Any]", before: Sequence[Step]) -> None:
+        self.path, self.plan, self.inputs = path, plan, before
+        self.kind, self.fingerprint = plan.artifact, plan.fingerprint
 
     def recipe(self) -> Mapping[str, Any]:
         return self.plan.canonical
@@ -192,6 +147,15 @@ class ModelStep(FolderStep):
         from adducir.training.run import train_model
 
         train_model(self.plan, self.path, device=context.device, rebuild=context.rebuild)
+
+
+def training_log(folder: Path) -> Mapping[str, Any]:
+    """What a training recorded of itself; nothing where it records nothing."""
+    try:
+        found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class Models:
@@ -203,20 +167,23 @@ class Models:
     def add(
         self,
         path: Path,
-        open: "Callable[[], Trainable[Any]]",  # noqa: A002 - as ModelStep calls it
+        plan: "Trainable[Any]",
         place: KeyPath,
         before: Sequence[ModelStep] = (),
     ) -> ModelStep:
-        """The step that trains a model, however many entries of the file (``place``) name it."""
-        if path in self._steps:
-            step = self._steps[path]
-            step.reads = [*step.reads, place]
-            return step
-        step = self._steps[path] = ModelStep(path, open, before, [place])
-        if before:  # how it reads is known once its base is trained
-            return step
-        base = step.plan.before
-        if base is not None:
-            plan, folder = base
-            step.before = [self.add(folder, lambda: plan, place)]
+        """The step that trains a model, however many entries of the file (``place``) name it.
+
+        Args:
+            before: What trains its base; by default as its recipe says.
+        """
+        if path not in self._steps:
+            if not before and plan.before is not None:
+                base, folder = plan.before
+                before = [self.add(folder, base, place)]
+            self._steps[path] = ModelStep(path, plan, before)
+        step = self._steps[path]
+        if step.fingerprint != plan.fingerprint:
+            raise InputError("another recipe of this experiment has its model here.", path=path)
+        step.place = place
+        step.reads = [*step.reads, place]
         return step

@@ -38,7 +38,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
-from itertools import product
 from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -48,7 +47,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.evaluation.scores import run_name
 from adducir.experiments.planner import Planner
-from adducir.experiments.sections import ComparisonRecipe, Linked, TableRecipe, on_disk
+from adducir.experiments.sections import ComparisonRecipe, Linked, TableRecipe
 from adducir.experiments.step import Absent, Models, Step
 from adducir.version import __version__
 
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
 
     from adducir.experiments.context import Context
     from adducir.tables.build import Layout
-    from adducir.tables.material import Material
     from adducir.tables.table import ResultTable
 
 
@@ -158,23 +156,17 @@ class Study(ABC):
         self.models, self.planned = Models(), dict[Trial, Step]()
         self._is_trained: dict[tuple[str, str], bool] = {}
         comparison: ComparisonRecipe | None = recipe.comparison
-        if comparison and any(len(self.seeds(name)) > 1 for name in recipe.systems):
-            planner.extend(comparison.untestable())
-        seeds: set[int] = set()
+        if comparison is not None:
+            several = any(len(self.seeds(name)) > 1 for name in recipe.systems)
+            comparison.check(planner, several_runs=several)
+        recipe.table.check(planner, comparison)
         for name, system in recipe.systems.items():
-            if own := getattr(system, "seeds", ()):
-                seeds |= {*own}
-                if not self.is_trained("systems", name):
-                    what = "nothing that it is made with is trained here, so all runs are equal"
-                    planner.add(("systems", name, "seeds"), f"{what}: leave `seeds` out")
-        for section in ("corpora", "indexes", "systems"):
-            entries = getattr(recipe, section, {})
-            known = {on_disk(name): name for name in entries}
-            for name, seed in product(entries, sorted(seeds)):
-                other = known.get(on_disk(run_name(name, seed)))
-                if other is not None and self.is_trained(section, name):
-                    what = f"with seed {seed} it would have the name of `{other}`"
-                    planner.add((section, name), what)
+            place = ("systems", name, "seeds")
+            if "seeds" in system.model_fields_set and not system.seeds:
+                planner.add(place, "at least one is needed")
+            if getattr(system, "seeds", ()) and not self.is_trained("systems", name):
+                what = "nothing that it is made with is trained here, so all runs are equal"
+                planner.add(place, f"{what}: leave `seeds` out")
 
     def is_trained(self, section: str, name: str) -> bool:
         """Whether an entry of the file stands on a model that is trained from a recipe."""
@@ -217,8 +209,9 @@ class Study(ABC):
         """The step of a trial; what is wrong or missing is left with the planner."""
         if trial not in self.planned:
             place = ("systems", trial.system)
-            step = self.planner.opening(place, partial(self.step, trial))
-            self.planned[trial] = step or self.absent(trial)
+            step = self.planner.opening(place, partial(self.step, trial)) or self.absent(trial)
+            step.place = step.place or place
+            self.planned[trial] = step
         return self.planned[trial]
 
     def absent(self, trial: Trial) -> Absent:
@@ -259,12 +252,14 @@ class Study(ABC):
         from adducir.evaluation.formulas import MEASURES
         from adducir.statistics.settings import CORRECTIONS, TESTS
 
-        named: list[tuple[str, Family[Any], str]] = [
-            ("measure", MEASURES, str(getattr(one, "NAME", ""))) for one in measures
-        ]
-        if self.recipe.comparison is not None:
-            asked = self.recipe.comparison
-            named += [("test", TESTS, asked.test), ("correction", CORRECTIONS, asked.correction)]
+        packages = {
+            f"measure {name}": MEASURES.origin(name)
+            for name in (str(getattr(one, "NAME", "")) for one in measures)
+        }
+        if (asked := self.recipe.comparison) is not None:
+            packages[f"test {asked.test}"] = TESTS.origin(asked.test)
+            packages[f"correction {asked.correction}"] = CORRECTIONS.origin(asked.correction)
+        packages = {what: origin for what, origin in sorted(packages.items()) if origin}
         planner, software = self.planner, {"adducir": __version__, "python": python_version()}
         for name in _EVALUATORS:
             with suppress(PackageNotFoundError):
@@ -274,8 +269,6 @@ class Study(ABC):
         words = ["adducir", "experiment"]
         words.append(str(path.relative_to(planner.folder)) if is_inside else path.name)
         words += [word for override in planner.overrides for word in ("--set", override)]
-        found = {f"{what} {name}": family.origin(name) for what, family, name in named}
-        packages = {what: origin for what, origin in sorted(found.items()) if origin}
         return {
             "command": shlex.join(words),
             "recipe": self.recipe.model_dump(mode="json", exclude_unset=True),
@@ -291,9 +284,7 @@ class Study(ABC):
         title: str = "",
         of: str = "",
         notes: Sequence[str] = (),
-        measure_names: Mapping[str, str] | None = None,
-        sections: Mapping[str, str] | None = None,
-        material: "Material | None" = None,
+        **more: Any,
     ) -> "Layout":
         """How a table looks, as the file says.
 
@@ -302,26 +293,21 @@ class Study(ABC):
             title: Where the file gives no caption; by default its description.
             of: What it is of, where there are several.
             notes: Sentences for below it.
-            measure_names: Printed names of measures; by default those of the file.
-            sections: The section of each system.
-            material: What the report shows beyond the table.
+            more: Other fields of the :class:`~adducir.tables.build.Layout`.
         """
         from adducir.tables.build import Layout
-        from adducir.tables.material import Material
         from adducir.tables.style import Style
 
         table: TableRecipe = self.recipe.table
         title = table.caption or title or self.recipe.description
+        own = {"measure_names": table.measure_names, "system_names": table.system_names}
         return Layout(
             title=f"{title.rstrip('.')}: {of}" if of else title,
             label=(table.label or f"tab:{self.name}") + (f"-{of}" if of else ""),
             style=Style(table.decimals, table.leading_zero, table.show, table.fit, table.footer),
-            measure_names=table.measure_names if measure_names is None else measure_names,
-            system_names=table.system_names,
-            sections=sections or {},
             notes=list(notes),
             provenance=provenance,
-            material=material or Material(),
+            **{**own, **more},
         )
 
     def seed_notes(self) -> list[str]:

@@ -129,7 +129,7 @@ def documents_with(corpus: Corpus, fields: Sequence[str]) -> Iterator[Document]:
         InputError: A record is malformed, or a docno occurs twice.
     """
     unseen, found = set(fields), set[str]()
-    for document in refuse_duplicates(corpus, corpus):
+    for document in refuse_duplicates(corpus):
         if unseen:
             unseen -= document.fields.keys()
             found |= document.fields.keys()

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from adducir.core.errors import InputError
+from adducir.core.texts import listed
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.fusion import lacking
 from adducir.runs.read import columns_of, run_of
-from adducir.runs.rules import RULES, Case, Severity, counted, some
+from adducir.runs.rules import RULES, Case, Severity, counted
 from adducir.runs.run import Run
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -42,15 +43,9 @@ def check(
 ) -> list[Finding]:
     """Check the lines of run files, each run by itself, and all together.
 
-    Args:
-        runs: Runs or their files; of a file with malformed lines, the run of the others is checked.
-        qrels: The judgements they are to be evaluated with.
-        topics: The topics that were searched.
-        docnos: Every docno of the collection or index.
-        measures: The measures (of ir_measures) that are to be computed.
-
-    Returns:
-        The findings by run, errors first; at last those that concern several runs.
+    Of a file with malformed lines, the run of the others is checked. ``docnos`` are all of the
+    collection, ``measures`` (of ir_measures) are to be computed. The findings are given by run,
+    errors first; at last those that concern several runs.
     """
     known = None if docnos is None else pl.Series(list(docnos), dtype=pl.String)
     found: list[Finding] = []
@@ -105,7 +100,7 @@ def _together(runs: Sequence[Run]) -> Iterator[Finding]:
     for run, qids in zip(runs, lacking(runs), strict=True):
         if qids:
             what = (
-                f"{counted(len(qids), 'topic')} of the other runs are missing: {some(qids)}. "
+                f"{counted(len(qids), 'topic')} of the other runs are missing: {listed(qids, 3)}. "
                 "Paired tests need the same topics; the missing ones count 0."
             )
             yield Finding(run.name, "warning", "topic-sets", 0, what)

@@ -32,18 +32,12 @@ def fuse(
     tag: str | None = None,
     **hyperparameters: Any,
 ) -> Run:
-    """Fuse two or more runs topic by topic.
+    """Fuse two or more runs topic by topic, keeping ``depth`` documents per topic (None: all).
 
     A run that does not rank a document adds nothing to it. Equal scores are ordered by docno,
     ascending; topics by first appearance, on which alone the order of the runs has an effect.
-
-    Args:
-        method: ``rrf``, ``combsum``, ``combmnz``, ``combanz``, ``isr``, ``log-isr``, or one of an
-            installed package.
-        weights: One per run, 0 or more; by default all are 1.
-        depth: How many documents per topic to keep; None for all.
-        tag: The tag of the result; by default the method's name.
-        hyperparameters: The method's own, such as ``k`` of ``rrf``.
+    ``method`` is one of :data:`FUSION`, ``hyperparameters`` its own, such as ``k`` of ``rrf``;
+    ``weights`` one per run, 0 or more; the tag is by default the method's name.
     """
     fusion = FUSION.make(method, hyperparameters)
     chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]

@@ -53,10 +53,14 @@ def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
+_FIRST = ("retrieval", "fusion", "python", "tuning")
+"""Sections of a method that say how the candidates of a reranker were found."""
+
+
 def reranked_method(before: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """The section ``method`` of a reranked run, from that of its candidates' run, or from {}."""
     earlier = before.get("reranking")
-    first = {key: before[key] for key in ("retrieval", "fusion", "python") if key in before}
+    first = {key: before[key] for key in _FIRST if key in before}
     return first | {"reranking": [*(earlier if isinstance(earlier, list) else []), settings]}
 
 

@@ -35,18 +35,11 @@ def read_run(
 ) -> Run:
     """Read a run: TREC's columns (qid, Q0, docno, rank, score, tag) or JSON, also compressed.
 
-    As in trec_eval, scores make the order and the rank is not read. The tag is that of the first
-    line.
-
-    Args:
-        ties: Whose order equal scores get: trec_eval's (docno descending, scores in single
-            precision as in 9.0.7 and pytrec_eval), which gives other systems' runs the figures that
-            trec_eval gives them, or Anserini's (ascending, double precision).
-        allow_empty: Whether a file without lines is a run without documents.
-
-    Raises:
-        InputError: A line is not as above, has a score that is not a finite number, or repeats a
-            document of its topic; with the line.
+    As in trec_eval, scores make the order and the rank is not read; the tag is that of the first
+    line. ``ties`` says whose order equal scores get: trec_eval's (docno descending, scores in
+    single precision as in 9.0.7 and pytrec_eval), which gives other systems' runs the figures that
+    trec_eval gives them, or Anserini's (ascending, double precision). A line that is not as above,
+    has a score that is not a finite number, or repeats a document of its topic is an InputError.
     """
     if ties not in _TIES:
         raise UsageError(f"{ties!r} is not an order of ties.", hint="Choose trec_eval or anserini.")

@@ -10,6 +10,7 @@ import polars as pl
 
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
+from adducir.core.texts import listed
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
@@ -91,12 +92,6 @@ def rule(code: str, severity: Severity = "warning") -> Callable[[Any], None]:
     return lambda function: RULES.append(Rule(code, severity, function))
 
 
-def some(names: Sequence[str], limit: int = 3) -> str:
-    """The first few of the names, and how many more there are."""
-    shown = ", ".join(names[:limit])
-    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
-
-
 def counted(number: int, noun: str) -> str:
     """The number with its noun, whose plural is formed with s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -106,7 +101,7 @@ def counted(number: int, noun: str) -> str:
 def _tags(case: Case) -> Iterator[Told]:
     tags = [] if case.columns is None else case.columns["tag"].unique(maintain_order=True).to_list()
     if len(tags) > 1:
-        yield f"the file holds {len(tags)} tags: {some(tags)}."
+        yield f"the file holds {len(tags)} tags: {listed(tags, 3)}."
 
 
 @rule("ranks")
@@ -144,7 +139,7 @@ def _metadata(case: Case) -> Iterator[Told]:
 def _duplicates(case: Case) -> Iterator[Told]:
     pairs = [f"{docno} (topic {qid})" for qid, docno in case.run.duplicates().rows()]
     if pairs:
-        yield f"topics rank the same document more than once: {some(pairs)}."
+        yield f"topics rank the same document more than once: {listed(pairs, 3)}."
 
 
 @rule("constant-scores")
@@ -155,8 +150,8 @@ def _constant(case: Case) -> Iterator[Told]:
     if flat:
         yield (
             "error" if len(flat) == topics.height else "warning",
-            f"all documents of {counted(len(flat), 'topic')} ({some(flat)}) have the same score, "
-            "so that docnos alone order them. Often a reranker did not run.",
+            f"all documents of {counted(len(flat), 'topic')} ({listed(flat, 3)}) have the same "
+            "score, so that docnos alone order them. Often a reranker did not run.",
         )
 
 
@@ -258,15 +253,17 @@ def _padded(case: Case) -> Iterator[Told]:
 def _no_common(case: Case) -> Iterator[Told]:
     for one in case.topic_sets:
         if one.is_other:
-            theirs = f"{one.holder} have {some(one.qids)}"
-            yield f"no topic is in both: the run has {some(case.run.qids)}, {theirs}."
+            theirs = f"{one.holder} have {listed(one.qids, 3)}"
+            yield f"no topic is in both: the run has {listed(case.run.qids, 3)}, {theirs}."
 
 
 @rule("missing-topics")
 def _missing(case: Case) -> Iterator[Told]:
     for one in case.topic_sets:
         if one.missing and not one.is_other:
-            lacked = f"{counted(len(one.missing), 'topic')} of {one.holder}: {some(one.missing)}"
+            lacked = (
+                f"{counted(len(one.missing), 'topic')} of {one.holder}: {listed(one.missing, 3)}"
+            )
             yield f"the run lacks {lacked}. Each counts 0 in the mean, as in trec_eval -c."
 
 
@@ -274,7 +271,7 @@ def _missing(case: Case) -> Iterator[Told]:
 def _unknown_topics(case: Case) -> Iterator[Told]:
     for one in case.topic_sets:
         if one.unknown and not one.is_other:
-            lacked = f"{counted(len(one.unknown), 'topic')} of the run: {some(one.unknown)}"
+            lacked = f"{counted(len(one.unknown), 'topic')} of the run: {listed(one.unknown, 3)}"
             yield f"{one.holder} lack {lacked}. They are not evaluated."
 
 

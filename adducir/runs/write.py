@@ -36,12 +36,8 @@ def write_run(
 
     Scores are in the shortest form that is read back as the same number, and strictly decrease
     within a topic in double and in single precision. The file appears whole or not at all; a stream
-    (``-`` is standard output) has no metadata.
-
-    Args:
-        metadata: Sections of ir_metadata to add, see :mod:`adducir.runs.metadata`.
-        topics: All topics that were searched. Those without documents cannot stand in a run;
-            the metadata names them.
+    (``-`` is standard output) has no metadata. ``metadata`` has sections of ir_metadata to add;
+    ``topics`` are all that were searched: those without documents are named in the metadata.
     """
     path = Path(path)
     if (np.diff(run.topics) < 0).any():

@@ -15,8 +15,6 @@ from the observed scores alone, so that one pass over the pairs, from the last t
 all of them, gives the largest |t| of every step.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from adducir.statistics.differences import Floats, tolerance
@@ -40,15 +38,12 @@ def confidence_sets(
     """(M, S) p of the model confidence sets of M measures, which share samples, by (M, S, T)."""
     oriented = zip(values, lower_is_better, strict=True)
     found = [_Elimination(-scores if falls else scores) for scores, falls in oriented]
+    topics = values.shape[2]
     with one_thread():
-        for counts in _drawn(seed, samples, values.shape[2]):
+        for counts in sample_counts(seed, samples, topics, min(CACHED_ROWS, block_rows(topics, 1))):
             for one in found:
                 one.take(counts)
     return np.stack([one.p(samples) for one in found])
-
-
-def _drawn(seed: int, samples: int, topics: int) -> Iterator[Floats]:
-    return sample_counts(seed, samples, topics, min(CACHED_ROWS, block_rows(topics, 1)))
 
 
 class _Elimination:
@@ -91,13 +86,12 @@ class _Elimination:
         self._bounds = self.observed[step] * (1.0 - 1e-12)
         self._last = np.searchsorted(step, np.arange(systems - 1))
 
-    def take(self, counts: Floats) -> Floats:
-        """Count samples in, (N, T) how often each holds each topic; (S, N) their means."""
-        sampled: Floats = (self.scores @ counts.T) / self.scores.shape[1]
+    def take(self, counts: Floats) -> None:
+        """Count samples in, (N, T) how often each holds each topic."""
+        sampled = (self.scores @ counts.T) / self.scores.shape[1]
         centred = sampled - self.means[:, None]
         reached = reached_by_largest(centred, *self._pairs, self._scale, self._bounds)
         self.reached += reached[self._last]
-        return sampled
 
     def p(self, samples: int) -> Floats:
         """(S,) p of the model confidence set, once so many samples are counted in."""

@@ -140,19 +140,16 @@ def compare(
 ) -> Comparison:
     """Test systems for difference and for equivalence on all measures.
 
-    Args:
-        scores: The systems, on the same topics and measures within each topic set. A set that lacks
-            a baseline is not tested against it; a set of one topic is not tested.
-        testing: What to test, and how.
-        settings: The same by name, such as ``baseline="bm25"``: the fields of :class:`Testing`.
-
-    Raises:
-        UsageError: An unknown choice or name, a number out of range, scores that do not fit
-            together, or fewer than two topics where there is something to test.
+    The systems have the same topics and measures within each topic set. A set that lacks a baseline
+    is not tested against it; a set of one topic is not tested. ``settings`` are the fields of
+    :class:`Testing` by name, such as ``baseline="bm25"``, in place of ``testing``.
     """
     every = Scores.concat(scores)
     asked = testing or Testing(**settings)
-    for name, what in {**dict.fromkeys(asked.baselines, "baseline"), **_against(asked)}.items():
+    named = dict.fromkeys(asked.baselines, "baseline")
+    if asked.against != "best":
+        named[asked.against] = "system to be equivalent with"
+    for name, what in named.items():
         if name not in every.systems:
             near = get_close_matches(name, every.systems, n=3, cutoff=0.4) or every.systems[:5]
             raise UsageError(
@@ -178,7 +175,3 @@ def compare(
         {key: found for one in each for key, found in one.designs()},
         matrices,
     )
-
-
-def _against(asked: Testing) -> dict[str, str]:
-    return {} if asked.against == "best" else {asked.against: "system to be equivalent with"}

@@ -13,17 +13,11 @@ MAX_TOPICS = 1_000_000
 
 
 def topics_needed(difference: float, sd: float, alpha: float = 0.05, wanted: float = POWER) -> int:
-    """The fewest topics with which a paired t-test finds a true difference.
+    """The fewest topics with which a paired t-test of level alpha finds a true mean difference.
 
-    Args:
-        difference: The smallest true mean difference that must be found, in units of the measure.
-        sd: Standard deviation of the differences, such as sqrt(2 variance) of
-            :func:`.corrections.error_variance`.
-        alpha: Level of the test.
-        wanted: Power.
-
-    Raises:
-        UsageError: No difference, no variance, or more than a million topics.
+    ``sd`` is that of the differences, such as sqrt(2 :func:`.corrections.error_variance`). A
+    UsageError without a difference or a variance, or where more than a million topics would be
+    needed.
     """
     from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
 

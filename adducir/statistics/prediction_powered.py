@@ -42,17 +42,9 @@ def powered_mean(
 ) -> PoweredMean:
     """Mean of what humans would judge, from some human and many model judgements.
 
-    For the difference of two systems give differences, topic by topic, in all three.
-
-    Args:
-        human: (n,) human judgements, of items drawn at random.
-        model: (n,) the model's judgements of the same items.
-        model_alone: (N,) the model's judgements of the other items.
-        level: Level of the interval.
-        weight: Lambda; None: the one of least variance.
-
-    Raises:
-        UsageError: Fewer than two judgements of either kind, or one that is not a number.
+    ``human`` and ``model`` are (n,) judgements of the same items, drawn at random; ``model_alone``
+    (N,) the model's of the other items. For the difference of two systems give differences, topic
+    by topic, in all three. ``weight`` is lambda; None: the one of least variance.
     """
     from scipy.special import ndtri
 

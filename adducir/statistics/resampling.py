@@ -97,12 +97,8 @@ def reached_by_largest(
 ) -> Floats:
     """(K,) how many of N draws let a pair from the k-th on reach the bound of the k-th.
 
-    Args:
-        sums: (S, N) a value of each system in each draw.
-        first: (K,) the first system of each pair, whose gap is |sums[first] - sums[second]|.
-        second: (K,) the second.
-        scale: (K,) what the gap is multiplied by.
-        bounds: (K,) the bounds.
+    ``sums`` (S, N) is a value of each system in each draw; a pair's gap is |sums[first] -
+    sums[second]| times its scale.
     """
     counts: Floats = _compiled(_count_reached)(sums, first, second, scale, bounds)
     return counts

@@ -37,9 +37,7 @@ class SignificanceTest(Recipe):
     def rows(self, first: "FloatArray", second: "FloatArray") -> "tuple[FloatArray, FloatArray]":
         """(K,) statistics and (K,) p-values, in (0, 1], of K pairs of systems.
 
-        Args:
-            first: (K, T) finite scores on T topics, at least two.
-            second: (K, T) those of the systems that each is compared with.
+        ``first`` and ``second`` are (K, T) finite scores on T topics, at least two.
         """
 
     def pairs(
@@ -292,31 +290,16 @@ class Testing(Kind):
     def refused_for_runs(self) -> dict[str, str]:
         """What of it there is not for systems with several runs, and why, by key."""
         asked = {
-            "test": (self.test != "t", f"{self.test} test", "it resamples or ranks topics alone"),
-            "correction": (
-                bool(CORRECTIONS.kind(self.correction).tests),
-                f"{self.correction} correction",
-                "it takes topics alone as a sample",
-            ),
-            "topics_for": (
-                self.topics_for is not None,
-                "topic set size design",
-                "it counts topics alone",
-            ),
-            "best": (
-                self.best == "set",
-                "set of systems that may be the best",
-                "it resamples topics alone",
-            ),
-            "interval": (
-                self.interval != "t",
-                f"{self.interval} interval",
-                "it resamples topics alone",
-            ),
+            "test": self.test != "t" and f"{self.test} test",
+            "correction": CORRECTIONS.kind(self.correction).tests
+            and f"{self.correction} correction",
+            "topics_for": self.topics_for is not None and "topic set size design",
+            "best": self.best == "set" and "set of systems that may be the best",
+            "interval": self.interval != "t" and f"{self.interval} interval",
         }
         return {
-            key: f"there is no {what} for systems with several runs: {why}, and would take a few "
-            "runs for all that a system could have"
-            for key, (is_asked, what, why) in asked.items()
-            if is_asked
+            key: f"there is no {what} for systems with several runs: it takes topics alone as a "
+            "sample, and a few runs for all that a system could have"
+            for key, what in asked.items()
+            if what
         }

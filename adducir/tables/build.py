@@ -75,12 +75,8 @@ def build_table(
 ) -> ResultTable:
     """A result table: a row for each system, a column for each measure and topic set.
 
-    Args:
-        comparison: What :func:`.compare` found.
-        layout: Names, order and style.
-        figures: More figures, which are not tested. A system that the comparison lacks stands
-            first in its section, a measure that it lacks last in its group.
-        columns: What these measures are, by name; by default descriptive.
+    ``figures`` are not tested. A system that the comparison lacks stands first in its section, a
+    measure that it lacks last in its group; ``columns`` says what such measures are, by name.
     """
     layout = layout or Layout()
     places = {name: layout.places.get(name, ("", name)) for name in comparison.scores.sets}

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 class HitCollector:
-    """The runs of one topic set.
-
-    Args:
-        qrels: The judgements.
-        systems: How many runs there will be.
-        queries: The text of each topic, by qid.
-    """
+    """The runs of one topic set: so many systems, and the text of each topic by its qid."""
 
     def __init__(self, qrels: Qrels, systems: int, queries: Mapping[str, str]) -> None:
         self._qrels, self._queries = qrels, queries
@@ -31,13 +25,7 @@ class HitCollector:
         self._bounds: dict[str, dict[str, tuple[float, float, float]]] = {}
 
     def add(self, system: str, run: Run, bounds: Mapping[str, Bounds] | None = None) -> None:
-        """Put a run's part aside; of several runs of a system, the first one's.
-
-        Args:
-            system: Its name.
-            run: The run.
-            bounds: Bounds from unjudged documents, by measure, if they are known.
-        """
+        """Put a run's part aside; of several runs of a system, the first one's."""
         if system not in self._runs:
             self._runs[system] = run.top(self._held).frame
             self._precision[system] = tuple(self._recall.values(run).mean(axis=0).tolist())

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import polars as pl
 
+from adducir.core.texts import listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import Evaluation
 from adducir.statistics.comparison import Comparison
@@ -44,14 +45,10 @@ def lines_of(
     unit: str,
     evaluated: bool,
 ) -> tuple[Note, ...]:
-    """The lines below a table of a comparison.
+    """The lines below a table of a comparison, with printed names of systems and measures.
 
-    Args:
-        table: The table.
-        system_names: Printed names of systems.
-        measure_names: Printed names of measures, by exact name.
-        unit: What a topic is called.
-        evaluated: Whether the values are ours: only then is it known how unjudged documents count.
+    ``unit`` is what a topic is called; ``evaluated`` whether the values are ours: only then is it
+    known how unjudged documents count.
     """
     if table.comparison is None:
         return ()
@@ -124,7 +121,7 @@ class _Lines:
         """The test, its correction, alpha, the topics, and what was not tested."""
         asked, parts = self.asked, []
         if self.differences["p"].count():
-            title = "two-level t-test" if self._are_several else TESTS.kind(asked.test).title
+            title = "two-level t-test" if self.comparison.runs else TESTS.kind(asked.test).title
             names = [self.system(name) for name in asked.baselines]
             whom = "of all pairs of systems" if asked.all_pairs else f"against {listed(names)}"
             kinds = TESTS.kind(asked.test), CORRECTIONS.kind(asked.correction)
@@ -150,10 +147,6 @@ class _Lines:
         if shown and len(parts) > 1:
             parts.append(f"not tested, as it is descriptive: {listed(shown)}")
         return f"{'; '.join(parts)}."
-
-    @property
-    def _are_several(self) -> bool:
-        return bool(self.comparison.runs)
 
     def _corrected(self, correction: str, tests: pl.DataFrame) -> str:
         """How p-values were corrected, over how many tests."""
@@ -276,7 +269,7 @@ class _Lines:
         else:
             claim, what = "equivalence", f"equivalent to {whom} within ±{asked.equivalence:g}"
             sides, plural = "two one-sided", " (TOST)"
-        kind = "two-level" if self._are_several else "paired"
+        kind = "two-level" if self.comparison.runs else "paired"
         skew = " adjusted for skewness" if asked.equivalence_test == "hall" else ""
         corrected = self._corrected(asked.equivalence_correction, claims)
         shown: Note = (Mark("equivalent"), f" {what}")
@@ -290,7 +283,8 @@ class _Lines:
             pairs = self._pairs(refused)
             named = "all pairs" if refused.height == claims.height else listed(pairs)
             text += f" Not tested, because fewer than {FEW} topics differ or none varies: {named}."
-        few = pl.col("ties") + FEW > pl.lit(1) * self._topics_of(claims)
+        topics = claims["set"].replace_strict(self.comparison.topics, return_dtype=pl.Int64)
+        few = pl.col("ties") + FEW > pl.lit(1) * topics
         doubtful = claims.filter(few, verdict="equivalent", method="t")
         if doubtful.height:
             text += (
@@ -298,9 +292,6 @@ class _Lines:
                 f"fewer than {FEW} topics that differ the t-test does not hold its level."
             )
         return (*shown, text)
-
-    def _topics_of(self, tests: pl.DataFrame) -> pl.Series:
-        return tests["set"].replace_strict(self.comparison.topics, return_dtype=pl.Int64)
 
     def best_set(self) -> Note:
         """The set of systems that may be the best."""
@@ -388,9 +379,3 @@ def _alike(
         if topics(one):
             found.setdefault(topics(one), {})[one.system] = None
     return [(qids, list(systems)) for qids, systems in found.items()]
-
-
-def listed(names: Sequence[str], limit: int = 5) -> str:
-    """Names joined by commas, those beyond a limit counted."""
-    shown = ", ".join(names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

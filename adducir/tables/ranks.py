@@ -46,22 +46,13 @@ def rank_table(
     testing: Testing | None = None,
     layout: Layout | None = None,
 ) -> ResultTable:
-    """A table of systems over one or several sets of queries.
+    """A table of systems over one or several sets of queries ("" for the only one).
 
-    Args:
-        sets: The ranks of systems, of the same queries within each set ("" for the only one). Of
-            several runs the figures are means over them, and tested over queries and runs; the
-            median rank is the mean of the runs' medians, for which there is no such test.
-        sections: Whether each set is a section of rows; else it is a group of columns.
-        cutoffs: The k of R@k.
-        ties: The rule of ties; see :mod:`adducir.evaluation.gold_ranks`.
-        random: Add the exact expectation of a random ranking as first row. It is not tested: an
-            expectation does not vary as rankings do, and would pass for certain knowledge.
-        testing: What to test, and how.
-        layout: Names and style.
-
-    Raises:
-        UsageError: No system; systems of other queries or candidates; or a wrong choice.
+    Of several runs of a system the figures are means over them, and tested over queries and runs;
+    the median rank is the mean of the runs' medians, and is not tested. ``sections``: each set is a
+    section of rows, not a group of columns. ``random`` adds the exact expectation of a random
+    ranking as first row, which is not tested: it does not vary as rankings do, and would pass for
+    certain knowledge.
     """
     scores, figures, notes = list[Scores](), list[Figure](), list[str]()
     columns = {MEDIAN: Column(MEDIAN, higher_is_better=False, descriptive=True)}

@@ -22,14 +22,9 @@ FEW = 30
 
 
 class RunNotes:
-    """What is said on request of unjudged documents, and of judgements by a model.
+    """What is said on request of unjudged documents (bounds), and of judgements by a model.
 
-    Args:
-        qrels: The judgements.
-        measures: What is measured.
-        unjudged: Whether bounds over unjudged documents are wanted.
-        model: What evaluates by a model's judgements; None for none.
-        judge: Name and version of the model.
+    ``model`` evaluates by a model's judgements, ``judge`` is the model's name and version.
     """
 
     def __init__(

@@ -26,10 +26,10 @@ from pydantic import Field
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
+from adducir.core.fingerprint import digest_of
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
-from adducir.corpora.digests import digest_of
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.references import source_path

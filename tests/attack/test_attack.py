@@ -143,6 +143,13 @@ def run(line: str, folder: Path, stop: int = -1) -> int:
     return process.exitcode
 
 
+def unmake(artifact: Artifact, folder: Path) -> None:
+    """Remove an artifact and the figures that were got from it."""
+    shutil.rmtree(folder / artifact.folder)
+    for name in artifact.figures:
+        (folder / name).unlink(missing_ok=True)
+
+
 def used(artifact: Artifact, folder: Path) -> tuple[int, str]:
     """The exit code of the first use that fails, or else the digest of all figures."""
     for name in artifact.figures:
@@ -169,10 +176,11 @@ def made(request, study: Path, tmp_path_factory) -> tuple[Artifact, Path, int, s
     shutil.copytree(study, folder)
     for line in (*artifact.before, artifact.make):
         assert run(line, folder) == 0, (folder.parent / "told").read_text()
-    renames = int((folder.parent / "renames").read_text())
     code, figures = used(artifact, folder)
     assert code == 0, figures
-    return artifact, folder, renames, figures
+    unmake(artifact, folder)
+    assert run(artifact.make, folder) == 0
+    return artifact, folder, int((folder.parent / "renames").read_text()), figures
 
 
 def hidden(folder: Path) -> list[str]:
@@ -187,7 +195,7 @@ def test_a_killed_writer_is_finished_by_the_next_call(made, tmp_path: Path) -> N
         folder = tmp_path / str(stop) / "study"
         shutil.copytree(whole, folder)
         before = hidden(folder)
-        shutil.rmtree(folder / artifact.folder)
+        unmake(artifact, folder)
         assert run(artifact.make, folder, stop) == -signal.SIGKILL
         assert run(artifact.make, folder) == 0, (folder.parent / "told").read_text()
         assert hidden(folder) == before

@@ -91,7 +91,6 @@ def test_the_exit_codes_in_the_help_are_those_of_the_errors(capsys):
         (["new", "a", "--mu", "3"], "--mu"),
         (["--nonsense"], "--nonsense"),
         (["encode", "-m", "x", "-o", "y", "-c", "z", "--workers", "two"], "--workers"),
-        (["experiment", "x.yaml", "--jobs", "0"], "-j"),
     ],
 )
 def test_a_wrong_command_line_exits_2(capsys, arguments, words):

@@ -13,7 +13,6 @@ from ir_datasets.formats import (
     BaseQrels,
     BaseQueries,
     GenericDoc,
-    GenericQuery,
     ToucheQrels,
     TrecQrel,
     TrecQuery,
@@ -124,20 +123,6 @@ def test_arguments_have_the_fields_of_a_local_file(register, tmp_path):
     assert remote.default_fields == local.default_fields == ("conclusion", "premise")
     fields = {"conclusion": "Ban it", "premise": "One.\nTwo.", "stance": "CON", "topic": "A ban"}
     assert next(iter(remote)).fields == fields
-
-
-def test_identity_and_size_need_no_download_and_are_those_of_the_owner(register):
-    docs = Docs(GenericDoc("a", "x"))
-    ir_datasets.registry.register("owner", Dataset(docs))
-    ir_datasets.registry.register("owner/task", Dataset(docs, Queries(GenericQuery("1", "q"))))
-    assert open_corpus("owner/task").identity() == open_corpus("owner").identity()
-    for name in ("owner", "owner/task"):
-        del ir_datasets.registry._registered[name]
-    corpus = open_corpus("argsme/2020-04-01/touche-2020-task-1")
-    assert corpus.size_hint() == corpus.identity()["documents"] == 387_740
-    assert corpus.identity()["id"] == "argsme/2020-04-01"
-    assert corpus.identity()["version"] == ir_datasets.__version__
-    assert corpus.default_fields == ("conclusion", "premise")
 
 
 class GeneQuery(NamedTuple):

@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.progress import Progress
 from adducir.corpora import load_qrels, load_topics, open_corpus, refuse_duplicates
 
 
@@ -67,44 +66,6 @@ def test_which_files_of_a_folder_are_read(tmp_path, files, wanted, expected):
             docnos(refuse_duplicates(open_corpus(tmp_path, format=wanted)))
 
 
-class Notes(Progress):
-    message = ""
-
-    def note(self, message):
-        self.message += message
-
-
-def test_files_of_a_folder_that_are_not_read_are_reported(tmp_path):
-    with Notes() as notes:
-        write(tmp_path, MIXED | {f"scans/{n}.pdf": "x" for n in range(40)})
-        open_corpus(tmp_path)
-    assert "42 files" in notes.message
-    assert "README.txt" in notes.message
-
-
-def test_links(tmp_path):
-    write(tmp_path, {"elsewhere/b.jsonl": ["b"], "corpus/a.jsonl": ["a"]})
-    (tmp_path / "corpus/linked").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "corpus/circle").symlink_to(tmp_path / "corpus")
-    assert docnos(refuse_duplicates(open_corpus(tmp_path / "corpus"))) == ["a", "b"]
-    (tmp_path / "corpus/c.jsonl").symlink_to(tmp_path / "gone.jsonl")
-    with pytest.raises(InputError, match=r"c\.jsonl"):
-        docnos(open_corpus(tmp_path / "corpus"))
-
-
-def test_what_cannot_be_read_is_refused(tmp_path, monkeypatch):
-    os.mkfifo(tmp_path / "p.jsonl")
-    with pytest.raises(InputError, match="read twice"):
-        open_corpus(tmp_path / "p.jsonl")
-
-    def forbidden(path):
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(os, "scandir", forbidden)
-    with pytest.raises(InputError, match="permission denied"):
-        open_corpus(tmp_path)
-
-
 def test_a_format_can_be_named(tmp_path):
     path = write(tmp_path, {"docs.dat": ["a"]})
     with pytest.raises(InputError, match=r"\.jsonl"):
@@ -139,12 +100,6 @@ def test_identity_follows_the_content_only(tmp_path):
     assert open_corpus(path).identity() == before
     write(tmp_path, {"one/a.jsonl": ["a", "c"]})  # as long as before
     assert open_corpus(path).identity() != before
-
-
-@pytest.mark.parametrize("tail", ["", "\n"])
-def test_size_hint_counts_records(tmp_path, tail):
-    assert open_corpus(write(tmp_path, {"a.tsv": "a\tx\nb\ty" + tail})).size_hint() == 2
-    assert open_corpus(write(tmp_path, {"a.trec": doc("a") * 50 + tail})).size_hint() == 50
 
 
 def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from adducir.core.errors import InputError
-from adducir.corpora.qrels import Qrels, load_qrels
+from adducir.corpora.qrels import load_qrels
 
 
 @pytest.fixture
@@ -92,15 +92,3 @@ def test_several_files(write):
     assert "folder" in problem(one.parent).what
     with pytest.raises(InputError, match="no qrels"):
         load_qrels([])
-
-
-def test_restricted_and_identity(write):
-    qrels = load_qrels(write(PLAIN))
-    assert qrels.restricted(["1", "none"]).frame.rows() == [("1", "d1", -2)]
-    assert qrels.restricted({"1", "2"}).frame.rows() == ROWS
-    assert qrels.restricted([]).qids == []
-    one = qrels.identity()
-    assert load_qrels(write(PLAIN.replace(" ", "\t"), "other")).identity() == one
-    assert load_qrels(write(PLAIN.replace("-2", "2"))).identity() != one
-    assert qrels != Qrels(qrels.frame, qrels.source)  # hashable, by identity
-    assert len({qrels}) == 1

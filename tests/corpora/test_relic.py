@@ -97,13 +97,6 @@ def test_errors_name_the_book_and_the_quotation(tmp_path, keys, value, named):
     assert error.value.path == tmp_path / "relic.json"
 
 
-def test_broken_json_has_its_line(tmp_path):
-    (tmp_path / "relic.json").write_text('{\n"a": {,\n')
-    with pytest.raises(InputError) as error:
-        read_relic(tmp_path / "relic.json")
-    assert error.value.line == 2
-
-
 def pool_folder(folder):
     query = {"qid": "q_1", "text": "He said: [masked sentence(s)] Then; he left."}
     (folder / "queries.jsonl").write_text(json.dumps(query) + "\n")
@@ -122,22 +115,6 @@ def test_pools(tmp_path):
     assert (span.id, span.group, span.candidate) == ("q_1", "q_1", "c_1")
     assert pools.candidates == {"q_1": ["c_2", "c_1"]}
     assert pools.texts == {"c_1": "It was. It is;", "c_2": "No."}
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "where"),
-    [
-        ("queries.jsonl", '{"qid": "q_1", "text": "Nothing is masked."}\n', "queries.jsonl:1"),
-        ("qrels.txt", "q_1 0 c_2 0\n", "queries.jsonl:1"),
-        ("qrels.txt", "q_1 0 c_9 1\n", "qrels.txt"),
-        ("corpus.jsonl", '{"docid": "c_1", "title": "x"}\n', "corpus.jsonl:1"),
-    ],
-)
-def test_errors_of_pools(tmp_path, name, text, where):
-    (pool_folder(tmp_path) / name).write_text(text)
-    with pytest.raises(InputError) as error:
-        read_pools(tmp_path)
-    assert error.value.where == str(tmp_path / where)
 
 
 def test_the_real_pools(collections):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
 from adducir.corpora.books import body, body_bounds, read_plain
-from adducir.corpora.sentences import are_elided, cut_sentence, literary_sentences, sentence_bounds
+from adducir.corpora.sentences import cut_sentence, literary_sentences, sentence_bounds
 
 CASES = [
     ["It rained.", "We stayed at home!", "Why not?"],
@@ -84,19 +84,6 @@ def test_sentences_of_paragraphs():
     assert literary_sentences(text) == [
         "Dr. Shaw had argued;", "Miss Lee had not.", "“Why?” he said.", "She knew.",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "elided"),
-    [
-        ("He went...", "and came.", True), ("He went", "“… and came.", True),
-        ("He went. . . .”", "Then", True), ("He went [...]", "then", True),
-        ("He went;", "and came.", False), ("He went.", "Then..", False),
-        ("." * 99_999 + "x", "y", False),
-    ],
-)  # fmt: skip
-def test_ellipses_between_sentences(before, after, elided):
-    assert are_elided(before, after) is elided
 
 
 HEADER = "The Project Gutenberg EBook of X\n\nThis eBook is for the use of anyone.\n\n"

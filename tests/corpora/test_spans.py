@@ -4,11 +4,9 @@ import gzip
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.spans import MaskedSpan, candidates_of, context, read_spans, write_spans
+from adducir.corpora.spans import MaskedSpan, context, read_spans, write_spans
 from adducir.corpora.splitting import part_of, split
 
 SPAN = MaskedSpan(
@@ -56,21 +54,6 @@ def test_a_wrong_line_is_named(tmp_path, change, key):
     assert caught.value.where == f"{path}:3"
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"id": "a", "left": []}'])
-def test_a_line_that_is_not_a_span(tmp_path, line):
-    path = tmp_path / "s.jsonl"
-    path.write_text(line + "\n")
-    with pytest.raises(InputError) as caught:
-        list(read_spans(path))
-    assert caught.value.line == 1
-
-
-def test_nothing_is_written_of_spans_with_one_id(tmp_path):
-    with pytest.raises(InputError):
-        write_spans([SPAN, SPAN], tmp_path / "out.jsonl")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
@@ -85,22 +68,6 @@ def test_nothing_is_written_of_spans_with_one_id(tmp_path):
 )
 def test_contexts_are_cut_to_what_is_nearest(arguments, wanted):
     assert context(SPAN, **arguments) == wanted
-
-
-@given(st.lists(st.text("ab \n\u00a0"), max_size=4), st.integers(0, 9))
-def test_a_cut_to_words_keeps_the_nearest(sentences, words):
-    span = MaskedSpan("a", "g", tuple(sentences), ("x",), tuple(sentences))
-    left, right = context(span, words=words)
-    every = " ".join(sentences).split()
-    assert left.split() == (every[-words:] if words else [])
-    assert right.split() == every[:words]
-
-
-def test_a_candidate_has_one_text():
-    one, other = (MaskedSpan(name, "g", (), (text,), (), "c") for name, text in ("1x", "2y"))
-    assert candidates_of([SPAN, one]) == {"q1:7": "(e.g. five)", "c": "x"}
-    with pytest.raises(InputError, match="'c'"):
-        candidates_of([one, other])
 
 
 def group_of(name):

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import ir_measures
 import numpy as np
 import polars as pl
 import pytest
 import pytrec_eval
-from evaluation_cases import by_ir_measures, qrels_of, run_of, table_of
+from evaluation_cases import qrels_of, run_of, table_of
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels
@@ -35,22 +34,6 @@ def test_topics_that_the_run_lacks_count_zero_and_are_named() -> None:
     assert scores.values("Success@1").tolist() == [1.0, 0.0, 0.0]
 
 
-def test_topics_without_relevant_documents_count_zero() -> None:
-    run = run_of({qid: {"d1": 2.0, "d9": 1.0} for qid in QRELS})
-    scores = evaluate(run, qrels_of(QRELS), EVERYTHING)
-    assert scores.missing == {}
-    judged = np.array([name.startswith("Judged") for name in scores.measures])
-    assert not table_of(scores)[1][~judged].any()
-    assert scores.values("Judged@5")[1] == 0.5
-
-
-def test_a_run_without_rows_is_zero_everywhere() -> None:
-    scores = evaluate(run_of({}), qrels_of(QRELS), EVERYTHING)
-    assert scores.missing == {"system": scores.qids}
-    assert table_of(scores).shape == (3, len(scores.measures))
-    assert not table_of(scores).any()
-
-
 def test_what_cannot_be_evaluated_is_refused() -> None:
     frame = run_of({"b": {"d1": 3.0}}).frame
     apart = pl.concat([frame, run_of({"a": {"d1": 3.0}}).frame, frame])
@@ -64,12 +47,6 @@ def test_what_cannot_be_evaluated_is_refused() -> None:
     ):
         with pytest.raises((InputError, UsageError), match=what):
             evaluate(run, qrels, "AP")
-
-
-def test_judged_divides_by_what_was_retrieved() -> None:
-    run = run_of({"b": {"d1": 2.0, "x1": 1.0}, "c": {f"x{n}": -float(n) for n in range(9)}})
-    scores = evaluate(run, qrels_of(QRELS), "Judged@1 Judged@5 Judged")
-    assert table_of(scores).tolist() == [[1, 0.5, 0.5], [0, 0, 0], [0, 0, 0]]
 
 
 def test_documents_with_long_names_are_told_apart() -> None:
@@ -93,17 +70,6 @@ def test_documents_are_matched_within_their_topic(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("adducir.evaluation.lists.pair_keys", one_key)
     again = evaluate(run, qrels_of(QRELS), EVERYTHING + " Judged@2")
     assert again.frame.equals(scores.frame)
-
-
-def test_one_evaluator_serves_many_runs() -> None:
-    evaluator = Evaluator(qrels_of(QRELS), EVERYTHING)
-    one = run_of({"b": {"d2": 2.0, "d1": 1.0}, "c": {"d3": 1.0}}, "one")
-    two = run_of({"a": {"d1": 2.0, "d4": 1.0}}, "two")
-    for run in (one, two, one, two):
-        scores, alone = evaluator.score(run), evaluate(run, qrels_of(QRELS), EVERYTHING)
-        assert scores.frame.equals(alone.frame)
-        assert (scores.systems, scores.missing) == ((run.tag,), alone.missing)
-        assert (evaluator.values(run) == table_of(scores)).all()
 
 
 def test_scores_are_a_long_frame() -> None:
@@ -141,39 +107,11 @@ def test_spam_is_judged_and_not_relevant_or_ignored_as_by_trec_eval(
     assert (scores.evaluations[0].negative, scores.evaluations[0].negatives) == (negative, 1)
 
 
-def test_other_measures_do_not_depend_on_negative_grades() -> None:
-    measures = "AP nDCG@5 P@2 R@1 RR Rprec Judged@5"
-    zero, trec_eval = (
-        evaluate(run_of(SPAM_FIRST), qrels_of(SPAM), measures, negative=negative).frame
-        for negative in ("zero", "trec_eval")
-    )
-    assert zero.equals(trec_eval)
-    alone = run_of({"1": {"spam": 1.0}}), qrels_of({"1": {"spam": -2}})
-    measures = "nDCG(judged_only=True)@5 nDCG AP Bpref SetP(judged_only=True) infAP NumRel"
-    for negative in ("zero", "trec_eval"):
-        assert not evaluate(*alone, measures, negative=negative).frame["value"].to_numpy().any()
-    with pytest.raises(UsageError, match="not as 'drop'"):
-        evaluate(*alone, "AP", negative="drop")  # type: ignore[arg-type]
-
-
 def test_gains_replace_grades_after_spam_became_zero_unless_they_name_it() -> None:
     run, qrels = run_of({"1": {"spam": 1.0}}), qrels_of({"1": {"spam": -2, "good": 1}})
     for gains, expected in (("{0:3}", 3 / 3), ("{0:3,-2:0}", 0.0), ("{-2:1}", 1.0), ("{2:5}", 0.0)):
         measure = f"nDCG(gains={gains})@1"
         assert evaluate(run, qrels, measure).mean(measure) == expected, gains
-
-
-def test_infap_keeps_its_own_meaning_of_minus_one() -> None:
-    """-1 is "pooled, but not judged" there, whatever is asked for the other measures."""
-    run = run_of({"1": {"pooled": 3.0, "good": 2.0, "bad": 1.0}})
-    qrels = qrels_of({"1": {"pooled": -1, "good": 1, "bad": 0}})
-    zero, trec_eval = (
-        evaluate(run, qrels, "infAP", negative=negative).mean("infAP")
-        for negative in ("zero", "trec_eval")
-    )
-    assert zero == trec_eval
-    as_zero = evaluate(run, qrels_of({"1": {"pooled": 0, "good": 1, "bad": 0}}), "infAP")
-    assert zero != as_zero.mean("infAP")
 
 
 # One order for all measures of a call, whatever the ties.
@@ -192,24 +130,6 @@ def test_all_measures_see_trec_evals_order_of_a_foreign_run() -> None:
     assert scores.mean("nDCG") == pytest.approx(0.5)
     assert scores.mean("RBP(rel=1,p=0.5)") == pytest.approx(0.125)
     assert scores.mean("Compat") < 1.0
-
-
-def test_all_measures_see_the_other_order_of_our_own_runs() -> None:
-    """A run that ranks a, b, c, with equal scores: docnos ascending, as Anserini writes them."""
-    run = Run.ranked(run_of(TIED).frame, "ours", ties="ascending")
-    scores = evaluate(run, qrels_of(A_IS_RELEVANT), EARLY + " Compat infAP")
-    assert set(scores.frame["value"]) == {1.0}
-
-
-def test_providers_get_the_same_order() -> None:
-    """infAP, of trec_eval's code, would put c, b, a on top of each other itself."""
-    judged = {"1": {"a": 1, "b": 0, "c": 0}}
-    ascending = Run.ranked(run_of(TIED).frame, "ours", ties="ascending")
-    assert evaluate(ascending, qrels_of(judged), "infAP").mean("infAP") == pytest.approx(1.0)
-    descending = evaluate(run_of(TIED), qrels_of(judged), "infAP").mean("infAP")
-    expected = by_ir_measures("pytrec_eval", [ir_measures.infAP], judged, TIED)
-    assert descending == pytest.approx(expected["1", ir_measures.infAP])
-    assert descending < 0.5
 
 
 def test_scores_that_single_precision_cannot_tell_apart_are_ties(tmp_path: Path) -> None:

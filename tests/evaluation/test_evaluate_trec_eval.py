@@ -131,25 +131,6 @@ def test_printed_figures(
     _compare(wanted, ranking, load_qrels(folder / qrels), rel=rel, version=10)
 
 
-def test_a_missing_topic_is_named(collections: Path, tmp_path: Path) -> None:
-    folder = collections / "trec_eval"
-    run = _run(folder / "results.trunc", tmp_path)
-    scores = evaluate(run, load_qrels(folder / "qrels.test"), "map")
-    assert scores.qids == ("301", "302", "303")
-    assert list(scores.missing.values()) == [("302",)]
-    assert scores.evaluations[0].extra == ()
-
-
-def test_unjudged_shares_are_the_complement_of_judged(collections: Path) -> None:
-    folder = collections / "trec_eval"
-    run, qrels = read_run(folder / "results.test"), load_qrels(folder / "qrels.test")
-    scores = evaluate(run, qrels, "Judged@5 Judged@10 Judged@20")
-    for name, qid, value in _printed(folder / "out.test.aq"):
-        if name.startswith("unj_") and qid != "all":
-            judged = scores.values(f"Judged@{name.removeprefix('unj_')}")[scores.qids.index(qid)]
-            assert f"{1 - judged:.4f}" == value
-
-
 def test_binary_rank_biased_precision(collections: Path) -> None:
     """trec_eval's rbp is graded; over qrels of 0 and 1 it is RBP(rel=1,p=0.9)."""
     folder = collections / "trec_eval"

@@ -21,7 +21,8 @@ from evaluation_cases import (
 from hypothesis import assume, example, given, settings
 from ir_measures import Measure
 
-from adducir.evaluation.evaluator import evaluate, is_ours
+from adducir.evaluation.evaluator import evaluate
+from adducir.evaluation.measures import is_ours
 
 TOLERANCE = 1e-9
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ir_measures import AP, IPrec, Judged, NumRet, P, R, nDCG
 
 from adducir.core.errors import UsageError
-from adducir.evaluation.measures import TREC_NAMES, check_measure, parse_measure, parse_measures
+from adducir.evaluation.measures import parse_measure, parse_measures
 
 
 def test_measures_of_the_papers_line() -> None:
@@ -68,23 +68,18 @@ def test_reads_back_what_ir_measures_prints(
     assert parse_measures(repr(measure).replace(",", "," + blanks) + " , P@7") == [measure, P @ 7]
 
 
-@pytest.mark.parametrize("name", sorted(TREC_NAMES.keys() - {"P"}))
-def test_trec_eval_names_mean_what_ir_measures_takes_them_for(name: str) -> None:
-    expected = [check_measure(measure) for measure in ir_measures.parse_trec_measure(name)]
-    assert parse_measures(name) == expected
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("map ndcg_cut.10 P_5", [AP, nDCG @ 10, P @ 5]),
         ("P.5,10,map", [P @ 5, P @ 10, AP]),
         ("recall_100 success.1", [R @ 100, ir_measures.Success @ 1]),
-        ("iprec_at_recall.0,.1", [IPrec @ 0.0, IPrec @ 0.1]),
+        ("iprec_at_recall.0,0.1", [IPrec @ 0.0, IPrec @ 0.1]),
         ("iprec_at_recall_0.10", [IPrec @ 0.1]),
         ("set_F.2", [ir_measures.SetF(beta=2.0)]),
         ("num_rel_ret num_ret", [NumRet(rel=1), NumRet]),
         ("IPrec@1 SetF(beta=2)", [IPrec @ 1.0, ir_measures.SetF(beta=2.0)]),
+        ("Compat(p=1)", [ir_measures.Compat(p=1.0)]),
     ],
 )
 def test_parameters_of_trec_eval_and_whole_numbers(
@@ -97,44 +92,29 @@ def test_parameters_of_trec_eval_and_whole_numbers(
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("", "nDCG@10"),
-        (" , ", "nDCG@10"),
-        ("ndcg@10", "nDCG@10"),
-        ("bprf", "Bpref"),
-        ("recip_rank@10", "RR@10"),
+        *((empty, "nDCG@10") for empty in ("", " , ")),
+        *(("ndcg@10", "nDCG"), ("bprf", "BPref"), ("recip_rank@10", "RR")),
         ("nDCG(judgedonly=True)@5", "judged_only"),
-        ("Bpref@5", "cutoff"),
-        ("P", "P@10"),
-        ("IPrec", "IPrec@0.5"),
-        *((f"P@{wrong}", "1 or more") for wrong in ("0", "-5", "ten", "5.0", "True")),
-        ("AP(rel=0)", "rel"),
+        *((lacking, "cutoff") for lacking in ("Bpref@5", "P", "P(cutoff=3)@5", "ERR@0")),
+        *((f"P@{wrong}", "cutoff") for wrong in ("0", "-5", "ten", "True", "1.5")),
+        ("IPrec", "recall"),
+        *((wrong, "rel") for wrong in ("AP(rel=0)", "P(rel=1,rel=2)@5", "P(rel=f('os'))@5")),
         ("RBP(rel=1,p=1.5)", "p"),
-        ("nDCG(judged_only=1)@5", "judged_only"),
-        ("nDCG(dcg='ln')@5", "exp-log2"),
-        ("nDCG(gains={1:2.5})@5", "gains"),
-        ("P(5)", "parameter=value"),
-        ("P(rel=1,rel=2)@5", "rel"),
-        ("P(cutoff=3)@5", "cutoff"),
-        *((broken, "") for broken in ("P@5@6", "P@", "P(rel=1@5", "P)@5", "nDCG(dcg='log2)@5")),
-        ("P(rel=__import__('os'))@5", "rel"),
-        ("map_5", "map"),
-        ("ndcg_cut_0", "1 or more"),
-        ("gm_map", "gm_map is not available"),
-        ("rbp", "RBP(rel=1,p=0.9)"),
-        ("11pt_avg", "11pt_avg is not available"),
-        ("relative_P", "relative_P is not available"),
+        *(("nDCG(dcg='ln')@5", "exp-log2"), ("nDCG(gains={1:2.5})@5", "gains")),
+        *((broken, "") for broken in ("P(5)", "P@5@6", "P@", "P(rel=1@5", "P)@5", "nDCG(a='b)@5")),
+        *((theirs, theirs) for theirs in ("map_5", "gm_map", "11pt_avg", "relative_P", "G.5")),
+        ("ndcg_cut_0", "cutoff"),
+        ("P@5 " + "(" * 9999, ""),
+        ("P@" + "9" * 5000, ""),
     ],
 )
-def test_what_is_no_measure_is_refused(text: str, what: str) -> None:
+def test_what_is_not_a_measure_is_refused(text: str, what: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_measures(text)
     assert what in str(caught.value)
 
 
 def test_one_measure_is_one_and_objects_are_checked_too() -> None:
-    with pytest.raises(UsageError, match="names 2 measures"):
-        parse_measure("P@5 P@10")
-    with pytest.raises(UsageError, match="needs a cutoff"):
-        parse_measures([P])
-    with pytest.raises(UsageError, match="is not a measure"):
-        check_measure(5)
+    for wrong in ("P@5 P@10", P, [5]):
+        with pytest.raises(UsageError):
+            parse_measure(wrong)

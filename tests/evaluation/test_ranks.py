@@ -1,7 +1,6 @@
 """Known-item search: ranks, their measures, files and table."""
 
 import gzip
-import json
 import re
 from fractions import Fraction
 from itertools import permutations
@@ -15,19 +14,18 @@ from scipy import stats
 
 from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.gold_ranks import (
-    TIES,
     GoldRanks,
     at_random,
-    median_rank,
     rank,
     rank_scores,
+    read_ranks,
     recall,
     reciprocal_rank,
+    write_ranks,
 )
-from adducir.evaluation.rank_files import read_ranks, write_ranks
 from adducir.statistics import settings
 from adducir.tables.formats import TABLES, render
-from adducir.tables.ranks import RANDOM, by_key, rank_table
+from adducir.tables.ranks import RANDOM, rank_table
 
 
 def of_ranks(qids, ranks, candidates):
@@ -73,21 +71,6 @@ def test_the_random_ranking_is_exact():
     assert harmonic / 4888 == pytest.approx((1 / drawn).mean(), rel=0.05)
 
 
-def test_single_ranks_keep_all_digits():
-    ranks = of_ranks([str(one) for one in range(3)], [1, 3, 66_000], 66_000)
-    for ties in TIES:
-        assert reciprocal_rank(ranks, ties).tolist() == [1.0, 1 / 3, 1 / 66_000]
-    assert median_rank(ranks) == 3
-
-
-@pytest.mark.parametrize(
-    ("better", "tied", "candidates"), [([-1], [1], [5]), ([0], [0], [5]), ([4], [2], [5])]
-)
-def test_numbers_that_cannot_be_are_refused(better, tied, candidates):
-    with pytest.raises(UsageError, match="query q0"):
-        gold_ranks(better, tied, candidates)
-
-
 def test_scores_hold_the_values_of_each_query():
     scores = rank_scores("s", of_ranks(["a", "b"], [1, 4], 10), cutoffs=(1, 5))
     assert [*scores.measures] == ["R@1", "R@5", "RR", "Rank"]
@@ -119,15 +102,6 @@ def test_files_are_read_back_as_written(tmp_path):
         assert (one.better.tolist(), one.tied.tolist()) == ([1, 3], [3, 1])
         assert one.unranked.tolist() == [False, True]
         assert one.keys == ranks.keys
-
-
-def test_json_lines_of_one_system(tmp_path):
-    path = tmp_path / "dpr.jsonl"
-    rows = [{"qid": 1, "rank": 2, "candidates": 9}, {"qid": 2, "rank": None, "candidates": 9}]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    (ranks,) = read_ranks(path, "dpr").values()
-    assert ranks.qids == ("1", "2")
-    assert rank(ranks).tolist() == [2, 9]
 
 
 @pytest.mark.parametrize(
@@ -203,26 +177,6 @@ def test_the_table_tests_against_the_baseline():
         assert "Median" in render(table, name)
 
 
-def test_the_table_by_a_key():
-    lengths = ("10", "2", "2", "2")
-    systems = {
-        "a": gold_ranks([0, 1, 2, 3], [1] * 4, [10, 10, 20, 40], length=lengths),
-        "b": gold_ranks([5, 5, 5, 5], [1] * 4, [10, 10, 20, 40], length=lengths),
-    }
-    sets = by_key(systems, "length")
-    table = rank_table(sets, cutoffs=(1,), testing=settings.Testing(baseline="b"))
-    assert [column.group for column in table.columns] == ["length 2"] * 4 + ["length 10"] * 4
-    cells = cells_of(table)
-    assert cells["a", "length 2", "Rank"].mean == 3
-    assert cells["a", "length 2", "Rank"].tests
-    assert cells["a", "length 10", "Rank"].mean == 1
-    assert not cells["a", "length 10", "Rank"].tests  # one query cannot be tested
-    notes = " ".join(table.footer)
-    assert "length 2: 23.3 candidates per query on average (10 to 40)." in notes
-    with pytest.raises(UsageError, match="no key 'book'"):
-        by_key(systems, "book")
-
-
 def test_systems_must_rank_the_same():
     one = gold_ranks([0, 1], [1, 1], [5, 5])
     other = gold_ranks([0, 1], [1, 1], [5, 6])
@@ -234,10 +188,3 @@ def test_systems_must_rank_the_same():
     ):
         with pytest.raises(UsageError, match=what):
             rank_table({"": wrong}, random=True)
-
-
-def test_gold_items_without_a_rank_are_reported():
-    numbers = (np.array(row) for row in ([0, 4], [1, 1], [5, 5]))
-    ranks = GoldRanks(("a", "b"), *numbers, {}, np.array([False, True]))
-    notes = " ".join(rank_table({"": {"colbert": ranks}}).footer)
-    assert "colbert did not rank 1 gold items; they count as last candidates." in notes

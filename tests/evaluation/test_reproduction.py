@@ -9,7 +9,6 @@ from repro_eval.measure.document_order import RBO
 from repro_eval.measure.effectiveness import RMSE
 from repro_eval.measure.overall_effects import DRI, ER
 
-from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.reproduction import compare_effects, overlap_of_runs
@@ -76,11 +75,3 @@ def test_effects_are_repro_eval() -> None:
     assert compare_effects(original, original)["AP"].rmse == 0.0
     elsewhere = reproduced.where(reproduced.frame["qid"] != "1")
     assert isnan(compare_effects(original, elsewhere)["AP"].rmse)
-
-
-def test_what_cannot_be_compared() -> None:
-    a, b = (Run.of({qid: {"d": 1.0}}, tag="x") for qid in "12")
-    with pytest.raises(InputError, match="no topic in common"):
-        overlap_of_runs(a, b)
-    with pytest.raises(UsageError, match="depth"):
-        overlap_of_runs(a, a, depth=0)

@@ -52,13 +52,6 @@ def test_rbp_and_its_residual() -> None:
     assert found.means[1] == pytest.approx(scores.mean("RBP(rel=1,p=0.8)"))
 
 
-def test_topics_that_the_run_lacks_and_fully_judged_ones() -> None:
-    judged = Qrels.of({"q": {"a": 1, "b": 0}, "r": {"a": 1}})
-    found = bounds_of(Run.of({"q": {"b": 2.0, "a": 1.0}}, tag="r"), judged, [nDCG @ 10])
-    assert (found["nDCG@10"].low == found["nDCG@10"].high).all()
-    assert found["nDCG@10"].value[1] == 0.0
-
-
 def test_whether_an_order_survives() -> None:
     judged = {f"d{n}": int(n < 5) for n in range(8)}
     good = bounds({f"d{n}": 9.0 - n for n in range(5)}, judged, nDCG @ 5)

@@ -6,8 +6,7 @@ from typing import Any
 
 from adducir.core.progress import Progress
 from adducir.experiments.context import Context
-from adducir.experiments.experiment import Outcome, plan_experiment, run_experiment
-from adducir.experiments.plan import Plan
+from adducir.experiments.experiment import Outcome, Plan, plan_experiment, run_experiment
 
 DOCUMENTS = {
     "d1": "cats purr and cats sleep all day",

@@ -26,10 +26,8 @@ from tiny import tiny_bert
 from adducir.cli.app import main
 from adducir.core.absent import LARGEST
 from adducir.core.errors import InputError, UsageError
-from adducir.core.fingerprint import is_known
 from adducir.corpora.spans import write_spans
-from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.plan import Plan
+from adducir.experiments.experiment import Plan, plan_experiment, run_experiment
 from adducir.studies.complementary_evidence.questions import write_questions
 from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
 
@@ -263,28 +261,6 @@ def test_retrieval_opens_no_large_file(retrieval: Study) -> None:
     (retrieval.folder / "data" / "qrels.txt").write_text("9 0 d1 1\n")
     with pytest.raises(InputError, match="no qid in common"):
         plan_experiment(retrieval.file, dry_run=True)
-
-
-@pytest.mark.parametrize(("name", "unknown"), [("topics.tsv", 8), ("qrels.txt", 8), ("a.run", 1)])
-def test_large_topics_leave_their_runs_unknown(retrieval: Study, name: str, unknown: int) -> None:
-    grow(retrieval.folder / "data" / name)
-    plan, lines = dry_run(retrieval.file)
-    assert sum(not is_known(step.fingerprint) for step in plan.goals) >= unknown
-    (note,) = [line for line in lines if line.startswith("not read: ")]
-    assert f"{name}: 17 MB, which a dry run does not read; needed by " in note
-
-
-def test_a_folder_of_small_files_is_one_large_source(tmp_path: Path) -> None:
-    study = Study(tmp_path / "study")
-    study.change("{source: data/pets.jsonl}", "{source: data/pets}")
-    study.change("fields: [text]", "engine: memory")
-    (study.folder / "data" / "pets").mkdir()
-    for number in range(20):
-        path = study.folder / "data" / "pets" / f"{number}.jsonl"
-        path.write_text(json.dumps({"docno": f"d{number}", "text": "x" * (1 << 20)}) + "\n")
-    with opened() as found:
-        plan_experiment(study.file, dry_run=True).lines()
-    assert not any("data/pets/" in name for name in found)
 
 
 @pytest.mark.parametrize(

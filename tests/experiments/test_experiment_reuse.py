@@ -4,11 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 
-from adducir.core.artifacts import read_manifest
-from adducir.core.errors import ArtifactError
+from adducir.core.errors import ArtifactError, InputError
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import run_experiment
 from adducir.runs.metadata import metadata_for
@@ -115,12 +113,6 @@ def test_a_changed_setting_changes_what_depends_on_it(study: Study, change: str,
     assert study.verbs(change) == KEEP | made
 
 
-def test_why_an_index_is_built_anew_is_said(study: Study) -> None:
-    changes = ("indexes.pets.accurate_length=true", "indexes.pets.vectors=false")
-    line = study.plan(*changes, "systems.QLD.model=bm25").lines()[0]
-    assert line.endswith("out of date: different vectors, accurate length")
-
-
 def test_an_index_is_built_where_a_run_needs_it(study: Study) -> None:
     victim = next((study.folder / "indexes/pets/lucene").glob("*.si"))
     victim.write_bytes(victim.read_bytes()[:-1])
@@ -133,16 +125,18 @@ def test_an_index_is_built_where_a_run_needs_it(study: Study) -> None:
     assert study.verbs() == KEEP | {"pets": "skip"}
     assert study.run().runs == []
     assert not (study.folder / "indexes").exists()
-    # One that no system uses is not looked at.
-    study.change("indexes:\n", "indexes:\n  other: {corpus: pets, fields: [none]}\n")
+    # One that no system uses is checked, and not built.
+    study.change("indexes:\n", "indexes:\n  other: {corpus: pets, fields: [text]}\n")
     assert study.verbs() == KEEP | {"pets": "skip"}
+    with pytest.raises(InputError, match=r"indexes\.other\.fields"):
+        study.plan("indexes.other.fields=[none]")
 
 
 def test_rebuild_makes_all_anew(study: Study) -> None:
     assert study.verbs(rebuild=True) == ALL
     manifest = study.folder / "indexes/pets" / "manifest.json"
     written = manifest.stat().st_mtime_ns
-    assert len(run_experiment(study.plan(), context=Context(threads=1), rebuild=True).runs) == 2
+    assert len(run_experiment(study.plan(rebuild=True), context=Context(threads=1)).runs) == 2
     assert manifest.stat().st_mtime_ns > written
 
 
@@ -172,19 +166,6 @@ def test_fusions_depend_on_the_content_of_their_members(tmp_path: Path) -> None:
     assert study.verbs(*moved)["A+B"] == "fuse"
 
 
-def test_a_fusion_of_searches_is_the_same_from_memory_and_from_files(study: Study) -> None:
-    study.change("measures:", "  sum: {fuse: [BM25, QLD], method: combsum}\nmeasures:")
-    study.run()
-    first = study.path("sum").read_bytes()
-    study.path("sum").unlink()
-    assert study.run().runs == [study.path("sum")]
-    assert study.path("sum").read_bytes() == first
-    for path in (study.folder / "runs/pets").iterdir():
-        path.unlink()
-    assert len(study.run().runs) == 3
-    assert study.path("sum").read_bytes() == first
-
-
 def test_topic_sets_of_equal_topics_share_their_runs(study: Study) -> None:
     more = "  again: {source: data/topics.tsv, qrels: data/qrels.txt}\nsystems:"
     study.change("systems:", more)
@@ -192,17 +173,3 @@ def test_topic_sets_of_equal_topics_share_their_runs(study: Study) -> None:
     assert outcome.runs == []
     cells = outcome.table.rows[0].cells
     assert [cell.mean for cell in cells[:3]] == [cell.mean for cell in cells[3:]]
-
-
-def test_the_metadata_of_a_search(finished: Study) -> None:
-    facts = yaml.safe_load(metadata_for(finished.path("QLD")).read_text())
-    (search,) = facts["method"]["retrieval"]
-    manifest = read_manifest(finished.folder / "indexes/pets")
-    assert search["index"] == {"name": "pets", "fingerprint": manifest.fingerprint}
-    assert (search["model"], search["mu"], search["depth"]) == ("qld", 1000.0, 1000)
-    assert facts["data"]["corpus"] == {"source": "data/pets.jsonl", "fields": ["text"]}
-    assert facts["data"]["topics"]["source"] == "data/topics.tsv"
-    assert facts["data"]["topics"]["field"] == "query"
-    assert facts["resources"]["runtime"]["wallclock"].endswith(" s")
-    assert set(facts["platform"]["software"]["engines"]) == {"anserini", "java"}
-    assert str(finished.folder) not in metadata_for(finished.path("QLD")).read_text()

@@ -1,17 +1,12 @@
 """Systems of every kind in one experiment file: dense, hybrid, Python, side by side."""
 
-import gzip
 import json
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
-from experiment_studies import Notes, Study
+from experiment_studies import Study
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
@@ -173,68 +168,6 @@ def test_errors_of_code_name_it(study: Study, body: str) -> None:
         study.run(allow_code=True)
     assert "longest" in str(error.value) or "more.py" in str(error.value)
     assert study.path("Longest").read_bytes() == before
-
-
-@pytest.mark.slow
-def test_side_by_side_gives_the_same_bytes(study: Study) -> None:
-    tuned = "systems.Tuned={index: pets, tune: {grid: {k1: [0.5, 2]}, folds: {k: 2}}}"
-    study.run(tuned, allow_code=True, rebuild=True)
-    runs = study.folder / "runs" / "pets"
-    alone = {path.name: gzip.decompress(path.read_bytes()) for path in runs.glob("*.gz")}
-    table = (study.folder / "experiments/pets/table.csv").read_bytes()
-    made = study.run(tuned, allow_code=True, rebuild=True, jobs=2)
-    assert len(made.runs) == 8
-    assert alone == {p.name: gzip.decompress(p.read_bytes()) for p in runs.glob("*.gz")}
-    assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
-    (study.folder / "experiments" / "more.py").write_text("def longest(): return 3\n")
-    study.path("Reversed").unlink()
-    with pytest.raises(InputError, match=r"more\.py"):  # as in one process
-        study.run(tuned, allow_code=True, jobs=2)
-
-
-@pytest.mark.slow
-def test_other_processes_end_with_a_killed_one(study: Study) -> None:
-    for name in ("mine.py", "experiments/more.py"):
-        path = study.folder / name
-        noted = "import os, time\nopen(__file__ + '.pid', 'w').write(str(os.getpid()))\n"
-        path.write_text(noted + "time.sleep(600)\n" + path.read_text())
-    command = "from adducir.cli.app import main; main()"
-    arguments = ["experiment", str(study.file), "--jobs", "2", "--allow-code"]
-    child = subprocess.Popen([sys.executable, "-c", command, *arguments])
-    try:
-        while not (found := list(study.folder.glob("**/*.py.pid"))) or not found[0].read_text():
-            assert child.poll() is None
-            time.sleep(0.1)
-        other = psutil.Process(int(found[0].read_text()))
-        assert other.pid != child.pid
-    finally:
-        child.kill()
-        child.wait()
-    other.wait(60)
-
-
-class Changing(Notes):
-    """Changes the experiment file as soon as processes are started to make its steps."""
-
-    def __init__(self, file: Path, old: str, new: str) -> None:
-        super().__init__()
-        self.file, self.text = file, file.read_text().replace(old, new, 1)
-
-    def start(self, what: str, total: int | None, unit: str) -> None:
-        if what == "making":
-            self.file.write_text(self.text)
-
-
-@pytest.mark.parametrize("new", ["{index: nothing}", "{index: pets, k1: 2}"])
-def test_a_file_that_changes_meanwhile_is_refused(study: Study, new: str) -> None:
-    for system in ("BM25", "MiniLM"):
-        study.path(system).unlink()
-    table = (study.folder / "experiments/pets/table.csv").read_bytes()
-    with pytest.raises(InputError), Changing(study.file, "{index: pets}", new):
-        study.run(allow_code=True, jobs=2)
-    assert not study.path("BM25").exists()
-    assert (study.folder / "experiments/pets/table.csv").read_bytes() == table
-    assert not list((study.folder / "experiments").glob(".pets.building*"))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")

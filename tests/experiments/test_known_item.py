@@ -17,25 +17,20 @@ from tiny import tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
-from adducir.core.config import load, validate
 from adducir.corpora.relic import RelicBook, RelicQuote, write_relic
 from adducir.corpora.spans import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import task_among
 from adducir.encoders.reading import ContextPart
 from adducir.encoders.sources import encoder_source
-from adducir.evaluation.gold_ranks import median_rank, recall
-from adducir.evaluation.rank_files import read_ranks
+from adducir.evaluation.gold_ranks import median_rank, read_ranks, recall
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.known_item.encoders import Trained
-from adducir.experiments.known_item.late import nearest
-from adducir.experiments.known_item.study import KnownItem
 from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks
+from adducir.experiments.known_item.vectors import nearest
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.statistics.two_level import two_level
-from adducir.training.recipe import listed
 
 ROOT = Path(__file__).parents[2]
 SHARES = "{train: 0.4, validation: 0.2, test: 0.4}"
@@ -65,11 +60,6 @@ cutoffs: [1, 5]
 by: [length]
 comparison: {{baseline: BM25}}
 table: {{system_names: {{ours: Our encoder}}}}
-"""
-LATE = """task: known-item
-data: {A: {spans: spans.jsonl}}
-contexts: {L: {right: 0}}
-systems: {late: {maxsim: tiny}, colbert: {colbert: tiny-colbert, lengths: {context: 12}}}
 """
 ROUGE = """task: known-item
 data: {A: {spans: spans.jsonl, candidates: more.jsonl}}
@@ -250,17 +240,6 @@ def test_words_nearest_to_the_mask_are_read(study):
     assert tokens.better.tolist() == words.better.tolist()
 
 
-def test_late_interaction_in_half_precision(here):
-    found = {}
-    for precision in ("float32", "bfloat16"):
-        file = here / "experiments" / f"{precision}.yaml"
-        file.write_text(f"{LATE}precision: {precision}\n")
-        assert main(["experiment", str(file)]) == 0
-        found[precision] = ranks_of(here, f"{precision}/A/colbert/L")
-    half, exact = found["bfloat16"], found["float32"]
-    assert np.abs((half.better + half.tied) - (exact.better + exact.tied)).mean() < 1
-
-
 def test_rouge_of_what_is_ranked_first(here):
     assert main(["experiment", "experiments/rouge.yaml"]) == 0
     table = json.loads((here / "experiments/rouge/table.json").read_text())
@@ -279,17 +258,3 @@ def test_rouge_of_what_is_ranked_first(here):
     # Where the gold candidate is alone in the first place, its ROUGE-L is 1.
     for one in found.values():
         assert (one.rouge[(one.better == 0) & (one.tied == 1)] == 1).all()
-
-
-FILES = [
-    path
-    for path in sorted((ROOT / "experiments").glob("*.yaml"))
-    if load(path).data.get("task") == "known-item"
-]
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_files_that_come_along_are_right(path):
-    for system in validate(load(path), KnownItem).systems.values():
-        for recipe in listed(system.train) if isinstance(system, Trained) else ():
-            assert (ROOT / recipe).exists()

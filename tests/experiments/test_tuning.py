@@ -1,7 +1,6 @@
 """Choices are made without the held-out topics and equal those of a plain loop; files say how."""
 
 import csv
-import json
 from itertools import product
 from statistics import fmean
 
@@ -9,11 +8,9 @@ import numpy as np
 import pytest
 from tuning_cases import Toy, pool_of, shuffled, topic_set, tuned
 
-from adducir.core.errors import UsageError
 from adducir.evaluation.evaluator import evaluate
-from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, from_file, k_fold
+from adducir.experiments.tuning.folds import Folds, Pool, from_file, k_fold
 from adducir.experiments.tuning.report import write_report
-from adducir.experiments.tuning.tune import tune
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 
@@ -69,13 +66,6 @@ def test_labels_of_a_fold_have_no_part_in_its_choice(objective):
     assert moved, "the labels of other folds do matter, or this test shows nothing"
 
 
-def test_every_setting_is_run_once():
-    pool, toy = pool_of(10), Toy()
-    one = tuned(GRID, pool, k_fold(pool, 5), NDCG, toy)
-    assert len(toy.calls) == 6 + len(set(one.chosen))  # what is chosen is searched once more
-    assert all(topics == pool.ids for _, topics in toy.calls)
-
-
 def test_of_equal_settings_the_first_in_the_grid_is_chosen():
     class Flat(Toy):
         def run(self, setting, topics):
@@ -125,20 +115,6 @@ def test_edges_are_counted():
     assert tuning.result == 1
 
 
-def test_slips_are_reported_before_anything_runs():
-    pool, toy = pool_of(4), Toy()
-
-    def check(setting):
-        if setting["x"] == 3:
-            raise UsageError("not 3.")
-
-    with pytest.raises(UsageError, match="nDGC"):
-        tuned(GRID, pool, k_fold(pool, 2), "nDGC@5", toy)
-    with pytest.raises(UsageError, match="not 3"):
-        tune(toy.open(check), toy.grid(GRID), pool, k_fold(pool, 2), NDCG)
-    assert not toy.calls
-
-
 def two_years(shared=False):
     other = ["1", "2", "3"] if shared else ["51", "52", "53"]
     return Pool.of([topic_set("2020", ["1", "2", "3", "4"]), topic_set("year 2021", other)])
@@ -147,38 +123,6 @@ def two_years(shared=False):
 def rows(path):
     with path.open(encoding="utf-8", newline="") as handle:
         return list(csv.DictReader(handle))
-
-
-def test_files_hold_the_grid_the_held_out_values_and_the_choices(tmp_path):
-    pool = two_years()
-    tuning = tuned(GRID, pool, by_topic_set(pool), NDCG, tag="toy-tuned")
-    files = write_report(tuning, tmp_path / "new" / "tuned")
-    lines = rows(files["grid.csv"])
-    values = {
-        (line["x"], line["y"], line["fold"], line["part"]): float(line[f"mean {NDCG}"])
-        for line in lines
-    }
-    assert len(values) == len(lines) == 6 * 2 * 2
-    for x, y in product("123", ("0.5", "1")):
-        # What one fold is trained on is what the other is tested on.
-        assert values[x, y, "2020", "train"] == values[x, y, "year 2021", "test"]
-    for fold, name in enumerate(tuning.folds.names):
-        own = next(line for line in lines if line["fold"] == name and line["chosen"] == "1")
-        assert {key: float(own[key]) for key in GRID} == tuning.setting(fold)
-    lines = rows(files["held-out.csv"])
-    assert [line["qid"] for line in lines] == list(pool.qids)
-    assert fmean(float(line[NDCG]) for line in lines) == pytest.approx(tuning.result)
-    facts = json.loads(files["tuning.json"].read_text(encoding="utf-8"))
-    assert (facts["settings"], facts["topics"]) == (6, 7)
-    assert [fold["chosen"] for fold in facts["folds"]] == [tuning.setting(0), tuning.setting(1)]
-    assert facts["held-out mean"] == tuning.result
-    run = read_run(files["held-out.trec.gz"])
-    assert run.tag == "toy-tuned"
-    held_out = evaluate(run, pool.qrels, NDCG).values(NDCG)
-    np.testing.assert_allclose(held_out, tuning.held_out, rtol=0, atol=1e-12)
-    again = write_report(tuned(GRID, pool, by_topic_set(pool), NDCG), tmp_path / "again")
-    for name in ("grid.csv", "held-out.csv", "folds.json", "grid.svg"):
-        assert files[name].read_bytes() == again[name].read_bytes()
 
 
 def test_topic_sets_that_share_qids_have_a_run_each(tmp_path):

@@ -16,7 +16,7 @@ from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.known_item.system import RankingSystem, gold_ranks
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
-from adducir.experiments.retrieval.indexes import IndexRecipe
+from adducir.experiments.retrieval.indexes import IndexPlan, IndexRecipe
 from adducir.experiments.step import ArtifactStep
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.indexes.search import Search
@@ -85,30 +85,27 @@ class Words(IndexRecipe):
     artifact: ClassVar[str] = "words-index"
     engine: Literal["words"] = "words"
 
-    def fingerprint(self, step):
-        return artifact_fingerprint(self.artifact, {}, self.made_from(step), 1)
+    def plan(self, step, seed, study):
+        inputs = {"corpus": fingerprint(step.corpus.identity())}
 
-    def made_from(self, step):
-        return {"corpus": fingerprint(step.corpus.identity())}
-
-    def settings(self, step):
-        return {}
-
-    def build(self, step, context):
         def make(folder):
             words = {one.docno: one.fields["text"].split() for one in step.corpus}
             (folder / "words.json").write_text(json.dumps(words))
             return {"documents": len(words)}
 
-        return build(
-            step.path,
-            kind=self.artifact,
-            recipe={},
-            inputs=self.made_from(step),
-            builder_version=1,
-            make=make,
-            rebuild=context.rebuild,
-        )
+        def built(context):
+            return build(
+                step.path,
+                kind=self.artifact,
+                recipe={},
+                inputs=inputs,
+                builder_version=1,
+                make=make,
+                rebuild=context.rebuild,
+            )
+
+        known = artifact_fingerprint(self.artifact, {}, inputs, 1)
+        return IndexPlan(lambda: known, {}, built)
 
     def search(self, step, search, topics, tag, depth, context):
         words = json.loads((step.path / "words.json").read_text())

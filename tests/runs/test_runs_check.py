@@ -1,22 +1,15 @@
 """What ``adducir check`` finds in runs."""
 
-import csv
 import gzip
-import json
 
-import ir_measures
-import polars as pl
 import pytest
-from ir_measures import AP, RR, Bpref, Judged, P, R, nDCG
+from ir_measures import Bpref, Judged, R, nDCG
 
-from adducir.cli.app import main
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.check import check
-from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
-from adducir.runs.run import SCHEMA, Run
-from adducir.runs.write import write_run
+from adducir.runs.run import Run
 
 
 def run_of(text, tag="sys"):
@@ -41,11 +34,6 @@ def codes(*runs, **options):
     """The findings' codes, errors with ``!`` behind them, warnings with ``?``."""
     marks = {"error": "!", "warning": "?", "info": ""}
     return " ".join(sorted(one.code + marks[one.severity] for one in check(runs, **options)))
-
-
-def message(run, code, **options):
-    (found,) = [finding for finding in check([run], **options) if finding.code == code]
-    return found.message
 
 
 CLEAN = run_of("1 a b, 2 a c")
@@ -108,22 +96,6 @@ def test_what_is_found(run, options, expected):
     assert codes(run, **options) == expected
 
 
-def test_nothing_is_said_of_a_clean_run_and_a_repeated_document_is_an_error():
-    options = {"topics": Topics.of({"1": "x", "2": "y"}), "docnos": ["a", "b", "c"]}
-    assert check([CLEAN], qrels=QRELS, measures=[AP, R @ 2], **options) == []
-    rows = [("1", "a", 2.0), ("1", "a", 1.0)]
-    assert codes(Run(pl.DataFrame(rows, schema=SCHEMA, orient="row"), "t")) == "duplicate!"
-
-
-def test_messages_hold_the_figures():
-    assert message(CLEAN, "unknown-docnos", docnos=["a", "b"]).startswith("1 document of 3 ")
-    assert NAMES[0] in message(CUT, "truncated-docnos", qrels=JUDGED_NAMES)
-    assert message(TIED, "ties").startswith("2 documents of 1 topic ")
-    spam = qrels_of("1 d0=-2 d1=-2 d2=-2 d3=-2")  # counts as judged
-    shares = message(run_of(f"1 {TEN}"), "unjudged", qrels=spam)
-    assert "20.0% of the first 5, 60.0% of the first 10" in shares
-
-
 BAD = (
     "1 Q0 a 1 2.0 t\n1 Q0 b 2 nan t\n1 Q0 c 3 t\n1 Q0 a 4 1.0 t\n2 Q0 a 1 1.0 t\n2 Q0 d 2 high t\n"
 )
@@ -171,38 +143,10 @@ def test_what_a_file_says_beyond_its_run(tmp_path, data, expected, line):
     assert all(one.line == line for one in check([path]))
 
 
-def test_metadata_of_another_file_is_named(tmp_path):
-    path = tmp_path / "a.trec"
-    write_run(CLEAN, path)
-    assert codes(path) == ""
-    path.write_text(path.read_text().replace("sys", "SYS"))
-    assert codes(path) == "metadata?"
-    metadata_for(path).write_text("tag: [")
-    assert codes(path) == "metadata?"
-
-
 def test_runs_that_cannot_be_compared_are_named():
     assert codes(CLEAN, run_of("1 b a, 2 c", "x")) == ""
     assert codes(CLEAN, run_of("1 a b, 2 a c", "again")) == "same-ranking?"
     assert codes(CLEAN, run_of("1 b a")) == "same-tag? topic-sets?"
-
-
-def test_the_command_prints_a_matrix_or_rows(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.trec").write_text(BAD)
-    write_run(CLEAN, tmp_path / "clean.trec")
-    assert main(["check", "bad.trec", "clean.trec"]) == 1
-    head, bad, clean = capsys.readouterr().out.splitlines()[:3]
-    assert head.split()[:2] == ["score", "columns"]
-    assert bad.split()[:3] == ["bad.trec", "error", "error"]
-    assert set(clean.split()[1:]) == {"-"}
-    assert main(["check", "bad.trec", "--format", "json"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert found[0].keys() == {"run", "severity", "code", "line", "message"}
-    assert main(["check", "bad.trec", "--format", "csv"]) == 1
-    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-    assert [row["code"] for row in rows] == [one["code"] for one in found]
-    assert main(["check", "clean.trec"]) == 0
 
 
 def test_real_runs_and_qrels(collections):
@@ -212,19 +156,7 @@ def test_real_runs_and_qrels(collections):
     assert "no-common-topics!" in codes(run, qrels=load_qrels(touche / name))
     good = load_qrels(touche / "qrels/touche-task1-51-100-relevance.qrels")
     assert codes(run, qrels=good) == "ties? unjudged"
-    assert message(run, "ties", qrels=good).startswith("15,018 documents of 50 topics")
     uic = codes(robust / "input.uic0301.gz", qrels=load_qrels(robust / "qrels.txt.gz"))
     assert uic == "unjudged"
     trunc = check([collections / "trec_eval/results.trunc"])
     assert [one.code for one in trunc if one.severity == "error"] == ["columns"] * 5
-
-
-def test_providers_agree_on_a_run_whose_ties_were_broken(tmp_path):
-    write_run(run_of("1 a=200.2 b=200.2 c=200.2"), tmp_path / "a.trec")
-    measures = [P @ 1, RR, RR @ 10, Judged @ 1]
-    judged = [ir_measures.Qrel("1", "a", 1)]
-    written = list(ir_measures.read_trec_run(str(tmp_path / "a.trec")))
-    assert set(ir_measures.calc_aggregate(measures, judged, written).values()) == {1.0}
-    tied = [ir_measures.ScoredDoc("1", docno, 200.2) for docno in "cab"]
-    values = ir_measures.calc_aggregate(measures, judged, tied)
-    assert len(set(values.values())) > 1  # else this test shows nothing

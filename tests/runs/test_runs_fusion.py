@@ -101,15 +101,6 @@ def test_weights_depth_and_missing_topics():
     assert lacking([A, C]) == [["3"], ["1"]]
 
 
-def test_scores_at_the_ends_of_the_range_do_not_overflow():
-    wide = run_of("1 x 1.7e308 y 0 z -1.7e308; 2 x 2 y 2")
-    found = as_dict(fuse([wide, wide], "combsum"))
-    assert found == {"1": {"x": 2.0, "y": 1.0, "z": 0.0}, "2": {"x": 2.0, "y": 2.0}}
-    found = as_dict(fuse([wide, wide], "combsum", normalise="z-score"))
-    assert found["1"] == pytest.approx({"x": math.sqrt(6), "y": 0, "z": -math.sqrt(6)})
-    assert found["2"] == {"x": 0.0, "y": 0.0}
-
-
 @pytest.mark.parametrize(
     ("runs", "options"),
     [

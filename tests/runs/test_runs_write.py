@@ -60,17 +60,6 @@ def test_scores_are_read_back_as_they_were_and_as_short_as_they_can_be(tmp_path)
     assert texts_of(path) == ["12.3456", "7.1", "1e-7"]
 
 
-@pytest.mark.parametrize("start", [22.0874, 200.2, 1e-3, 3e-39, 16777216.0, 1e30])
-def test_neighbouring_single_precision_scores_stay_in_order_as_text(tmp_path, start):
-    first = np.array(start, dtype=np.float32).view(np.int32)
-    floats = np.arange(first, first - 20_000, -1, dtype=np.int32).view(np.float32)
-    write_run(run_of_scores(floats), tmp_path / "a.trec")
-    doubles = np.array([float(text) for text in texts_of(tmp_path / "a.trec")])
-    assert (np.diff(doubles) < 0).all()
-    np.testing.assert_array_equal(doubles.astype(np.float32), floats)
-    np.testing.assert_allclose(doubles, floats.astype(np.float64), rtol=1e-7, atol=1e-45)
-
-
 @given(
     st.lists(
         st.sampled_from([80.3, 22.0874, 0.0, -5.0]) | st.floats(-1e9, 1e9), min_size=1, max_size=40

@@ -48,16 +48,6 @@ def test_few_topics_eliminate_nothing_and_one_system_is_the_best() -> None:
     assert p_best([[0.1, 0.2, 0.4]]).tolist() == [1.0]
 
 
-@pytest.mark.slow
-def test_the_set_keeps_its_level() -> None:
-    """All systems equal: 1 - alpha of the sets hold them all."""
-    rng = np.random.default_rng(10)
-    whole = [
-        p_best(rng.beta(1, 2, 30) + rng.normal(0, 0.1, (5, 30)), samples=500) for _ in range(400)
-    ]
-    assert np.mean([(one > 0.1).all() for one in whole]) > 0.84  # .857 with 30 topics
-
-
 @pytest.mark.parametrize(
     "tests", [{}, {"baseline": "s0"}, {"comparisons": "all-pairs"}, {"equivalence": 0.1}]
 )

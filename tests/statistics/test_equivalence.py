@@ -64,18 +64,6 @@ def test_equivalence_takes_fifteen_topics_that_differ(differing: int) -> None:
     assert p == 1.0 or not refused
 
 
-def test_skewness_raises_p_and_symmetry_hardly_does() -> None:
-    rng = np.random.default_rng(3)
-    zeros = np.zeros((200, 40))
-    skewed = rng.exponential(0.1, (200, 40))
-    for difference, rises in ((skewed, 0.02), (rng.normal(0.1, 0.1, (200, 40)), 0.0)):
-        t, hall = (
-            tost(difference, zeros, 0.12, test=test, side="upper").p for test in ("t", "hall")
-        )
-        assert (hall >= t).all()
-        assert (hall - t).mean() == pytest.approx(rises, abs=0.012)
-
-
 def test_non_inferiority_is_one_side_and_knows_what_is_better() -> None:
     rng = np.random.default_rng(4)
     base = rng.random(50) / 2
@@ -88,15 +76,6 @@ def test_non_inferiority_is_one_side_and_knows_what_is_better() -> None:
     assert found["verdict"].to_list() == ["equivalent", None]
     turned = compared([base, better, better - 0.5], "NumQ", **asked).tests
     assert turned.height == 0  # counts rate nothing
-
-
-def test_significant_and_equivalent_can_both_hold() -> None:
-    rng = np.random.default_rng(1)
-    a = rng.random(400)
-    found = compared(
-        [a, a + 0.02 + rng.normal(0, 0.01, 400)], baseline="s0", equivalence=0.1, against="s0"
-    )
-    assert found.tests["verdict"].to_list() == ["better", "equivalent"]
 
 
 @pytest.mark.parametrize("delta", [0.0, -0.1, np.nan, np.inf])

@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sample_tables import YEARS, scores_of, small, wide
+from sample_tables import scores_of
 
-from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import Comparison, compare
-from adducir.tables.build import Figure, Layout, build_table, figure_table, topic_table
+from adducir.tables.build import Figure, Layout, build_table, figure_table
 from adducir.tables.style import Style
-from adducir.tables.table import Cell, Column, Mark, ResultTable, Row, printed_name
+from adducir.tables.table import Cell, Column, Mark, ResultTable, printed_name
 
 MEASURES = "nDCG(judged_only=True)@5 Bpref R@100 Judged@5 NumRet"
 
@@ -76,27 +75,6 @@ def test_marks_say_what_was_found() -> None:
     assert not any(cell.best for _, _, cell in alone.cells())
 
 
-def test_the_set_of_the_best_is_marked_on_request() -> None:
-    table = small(best="set")
-    marked = {row.system for row, column, cell in table.cells() if cell.in_set}
-    assert marked == {"BM25", "BM25+RM3"}
-    assert Mark("set") in table.rows[1].cells[0].marks
-    assert not any(cell.in_set for _, _, cell in small().cells())
-    rng = np.random.default_rng(1)
-    alike = compare(scores_of({name: rng.random(12) for name in "abc"}, "AP"), best="set")
-    cells = [cell for _, _, cell in build_table(alike).cells()]
-    assert not any(cell.in_set for cell in cells)  # it holds every system
-    assert min(cell.p_best or 0.0 for cell in cells) > 0.05
-
-
-def test_columns_know_their_measures() -> None:
-    columns = {column.measure: column for column in build_table(compared()).columns}
-    assert (columns["Judged@5"].descriptive, columns["Judged@5"].summed) == (True, False)
-    assert (columns["NumRet"].descriptive, columns["NumRet"].summed) == (True, True)
-    assert (columns["Bpref"].descriptive, columns["Bpref"].title) == (False, "Bpref")
-    assert columns["nDCG(judged_only=True)@5"].title == "nDCG@5 (condensed)"
-
-
 @pytest.mark.parametrize(
     ("measure", "name"),
     [
@@ -108,48 +86,6 @@ def test_columns_know_their_measures() -> None:
 )
 def test_measures_of_condensed_lists_have_one_name(measure: str, name: str) -> None:
     assert printed_name(measure) == name
-
-
-def test_several_baselines_get_letters() -> None:
-    table = build_table(compared(baseline=["bm25", "qld"]))
-    rows = {row.system: row for row in table.rows}
-    assert table.references == ("bm25", "qld")
-    assert (rows["bm25"].letter, rows["qld"].letter, rows["rm3"].letter) == ("a", "b", "")
-    assert [one.reference for one in rows["rm3"].cells[0].tests] == ["bm25", "qld"]
-    assert rows["copy"].cells[0].marks == (Mark("better", "b"),)
-    assert rows["bm25"].cells[0].marks == (Mark("better", "b"),)  # tested once, seen by both
-
-
-def test_all_pairs_make_every_system_a_reference() -> None:
-    table = build_table(compared(baseline=None, comparisons="all-pairs"))
-    assert table.pairs
-    assert [row.letter for row in table.rows] == ["a", "b", "c", "d"]
-    assert len(table.rows[0].cells[0].tests) == 3
-    values = {f"s{n}": [0.1, 0.2 + n / 99] for n in range(30)}
-    many = build_table(compare(scores_of(values, "AP"), comparisons="all-pairs"))
-    assert [row.letter for row in many.rows][25:28] == ["z", "(27)", "(28)"]
-
-
-def test_topic_sets_become_groups() -> None:
-    both = [*some("bm25 rm3", 1, 40, "2020"), *some("bm25 qld", 2, 50, "2021")]
-    table = build_table(compare(both, baseline="bm25"))
-    assert table.groups() == [("2020", 5), ("2021", 5)]
-    assert len(table.topics(table.columns[5])) == 50
-    rows = {row.system: row for row in table.rows}
-    assert (rows["rm3"].cells[0].n, rows["rm3"].cells[5].mean) == (40, None)
-    assert rows["rm3"].cells[5].text == "–"
-
-
-def test_sections_keep_their_systems_together_in_the_order_given() -> None:
-    layout = Layout(sections={"bm25": "Original", "rm3": "DeepCT", "qld": "Original"})
-    table = build_table(compared(), layout)
-    assert [(row.section, row.system) for row in table.rows] == [
-        ("Original", "bm25"),
-        ("Original", "qld"),
-        ("DeepCT", "rm3"),
-        ("", "copy"),
-    ]
-    assert not table.stacked
 
 
 def test_topic_sets_may_be_sections_that_are_tested_by_themselves() -> None:
@@ -198,62 +134,3 @@ def test_further_figures_stand_beside_those_that_are_tested() -> None:
 )
 def test_numbers_are_rounded_once(value: float | None, style: Style, expected: str) -> None:
     assert style.number(value) == expected
-
-
-def test_p_values_are_never_zero_and_differences_have_signs() -> None:
-    texts = [Style().p_value(p) for p in (0.0123, 0.0, 1.0)]
-    assert texts == ["=0.012", "<0.001", "=1.000"]
-    assert Style(4).p_value(0.00099) == "=0.0010"
-    assert Style(1).p_value(0.0123) == "=0.012"
-    assert [Style().number(d, signed=True) for d in (0.01, -0.01, 1e-5)] == [
-        "+0.010",
-        "-0.010",
-        "0.000",
-    ]
-
-
-def test_details_come_in_the_order_asked_for() -> None:
-    details = ("wins", "ci", "effect", "p", "p_corrected", "difference", "equivalence_p")
-    table = small(Style(details=details), against="BM25")
-    cell = table.rows[2].cells[0]
-    (test,), claim = cell.tests, cell.equivalence
-    assert claim is not None
-    assert cell.lines == (
-        f"{test.wins}/{test.ties}/{test.losses}",
-        f"[{test.low:+.3f}, {test.high:+.3f}]",
-        f"d={test.effect:+.2f}",
-        "p<0.001",
-        "p'<0.001",
-        f"{test.difference:+.3f}",
-        f"p≈={claim.p_corrected:.3f}",
-    )
-    assert table.rows[0].cells[0].lines == ()
-    lines = wide(Style(details=("difference",))).rows[5].cells[0].lines
-    assert [line[:3] for line in lines] == ["a: ", "b: "]
-
-
-def test_topic_table_has_a_row_a_topic_and_the_means_last() -> None:
-    table = small()
-    topics = topic_table(table, table.columns[0])
-    assert [row.title for row in topics.rows] == [*map(str, range(1, 21)), "Mean"]
-    assert [column.title for column in topics.columns] == ["BM25", "BM25+RM3", "QLD"]
-    assert [c.mean for c in topics.rows[-1].cells] == [row.cells[0].mean for row in table.rows]
-    with pytest.raises(UsageError, match="no values per topic for n"):
-        topic_table(figure_table([Column("n")], {"a": [1.0]}), Column("n"))
-
-
-def test_frames_hold_a_row_for_each_cell_and_reference() -> None:
-    frame = wide().to_polars()
-    assert frame.filter(claim="difference").height == 6 * (10 * 2 + 2)
-    assert set(frame["group"]) == set(YEARS)
-    assert wide().to_pandas()["mean"].tolist() == frame["mean"].to_list()
-
-
-def test_what_no_renderer_could_print_is_refused() -> None:
-    with pytest.raises(UsageError, match="one cell a column"):
-        ResultTable((Column("AP"),), (Row("bm25", ()),))
-    with pytest.raises(UsageError, match="twice"):
-        ResultTable((Column("AP"),), (Row("a", (Cell(),)),) * 2)
-    for wrong in ({"decimals": -1}, {"decimals": 16}, {"details": ("intervals",)}):
-        with pytest.raises(UsageError):
-            Style(**wrong)  # type: ignore[arg-type]

@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from sample_tables import VARIANTS, YEARS, nasty, scores_of, small, wide
 
-from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
 from adducir.tables.build import Layout, build_table, figure_table
-from adducir.tables.formats import TABLES, latex, markdown, render
-from adducir.tables.formats.data import HEADER, SCHEMA_VERSION, TOPIC_HEADER
+from adducir.tables.formats import latex, markdown, render
+from adducir.tables.formats.data import HEADER, SCHEMA_VERSION
 from adducir.tables.formats.names import joints, one_line, shortened, wrap_title
 from adducir.tables.style import Style
 from adducir.tables.table import Column, ResultTable
@@ -39,30 +38,6 @@ def records(table: ResultTable, **options: object) -> list[dict[str, str]]:
 
 def of_names(*names: str) -> ResultTable:
     return figure_table([Column("AP")], {name: [0.5] for name in names})
-
-
-def test_every_format_shows_the_same_figures_marks_and_notes() -> None:
-    table = small(best="set")
-    signs = {
-        "terminal": "•°↑↓≈",
-        "markdown": ("**0", "°", "↑", "↓", "≈"),
-        "latex": (r"\textbf{0", r"\circ", r"\uparrow", r"\downarrow", r"\approx"),
-        "html": ("<b>0", 'class="set"', 'class="better"', 'class="worse"', 'class="equivalent"'),
-    }
-    kinds = [mark.kind for _, _, cell in table.cells() for mark in cell.marks]
-    counts = [2, *(kinds.count(kind) for kind in ("set", "better", "worse", "equivalent"))]
-    assert min(counts) > 0
-    for name, own in signs.items():
-        text = render(table, name)
-        for sign, count in zip(own, counts, strict=True):
-            assert text.count(sign) >= count
-        for _, _, cell in table.cells():
-            assert cell.text in text
-        assert "may be the best of the column" in " ".join(text.split())
-    for name in TABLES:
-        assert render(wide(), name).endswith("\n")
-    with pytest.raises(UsageError, match=r"no table format 'xlsx'.*terminal, markdown"):
-        render(wide(), "xlsx")
 
 
 def test_no_p_is_printed_as_zero() -> None:
@@ -93,32 +68,6 @@ def test_csv_has_a_line_a_cell_and_reference_and_exact_figures() -> None:
     assert {line["section"] for line in lines} == set(VARIANTS)
     assert {line["group"] for line in lines} == set(YEARS)
     assert [line["system"] for line in records(nasty())] == [row.system for row in nasty().rows]
-
-
-def test_csv_holds_what_was_found() -> None:
-    table = small(best="set")
-    (test,) = table.rows[2].cells[0].tests
-    line = records(table)[4]
-    assert (line["system"], line["mark"], line["equivalent"]) == ("QLD", "worse", "false")
-    assert (line["exploratory"], line["equivalent_to"]) == ("true", "BM25+RM3")
-    assert float(line["ci_low"]) == test.low
-    assert int(line["wins"]) == test.wins
-    assert line["best"] == line["in_set"] == "false"
-    assert {one["exploratory"] for one in records(small(against="BM25"))} == {""}
-
-
-def test_values_per_topic() -> None:
-    lines = records(small(), per_topic=True)
-    assert tuple(lines[0]) == TOPIC_HEADER
-    assert len(lines) == 3 * 2 * 20
-    values = small().values(small().rows[0], small().columns[0])
-    assert values is not None
-    assert [float(line["value"]) for line in lines[:20]] == values[0].tolist()
-    assert (lines[19]["qid"], lines[19]["measure"]) == ("20", "nDCG(judged_only=True)@5")
-    data = json.loads(render(small(), "json", per_topic=True))
-    assert [*map(float, (line["value"] for line in lines))] == data["values"]["value"]
-    with pytest.raises(UsageError, match="no values per topic"):
-        render(of_names("a"), "csv", per_topic=True)
 
 
 def test_json_holds_everything_unrounded() -> None:
@@ -164,18 +113,6 @@ def test_lines_of_the_terminal_fit_and_every_figure_is_there(width: int) -> None
     assert len(FIGURE.findall(body)) == len(table.rows) * len(table.columns)
     for row in table.rows:  # names that were cut are given in full below
         assert row.title in notes
-
-
-def test_sections_groups_and_letters_of_the_terminal() -> None:
-    lines = render(wide(), "terminal", width=140).splitlines()
-    assert lines[2].split() == ["Touché", "2020", "Touché", "2021"]
-    assert VARIANTS[1] in lines
-    assert any(line.startswith("BM25 (b)") for line in lines)
-    names = [f"bm25-original-{n}-with-a-very-long-name" for n in (1, 2, 3)]
-    lines = render(of_names(*names), "terminal", width=30).splitlines()
-    assert len({line.split()[0] for line in lines if line.endswith("0.500")}) == 3
-    group = "A very long name of a topic set"
-    assert group in render(figure_table([Column("P@5", group)], {"a": [0.5]}), "terminal")
 
 
 def test_colour_adds_only_escape_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,18 +177,6 @@ def test_every_line_of_markdown_has_the_same_pipes(table: ResultTable) -> None:
     assert len({len(line) for line in lines}) == 1
 
 
-def test_markdown_has_groups_sections_and_letters() -> None:
-    text = render(wide(Style(details=("wins",))), "markdown")
-    assert "Touché 2020<br>nDCG@5 (condensed)" in text
-    assert f"| *{VARIANTS[1]}* " in text
-    assert re.search(r"<br>a: \d+/\d+/\d+<br>b: ", text)
-    assert "| BM25 (b) " in text
-    assert "\n\n**Bold**: best mean; ↑ significantly better than the baselines" in text
-    text = render(nasty(), "markdown")
-    assert r"50%\_of{A\&B}\|\~^\\\$#\<script\>alert('x')\</script\>" in text
-    assert r"\*star\* \`code\` --rm3" in text
-
-
 @settings(deadline=None)
 @given(st.text(max_size=30))
 def test_escaping_can_be_undone_and_leaves_no_pipe_or_tag(text: str) -> None:
@@ -262,27 +187,6 @@ def test_escaping_can_be_undone_and_leaves_no_pipe_or_tag(text: str) -> None:
 
 
 # LaTeX
-
-
-def test_latex_has_groups_sections_letters_and_its_packages() -> None:
-    text = render(wide(), "latex")
-    assert text.startswith(r"% needs \usepackage{booktabs,graphicx}")
-    assert r"\begin{table*}[tb]" in text
-    assert (
-        r" & \multicolumn{4}{c}{Touché 2020} & \multicolumn{4}{c}{Touché 2021} \\"
-        "\n"
-        r"\cmidrule(lr){2-5}\cmidrule(lr){6-9}"
-    ) in text
-    assert rf"\multicolumn{{9}}{{@{{}}l@{{}}}}{{\textit{{{VARIANTS[1]}}}}} \\" in text
-    assert r"BM25$^{\mathrm{b}}$" in text
-    assert re.search(r"\$\^\{\\uparrow\\mathrm\{ab?\}", text)
-    for fit, environment in (("column", "table"), ("page", "table*"), ("auto", "table")):
-        assert f"\\begin{{{environment}}}[tb]" in render(small(Style(fit=fit)), "latex")  # type: ignore[arg-type]
-    assert r"{\scriptsize d=" in render(small(DETAILS), "latex")
-    assert "minipage" not in render(small(Style(footer=False)), "latex")
-    numbers = render(figure_table([Column("rank")], {"a": [9.5], "b": [-120.25]}), "latex")
-    assert r"a & \phantom{000}9.500 \\" in numbers
-    assert r"b & $-$120.250 \\" in numbers
 
 
 @pytest.mark.parametrize(

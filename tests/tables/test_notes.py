@@ -5,18 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 import pytrec_eval
-from sample_tables import scores_of, small, wide
+from sample_tables import scores_of
 
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator, evaluate
-from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.statistics.prediction_powered import powered_mean
 from adducir.tables.build import Layout, build_table
 from adducir.tables.run_notes import RunNotes
-from adducir.tables.style import Style
 from adducir.tables.table import ResultTable
 
 RUN = {f"d{place}": 10.0 - place for place in range(6)}
@@ -37,68 +35,6 @@ def drawn(systems: int = 3, topics: int = 40) -> np.ndarray:
     rng = np.random.default_rng(5)
     shift = np.linspace(0, 0.2, systems)[:, None]
     return rng.random(topics) * 0.5 + shift + rng.normal(0, 0.05, (systems, topics))
-
-
-def test_a_default_table_has_three_lines() -> None:
-    assert of(drawn(), "AP Judged@5", baseline="a") == [
-        "• best mean; ↑ significantly better than a.",
-        "Paired t-test, two-sided, against a; Holm-corrected over the 2 tests of each measure, "
-        "alpha = 0.05; 40 topics; not tested, as it is descriptive: Judged@5.",
-        "Unjudged documents count as not relevant in all measures.",
-    ]
-    assert of(drawn(), layout=Layout(evaluated=False)) == ["• best mean.", "40 topics."]
-
-
-def test_how_it_was_tested_is_said_with_its_draws() -> None:
-    drawing = {"baseline": ["a", "b"], "test": "randomisation", "permutations": 500, "seed": 3}
-    line = of(drawn(), "AP P@5", **drawing, family="table", correction="bh")[1]
-    assert line.startswith(
-        "Fisher's paired randomisation test, two-sided, against a, b; Benjamini-Hochberg-corrected "
-        "over the 6 tests of all measures, alpha = 0.05, 500 permutations, seed 3;"
-    )
-    line = of(drawn(2), comparisons="all-pairs", correction="none", test="sign")[1]
-    assert "of all pairs of systems; no correction for the one test of each measure" in line
-    line = of(drawn(), baseline="a", correction="maxt", permutations=99)[1]
-    assert "corrected by Westfall-Young max-T over the 2 tests of each measure" in line
-
-
-def test_marks_are_explained_where_there_are_some() -> None:
-    assert lines(small())[0] == "• best mean; ↑ ↓ significantly better, worse than BM25."
-    assert "the baselines whose letters follow" in lines(wide())[0]
-    assert "systems whose letters follow" in of(drawn(), comparisons="all-pairs")[0]
-    assert of(drawn()[[0, 0]], baseline="a")[0] == "• best mean; no difference is significant."
-    named = Layout(system_names={"a": "BM25"}, measure_names={"AP": "MAP", "Judged@5": "J"})
-    first, second, *_ = of(drawn(), "AP Judged@5", named, baseline="a")
-    assert first.endswith("better than BM25.")
-    assert second.endswith("descriptive: J.")
-
-
-def test_what_was_asked_for_adds_lines_of_its_own() -> None:
-    style = Style(details=("ci", "wins"))
-    asked = {"equivalence": 0.3, "best": "set", "samples": 99, "topics_for": 0.1}
-    found = of(drawn(), layout=Layout(style=style), baseline="a", **asked)
-    assert len(found) == 7
-    assert found[3].startswith(
-        "≈ equivalent to the best system of the column within ±0.3: two one-sided paired t-tests "
-        "(TOST) adjusted for skewness; Holm-corrected over the 2 tests of each measure"
-    )
-    assert "xploratory" in found[3]
-    assert "° may be the best of the column: model confidence set" in found[4]
-    assert "level 95%, 99 samples, seed 0" in found[4]
-    assert found[5].startswith("Below each mean: 95% confidence interval of the difference; topics")
-    assert found[6].startswith("Topics needed to find a true difference of 0.1")
-    named = of(drawn(), equivalence=0.3, against="a", non_inferiority=True)
-    assert "not worse than a by 0.3 or more: one-sided paired t-tests adjusted" in named[-1]
-    assert "xploratory" not in named[-1]
-
-
-def test_the_set_of_the_best_says_when_it_says_nothing() -> None:
-    alike = np.random.default_rng(1).random((3, 12))
-    text = of(alike, "AP nDCG@5", best="set", samples=99)[-1]
-    assert "every system on every measure" in text
-    assert "Warning" not in text
-    for topics, warned in ((30, True), (31, False)):
-        assert ("Warning" in of(drawn(3, topics), best="set", samples=99)[-1]) == warned
 
 
 def hollow(*values: np.ndarray, measures: str = "P@1", test: str = "hall") -> str:
@@ -122,40 +58,6 @@ def test_hollow_equivalences_are_named() -> None:
             text = hollow(base, other, test=test)
             assert "Not tested" not in text
             assert "Warning" not in text
-
-
-def test_a_constant_difference_and_topics_that_are_missing_are_said() -> None:
-    values = {"a": drawn(1)[0], "b": drawn(1)[0] + 0.05, "c": drawn(2)[1]}
-    scores = scores_of(values, "AP")
-    scores[2] = Scores.of("c", scores[0].qids, ["AP"], values["c"][:, None], missing=("7", "9"))
-    scores[1] = Scores.of("b", scores[0].qids, ["AP"], values["b"][:, None], extra=("99",))
-    text = " ".join(lines(build_table(compare(scores, baseline="a"))))
-    assert "The difference is the same on every topic between b and a (AP)" in text
-    assert "c lacks 2 of the topics, which count 0: 7, 9." in text
-    assert "Ignored, because the qrels lack them: 1 topic of b (99)." in text
-
-
-def test_topic_sets_are_named_where_they_differ() -> None:
-    both = [
-        *scores_of({"a": drawn()[0], "b": drawn()[1]}, "AP", "x"),
-        *scores_of({"a": drawn(3, 30)[0], "b": drawn(3, 30)[1]}, "AP", "y"),
-    ]
-    text = " ".join(lines(build_table(compare(both, baseline="a"))))
-    assert "over the one test of each measure and topic set" in text
-    assert "topics: x 40, y 30" in text
-
-
-def test_several_runs_of_a_system_are_counted() -> None:
-    rng, qids = np.random.default_rng(4), [str(q) for q in range(20)]
-    scores = [
-        Scores.of(f"s{k}", qids, ["AP"], rng.random((20, 1)), run=f"s{k}.{n}")
-        for k, count in enumerate((1, 2, 3))
-        for n in range(count)
-    ]
-    text = " ".join(lines(build_table(compare(scores, baseline="s0"))))
-    assert "Two-level t-test, two-sided, against s0" in text
-    assert "Runs of a system: s1 2, s2 3." in text
-    assert "Not tested: s1, because two runs" in text
 
 
 def inferred(qrels: dict[str, int]) -> float:

@@ -12,10 +12,10 @@ import pytest
 from sample_tables import nasty, scores_of, small, wide
 
 from adducir.statistics.comparison import compare
-from adducir.tables.build import build_table, figure_table
+from adducir.tables.build import build_table
 from adducir.tables.formats import render
 from adducir.tables.style import Style
-from adducir.tables.table import Column, ResultTable
+from adducir.tables.table import ResultTable
 
 VOID = {"meta", "wbr", "line", "input"}
 
@@ -80,19 +80,6 @@ def test_names_are_text_and_never_markup() -> None:
     assert not [item for item in page.attributes if item[1].startswith("on")]
 
 
-def test_rows_are_ranked_with_marks_and_exact_values_to_sort_by() -> None:
-    table = small()
-    source = render(table, "html")
-    first = table.columns[0]
-    sign = -1 if first.higher_is_better else 1
-    order = sorted(table.rows, key=lambda row: sign * row.cells[0].mean)  # type: ignore[operator]
-    assert re.findall(r"<bdi>([^<]*)</bdi>", source)[: len(order)] == [row.title for row in order]
-    for row in table.rows:
-        for cell in row.cells:
-            assert f'data-value="{cell.mean!r}"' in source
-    assert 'class="better">↑' in source
-
-
 def test_the_data_are_the_tests_and_values_of_the_table() -> None:
     table = small()
     data = data_of(render(table, "html"))
@@ -117,9 +104,3 @@ def test_rank_intervals_follow_from_the_tests_of_all_pairs() -> None:
         assert (ranks == {}) is not shown
         if shown:
             assert {tuple(one) for one in ranks["0"]} == {(2, 1, 1), (0, 2, 3), (1, 2, 3)}
-
-
-def test_a_table_of_plain_figures_has_a_page() -> None:
-    table = figure_table([Column("share")], {"a": [0.5], "b": [0.25]})
-    page = Page(render(table, "html"))
-    assert "a leads on share: 0.500. No difference was tested." in " ".join(page.texts["p"])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated
 
@@ -66,7 +66,7 @@ class SpanData:
     identity: str
     is_read: bool = True
 
-    @property
+    @cached_property
     def groups(self) -> frozenset[str]:
         """The books or questions of the contexts."""
         return frozenset(span.group for span in self.spans)

@@ -1,7 +1,7 @@
 """The task ``known-item``: its experiment file, its trainings and rankings, and its tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -17,7 +17,7 @@ from adducir.experiments.known_item.system import (
     RankingSystem,
     RankStep,
 )
-from adducir.experiments.planner import Planner
+from adducir.experiments.planner import Known, Planner
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import Step
 from adducir.experiments.study import Finding, Study, Task, Trial
@@ -25,7 +25,7 @@ from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.tables.ranks import Runs, Systems
+    from adducir.tables.ranks import Systems
     from adducir.tables.table import ResultTable
 
 AnySystem = Annotated[
@@ -69,9 +69,6 @@ class KnownItem(Task):
 
     @model_validator(mode="after")
     def _fits(self) -> "KnownItem":
-        for names in (self.data, self.contexts, self.systems):
-            if len({folder_name(name) for name in names}) < len(names):
-                raise ValueError(f"two of {', '.join(names)} would have one folder")
         for name, system in self.systems.items():
             if unknown := set(system.contexts) - set(self.contexts):
                 raise ValueError(f"the system {name!r} names no context {min(unknown)!r}")
@@ -108,18 +105,13 @@ class KnownItemStudy(Study):
         self.places: dict[str, Path] = {}
         self.data: dict[str, SpanData] = {}
         for name, data in recipe.data.items():
-            opened = planner.opening(("data", name), partial(open_data, data, self.folder))
-            if opened is not None:
-                self.data[name] = opened
-        self._opened = {
-            name
-            for name in recipe.systems
-            if planner.opening(("systems", name), partial(self._open, name))
-        }
-
-    def _open(self, name: str) -> bool:
-        self.recipe.systems[name].open(name, self)
-        return True
+            with suppress(Known), planner.at("data", name):
+                self.data[name] = open_data(data, self.folder)
+        self._opened: set[str] = set()
+        for name, system in recipe.systems.items():
+            with suppress(Known), planner.at("systems", name):
+                system.open(name, self)
+                self._opened.add(name)
 
     def trials(self) -> Iterator[Trial]:
         """Those of a data set and system together."""
@@ -130,9 +122,9 @@ class KnownItemStudy(Study):
                         if not system.contexts or part in system.contexts:
                             yield Trial(name, data, seed, part)
 
-    def step(self, trial: Trial) -> Step | None:
+    def step(self, trial: Trial) -> Step:
         if trial.data not in self.data or trial.system not in self._opened:
-            return None
+            raise Known
         system = self.recipe.systems[trial.system]
         return RankStep(trial, self, self.data[trial.data], system)
 
@@ -144,9 +136,12 @@ class KnownItemStudy(Study):
         """A table for each data set, and those of groups of contexts."""
         found: list[Finding] = []
         for data in self.recipe.data:
-            several = len(self.data) > 1
-            name, folder = (data, folder_name(data)) if several else ("", "")
-            sections = self._sections(data)
+            name, folder = (data, folder_name(data)) if len(self.data) > 1 else ("", "")
+            ranks: dict[str, dict[str, dict[str, GoldRanks]]] = {}
+            for trial, step in self._steps_of(data):
+                systems = ranks.setdefault(trial.part, {})
+                systems.setdefault(trial.system, {})[trial.run] = step.ranked()
+            sections = {part: dict(ranks[part]) for part in self.recipe.contexts if part in ranks}
             found.append(Finding(self._table(data, sections), name, folder, each="per-context"))
             for key in self.recipe.by:
                 grouped = self._table(data, _by_contexts(sections, key))
@@ -157,14 +152,6 @@ class KnownItemStudy(Study):
         for trial, step in self.steps.items():
             if trial.data == data and isinstance(step, RankStep):
                 yield trial, step
-
-    def _sections(self, data: str) -> dict[str, dict[str, "Runs"]]:
-        """The ranks of each run of a data set's systems, by context."""
-        found: dict[str, dict[str, dict[str, GoldRanks]]] = {}
-        for trial, step in self._steps_of(data):
-            systems = found.setdefault(trial.part, {})
-            systems.setdefault(trial.system, {})[trial.run] = step.ranked()
-        return {name: dict(found[name]) for name in self.recipe.contexts if name in found}
 
     def _table(self, data: str, sections: "Mapping[str, Systems]") -> "ResultTable":
         """One table of several sections; systems are tested within each."""

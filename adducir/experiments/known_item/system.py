@@ -2,15 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from adducir.core.processes import locked
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
@@ -18,8 +16,7 @@ from adducir.corpora.spans import context
 from adducir.encoders.ranking import ContextRanks, SpanTask, context_ranks
 from adducir.encoders.reading import Some
 from adducir.encoders.span_vectors import SpanWork, VectorSource, scored
-from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.evaluation.rank_files import read_ranks, write_ranks
+from adducir.evaluation.gold_ranks import GoldRanks, read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.known_item.data import SpanData
 from adducir.experiments.sections import SystemEntry
@@ -30,7 +27,6 @@ from adducir.models.machine import using_threads
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from adducir.core.chunks import Chunking
     from adducir.experiments.context import Context
     from adducir.experiments.known_item.study import KnownItemStudy
 
@@ -71,7 +67,6 @@ class RankingSystem(SystemEntry):
 
     def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
         """The steps that train it for a context, the last of them last."""
-        del trial, study
         return ()
 
     @abstractmethod
@@ -80,7 +75,6 @@ class RankingSystem(SystemEntry):
 
     def identities(self, step: "RankStep") -> Mapping[str, str]:
         """The fingerprint of its model, which may still have to be trained."""
-        del step
         return {}
 
     def versions(self) -> Mapping[str, str]:
@@ -99,10 +93,10 @@ RANKING_SYSTEMS = Family(
     RankingSystem,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
         "bm25": f"{_HERE}.system:Lexical",
-        "encoder": f"{_HERE}.encoders:Pretrained",
-        "train": f"{_HERE}.encoders:Trained",
-        "colbert": f"{_HERE}.late:ColBERT",
-        "maxsim": f"{_HERE}.late:MaxSim",
+        "encoder": f"{_HERE}.vectors:Pretrained",
+        "train": f"{_HERE}.vectors:Trained",
+        "colbert": f"{_HERE}.vectors:ColBERT",
+        "maxsim": f"{_HERE}.vectors:MaxSim",
     },
     what="kind of system",
 )
@@ -111,8 +105,8 @@ RANKING_SYSTEMS = Family(
 class RankStep(ArtifactStep):
     """The ranks of one system, on one data set, with one context."""
 
-    kind: ClassVar[str] = "ranks"
-    version: ClassVar[int] = 3
+    kind = "ranks"
+    version = 3
     verb = "rank"
     stage = 2
 
@@ -124,25 +118,12 @@ class RankStep(ArtifactStep):
         self.inputs = self.models = system.models(trial, study)
         self.reads = [] if self.models else [("systems", trial.system)]
         if not self.models:  # the vectors of candidates serve all contexts of a system
-            self.shared_work = trial.data, trial.run
             self.chunk_places = [self.path.parent]
 
     @property
     def read_of_context(self) -> ContextRecipe:
         """What is read of contexts."""
         return self.study.recipe.contexts[self.trial.part]
-
-    @contextmanager
-    def keeping(self, context: "Context") -> "Iterator[Chunking]":
-        """Who makes the candidates' vectors, and beside what they are kept.
-
-        Another process may rank another context by them: whoever works with them holds a lock.
-        """
-        if self.models:
-            yield context.chunking(self.path)
-            return
-        with locked(self.path.parent):
-            yield context.chunking(self.path.parent)
 
     def title(self, shown: Shown) -> str:
         count = f": {len(self.data.spans):,} contexts" if self.data.is_read else ""
@@ -182,7 +163,8 @@ class RankStep(ArtifactStep):
             tokens=context.batch_tokens,
         )
         own, found = context.chunking(self.path), []
-        with self.keeping(context) as kept, scored(work, own, kept) as each:
+        kept = own if self.models else context.chunking(self.path.parent)
+        with scored(work, own, kept) as each:
             for task, scores, same in each:
                 with progress().doing("ranking", len(task.spans), "contexts"):
                     gold = same.of[task.gold]

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -16,8 +15,9 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.references import file_path
 from adducir.corpora.sources import open_corpus
+from adducir.experiments.planner import Known
 from adducir.experiments.sections import Linked, Name, file_name, is_recipe
-from adducir.experiments.step import FolderStep, Step
+from adducir.experiments.step import Shown, Step
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
@@ -32,12 +32,14 @@ class OpenedCorpus:
 
     Attributes:
         corpus: The documents; they need not be readable yet.
+        label: What it is, in a few words.
         steps: What has to be made first.
         reads: The entries of the file that name what is read with its documents.
         facts: What shows how it is made, for the provenance of a table.
     """
 
     corpus: Corpus
+    label: str
     steps: Sequence[Step] = ()
     reads: Sequence[KeyPath] = ()
     facts: dict[str, Any] = field(default_factory=dict)
@@ -46,22 +48,14 @@ class OpenedCorpus:
 class CorpusRecipe(Linked):
     """The base of every kind of corpus."""
 
-    @property
     @abstractmethod
-    def label(self) -> str:
-        """What it is, in a few words."""
-
-    @abstractmethod
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus | None:
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         """Open it; its documents are not read.
 
         Args:
             name: Its own, in the file.
             seed: Of the trainings that it stands on; None for their recipes' own.
             study: Where it stands.
-
-        Returns:
-            None where something is wrong or missing, which is left with the planner.
         """
 
 
@@ -78,18 +72,11 @@ class SourceCorpus(CorpusRecipe):
     format: str | None = None
     docno_field: str | None = None
 
-    @property
-    def label(self) -> str:
-        return self.source
-
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus | None:
-        place = ("corpora", name, "source")
-        source = study.planner.source(place, self.source)
-        if source is None:
-            return None
-        load = partial(open_corpus, source, docno_field=self.docno_field, format=self.format)
-        corpus = study.planner.opening(place, load)
-        return None if corpus is None else OpenedCorpus(corpus, reads=[("corpora", name)])
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
+        with study.planner.at("corpora", name, "source"):
+            source = study.planner.source(self.source)
+            corpus = open_corpus(source, docno_field=self.docno_field, format=self.format)
+        return OpenedCorpus(corpus, self.source, reads=[("corpora", name)])
 
 
 class ExpandedRecipe(CorpusRecipe):
@@ -110,27 +97,20 @@ class ExpandedRecipe(CorpusRecipe):
     transform: Literal["linear", "sqrt"] = "linear"
     precision: Precision = "float32"
 
-    @property
-    def label(self) -> str:
-        return f"{self.expand}, expanded by {self.model}"
-
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.model, folder)
 
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus | None:
-        """Where the other corpus cannot be opened, the model's recipe is looked at all the same."""
+    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         from adducir.deepct.expansion import ExpandedCorpus, Rendering
         from adducir.deepct.weighting import weights_fingerprint
 
-        own, planner = ("corpora", name), study.planner
         if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
-            planner.add((*own, "expand"), f"`{self.expand}` is itself expanded")
-            return None
-        found = planner.opening((*own, "model"), partial(self._model, own, seed, study))
+            what = f"`{self.expand}` is itself expanded"
+            study.planner.add(("corpora", name, "expand"), what)
+            raise Known
+        with study.planner.at("corpora", name, "model"):
+            model, settings, identity, training = self._model(name, seed, study)
         base = study.corpus(self.expand)
-        if found is None or base is None:
-            return None
-        model, settings, identity, training = found
         corpus = ExpandedCorpus(
             base.corpus,
             study.folder / "deepct" / f"{model.name}.{file_name(self.expand)}.weights",
@@ -145,11 +125,14 @@ class ExpandedRecipe(CorpusRecipe):
             "rendering": corpus.rendering.model_dump(mode="json"),
             "precision": self.precision,
         }
-        weights = WeightsStep(corpus, model, self.precision, training, [own, *base.reads])
-        return OpenedCorpus(corpus, [weights], base.reads, facts)
+        reads = [("corpora", name), *base.reads]
+        weights = WeightsStep(corpus, model, self.precision, training, reads)
+        label = f"{self.expand}, expanded by {self.model}"
+        label += f", seed {seed}" if seed is not None else ""
+        return OpenedCorpus(corpus, label, [weights], base.reads, facts)
 
     def _model(
-        self, own: tuple[str, str], seed: int | None, study: "RetrievalStudy"
+        self, name: str, seed: int | None, study: "RetrievalStudy"
     ) -> tuple[Path, Any, str, Sequence[Step]]:
         """The term weighter: its folder, settings and fingerprint, and what trains it."""
         from adducir.deepct.recipe import Settings
@@ -157,6 +140,7 @@ class ExpandedRecipe(CorpusRecipe):
         from adducir.models.sources import ModelSource
 
         if self.is_trained(study.folder):
+            own = ("corpora", name)
             step = study.training(self.model, seed, DeepCT, "a term weighter", own)
             plan: Any = step.plan
             return step.path, plan.model_settings, plan.fingerprint, [step]
@@ -171,28 +155,26 @@ class ExpandedRecipe(CorpusRecipe):
         return path, Settings.load(path), ModelSource(str(path), path).identity(), []
 
 
-@dataclass(frozen=True, eq=False)
-class WeightsStep(FolderStep):
+class WeightsStep(Step):
     """The weights of the words of a corpus."""
 
-    corpus: "ExpandedCorpus"
-    model: Path
-    precision: Precision
-    inputs: Sequence[Step]
-    reads: Sequence[KeyPath]
     kind = "term-weights"
     verb = "weight"
 
-    @property
-    def path(self) -> Path:  # type: ignore[override]
-        return self.corpus.weights
+    def __init__(
+        self,
+        corpus: "ExpandedCorpus",
+        model: Path,
+        precision: Precision,
+        training: Sequence[Step],
+        reads: Sequence[KeyPath],
+    ) -> None:
+        self.corpus, self.model, self.precision = corpus, model, precision
+        self.path, self.fingerprint = corpus.weights, corpus.weights_fingerprint
+        self.inputs, self.reads = training, reads
 
-    def title(self, shown: Any) -> str:
+    def title(self, shown: Shown) -> str:
         return f"{shown(self.path)} by {shown(self.model)}"
-
-    @property
-    def fingerprint(self) -> str:
-        return self.corpus.weights_fingerprint
 
     def recipe(self) -> Mapping[str, Any]:
         return {"precision": self.precision}

@@ -13,7 +13,7 @@ from adducir.experiments.retrieval.runs import Answer, RunStep, named
 from adducir.experiments.retrieval.tuned import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.grid import Hyperparameter, Setting, hyperparameters_of
-from adducir.experiments.tuning.tune import Tunable, digest, of_topics
+from adducir.experiments.tuning.tune import Tunable, of_topics
 from adducir.runs.fusion import FUSION, FusionMethod, fuse
 from adducir.runs.run import Run
 
@@ -122,8 +122,7 @@ class Fusion(TunableSystem):
             **({"fixed": self.fixed} if self.fixed else {}),
             "depth": depth or "all",
         }
-        digests = [digest(one.frame) for one in runs]
-        return Tunable(partial(self._tried, runs, depth), facts, digests, check=self.at)
+        return Tunable(partial(self._tried, runs, depth), facts, check=self.at)
 
     def _tried(
         self, runs: Sequence[Run], depth: int | None, setting: Setting, topics: Topics

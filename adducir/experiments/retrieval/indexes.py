@@ -1,9 +1,10 @@
 """Indexes of an experiment file, by engine: Lucene's, arrays in memory that rank alike, vectors."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import InitVar, dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -11,7 +12,6 @@ from pydantic import ConfigDict, model_validator
 
 from adducir.core.absent import NotRead
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
-from adducir.core.errors import ArtifactError
 from adducir.core.fingerprint import UNREAD
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
@@ -19,26 +19,44 @@ from adducir.core.registry import Family, entry, hyperparameters
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.corpora.topics import Topics
-from adducir.experiments.retrieval.corpora import OpenedCorpus
+from adducir.experiments.planner import Known
+from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.sections import Linked, Name, is_recipe
-from adducir.experiments.step import FolderStep, Shown, Step
+from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.building import DenseSettings, IndexSettings
 from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.languages import PRETOKENIZED
 from adducir.indexes.models import MODELS
+from adducir.indexes.search import Search as Found
+from adducir.indexes.search import search_topics
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.encoders.sources import EncoderSource
     from adducir.experiments.context import Context
     from adducir.experiments.retrieval.search import Search
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.indexes.index import Index
-    from adducir.indexes.search import Search as Found
 
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
+
+
+@dataclass(frozen=True)
+class IndexPlan:
+    """How an index is built.
+
+    Attributes:
+        fingerprint: Gives that of the index that ``build`` would build.
+        recipe: All that determines it beside the corpus, as the manifest has it.
+        build: Builds it, unless it is there.
+        models: What is trained for it.
+    """
+
+    fingerprint: Callable[[], str]
+    recipe: Mapping[str, Any]
+    build: Callable[["Context"], Manifest]
+    models: Sequence[Step] = ()
 
 
 class IndexRecipe(Linked):
@@ -59,16 +77,14 @@ class IndexRecipe(Linked):
         """What it is called in manifests."""
 
     @abstractmethod
-    def fingerprint(self, step: "IndexStep") -> str:
-        """Of the index that :meth:`build` would build."""
+    def plan(self, step: "IndexStep", seed: int | None, study: "RetrievalStudy") -> IndexPlan:
+        """Open what the entry names, for an index of ``step.corpus`` at ``step.path``.
 
-    @abstractmethod
-    def settings(self, step: "IndexStep") -> Mapping[str, Any]:
-        """All that determines it beside the corpus, as the manifest has it."""
-
-    @abstractmethod
-    def build(self, step: "IndexStep", context: "Context") -> Manifest:
-        """Build it at ``step.path`` from ``step.corpus``, unless it is there."""
+        Args:
+            step: With path, corpus, fields and place.
+            seed: Of the trainings that it stands on; None for their recipes' own.
+            study: Where it stands.
+        """
 
     def search(
         self,
@@ -78,82 +94,66 @@ class IndexRecipe(Linked):
         tag: str,
         depth: int | None,
         context: "Context",
-    ) -> "Found":
+    ) -> Found:
         """Search every topic."""
-        index = step.open(context)
-        return search.ranked(index, topics, tag=tag, depth=depth, threads=context.threads)
-
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
-        """What it names, opened, for ``step.opened``, and what trains it.
-
-        None where something is wrong or missing, which is left with the planner.
-
-        Args:
-            name: Its own, in the file.
-            seed: Of the trainings that it stands on; None for their recipes' own.
-            study: Where it stands.
-        """
-        del name, seed, study
-        return (), ()
-
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        """Look for what is wrong even where no system uses the index."""
+        return search_topics(
+            step.open(context),
+            topics,
+            search.retrieval_model,
+            tag=tag,
+            feedback=search.feedback,
+            fields=search.fields,
+            depth=depth,
+            threads=context.threads,
+        )
 
     def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
         """What a search asks for and the index does not have, with its place in the search."""
-        del system
         yield from ()
 
 
-@dataclass(eq=False)
-class IndexStep(FolderStep):
+class IndexStep(Step):
     """An index that a system searches or reads documents of.
 
     Attributes:
         entry: What the file says of it.
-        name: Its name in the file.
-        path: Where it goes.
         corpus: Its documents.
         source: The corpus in a few words.
         facts: What shows how the corpus is made, for the provenance of a table.
-        opened: What the entry has opened for it.
         fields: The fields of the documents that are indexed.
+        plan: How it is built.
     """
 
-    entry: IndexRecipe
-    name: str
-    path: Path
-    documents: InitVar[OpenedCorpus]
-    source: str
-    folder: Path
-    opened: Any
-    models: Sequence[Step] = ()
-    verb = "build"
-    stage = 1
+    verb, stage = "build", 1
 
-    def __post_init__(self, documents: OpenedCorpus) -> None:
+    def __init__(
+        self, entry: IndexRecipe, name: str, seed: int | None, study: "RetrievalStudy"
+    ) -> None:
+        documents = study.corpus(entry.corpus, seed)
+        self.entry, self.kind, self.place = entry, entry.artifact, ("indexes", name)
+        self.path = study.index_path(name, seed)
         self.corpus, self.facts = documents.corpus, documents.facts
-        self.inputs = [*documents.steps, *self.models]
-        self.reads = [*documents.reads, ("indexes", self.name)]
+        self.source = documents.label
+        self.fields = entry.fields or self._default_fields()
+        self.plan = entry.plan(self, seed, study)
+        self.inputs = [*documents.steps, *self.plan.models]
+        self.reads = [*documents.reads, self.place]
+        self.fingerprint = self.plan.fingerprint() if self.fields else UNREAD
+        self.why()  # raises where something else stands in its place
+        with suppress(Known), study.planner.at(*self.place, "fields"):
+            refuse_unknown_fields(self.corpus, self.fields or self.corpus.default_fields)
+
+    def _default_fields(self) -> tuple[str, ...]:
         try:
-            self.fields = self.entry.fields or tuple(self.corpus.default_fields)
+            return tuple(self.corpus.default_fields)
         except NotRead:
             # Those of the index that is there are the corpus's own as well if its fingerprint is
             # right, which covers the corpus.
             there = not is_absent(self.path)
-            self.fields = tuple(read_manifest(self.path).recipe["fields"]) if there else ()
-        _ = self.fingerprint  # its errors belong to this entry
-
-    @property
-    def kind(self) -> str:
-        return self.entry.artifact
-
-    @cached_property
-    def fingerprint(self) -> str:
-        return self.entry.fingerprint(self) if self.fields else UNREAD
+            return tuple(read_manifest(self.path).recipe["fields"]) if there else ()
 
     def recipe(self) -> Mapping[str, Any]:
-        return self.entry.settings(self)
+        return self.plan.recipe
 
     def title(self, shown: Shown) -> str:
         return f"index {shown(self.path)} of {self.source}"
@@ -163,28 +163,16 @@ class IndexStep(FolderStep):
         name, why = f"index {context.shown(self.path)}", self.why()
         if why not in (None, MISSING):
             progress().note(f"{name}: {why}")
-        counts = self.entry.build(self, context).counts
+        counts = self.plan.build(context).counts
         empty = f", {counts['empty']:,} of them without text" if counts.get("empty") else ""
         progress().note(f"{name}: {counts['documents']:,} documents{empty}")
 
     def open(self, context: "Context") -> "Index":
-        """The index, which must still be the one that was planned; it is closed at the end."""
-        return context.shared(("index", self.path), partial(self._open, context))
-
-    def _open(self, context: "Context") -> "Index":
+        """The index; it is closed at the end."""
         from adducir.indexes.engines import open_index
 
-        index = open_index(self.path, device=context.device, tokens=context.batch_tokens)
-        found = read_manifest(self.path).fingerprint
-        if found == index.identity["fingerprint"] == self.fingerprint:
-            return index
-        index.close()
-        raise ArtifactError(
-            "this is not the index that was planned: its corpus has changed since, or another "
-            "experiment has built its own here.",
-            path=self.path,
-            hint="Run this again; give indexes of two experiments that differ different names.",
-        )
+        own = partial(open_index, device=context.device, tokens=context.batch_tokens)
+        return context.shared(("index", self.path), partial(own, self.path))
 
 
 class Inverted(IndexRecipe, AnalysisRecipe):
@@ -249,21 +237,20 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             what = f"field weights need an index with `separate_fields: true`: `{index}`"
             yield ("fields",), what
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        find = partial(self.analysis, study.folder)
-        study.planner.opening(("indexes", name, "stopwords"), find)
+    @property
+    def artifact(self) -> str:
+        return KINDS[self.engine]
 
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
-        place, planner, weights = ("indexes", name), study.planner, None
-        analysis = planner.opening((*place, "stopwords"), partial(self.analysis, study.folder))
+    def plan(self, step: IndexStep, seed: int | None, study: "RetrievalStudy") -> IndexPlan:
+        weights = None
         if self.weights is not None:
-            weights = file_path(self.weights, study.folder)
-            if planner.opening((*place, "weights"), partial(identity_of, weights)) is None:
-                return None
-        if analysis is None:
-            return None
+            with study.planner.at(*step.place, "weights"):
+                weights = file_path(self.weights, study.folder)
+                identity_of(weights)
+        with study.planner.at(*step.place, "stopwords"):
+            analysis = self.analysis(study.folder)
         settings = IndexSettings(
-            (),
+            tuple(step.fields),
             analysis,
             self.positions,
             self.vectors,
@@ -271,25 +258,13 @@ class Inverted(IndexRecipe, AnalysisRecipe):
             weights=weights,
             separate_fields=self.separate_fields,
         )
-        return settings, ()
 
-    @property
-    def artifact(self) -> str:
-        return KINDS[self.engine]
+        def build(context: "Context") -> Manifest:
+            make, (threads, rebuild) = builder(self.engine), (context.threads, context.rebuild)
+            return make(step.corpus, step.path, settings, threads=threads, rebuild=rebuild)
 
-    def fingerprint(self, step: IndexStep) -> str:
-        settings = replace(step.opened, fields=step.fields)
-        return fingerprint_of_index(self.engine, step.corpus, settings)
-
-    def settings(self, step: IndexStep) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = replace(step.opened, fields=step.fields).recipe()
-        return found
-
-    def build(self, step: IndexStep, context: "Context") -> Manifest:
-        settings = replace(step.opened, fields=step.fields)
-        threads, rebuild = context.threads, context.rebuild
-        build = builder(self.engine)
-        return build(step.corpus, step.path, settings, threads=threads, rebuild=rebuild)
+        fingerprint = partial(fingerprint_of_index, self.engine, step.corpus, settings)
+        return IndexPlan(fingerprint, settings.recipe(), build)
 
 
 class Dense(IndexRecipe):
@@ -328,60 +303,50 @@ class Dense(IndexRecipe):
         if system.tune is not None:
             yield ("tune",), "a search of a dense index has nothing to tune"
 
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> Any:
-        own = ("indexes", name)
-
-        def encoder() -> tuple[str, Sequence[Step]]:
-            """Its identity, and what trains it."""
-            if self.is_trained(study.folder):
-                from adducir.encoders.training import EncoderTraining
-
-                step = study.training(self.encoder, seed, EncoderTraining, "an encoder", own)
-                return step.fingerprint, [step]
-            return self._source(study.folder).identity(), []
-
-        return study.planner.opening((*own, "encoder"), encoder)
-
-    def _source(self, folder: Path, trained: Sequence[Step] = ()) -> "EncoderSource":
-        """The encoder, which must be there."""
-        from adducir.encoders.sources import encoder_source
-
-        if trained:
-            return encoder_source(str(trained[0].path))
-        return encoder_source(expanded(self.encoder), folder)
-
     @property
     def artifact(self) -> str:
         return "dense-index"
 
-    def fingerprint(self, step: IndexStep) -> str:
-        from adducir.indexes.dense_build import dense_identity
+    def plan(self, step: IndexStep, seed: int | None, study: "RetrievalStudy") -> IndexPlan:
+        from adducir.encoders.sources import encoder_source
+        from adducir.encoders.training import EncoderTraining
+        from adducir.indexes.dense_build import Running, build_dense_index, dense_identity
 
-        given = step.corpus, step.opened, self.of_index, step.fields, self.precision
-        return dense_identity(*given)
+        models: list[ModelStep] = []
+        with study.planner.at(*step.place, "encoder"):
+            if self.is_trained(study.folder):
+                model = study.training(
+                    self.encoder, seed, EncoderTraining, "an encoder", step.place
+                )
+                models, encoder = [model], model.fingerprint
+                source = partial(encoder_source, str(model.path))
+            else:
+                source = partial(encoder_source, expanded(self.encoder), study.folder)
+                encoder = source().identity()
 
-    def settings(self, step: IndexStep) -> Mapping[str, Any]:
-        settings = self.of_index.recipe()
-        return {"fields": list(step.fields), **settings, "precision": self.precision}
-
-    def build(self, step: IndexStep, context: "Context") -> Manifest:
-        from adducir.indexes.dense_build import Running, build_dense_index
-
-        return build_dense_index(
-            step.corpus,
-            step.path,
-            self._source(step.folder, step.models),
-            self.of_index,
-            fields=self.fields,
-            running=Running(
+        def build(context: "Context") -> Manifest:
+            running = Running(
                 context.device,
                 context.threads,
                 context.batch_tokens,
                 precision=self.precision,
                 execution=context.execution,
-            ),
-            rebuild=context.rebuild,
-        )
+            )
+            return build_dense_index(
+                step.corpus,
+                step.path,
+                source(),
+                self.of_index,
+                fields=step.fields,
+                running=running,
+                rebuild=context.rebuild,
+            )
+
+        settings, fields = self.of_index, tuple(step.fields)
+        of_corpus = partial(dense_identity, step.corpus, encoder)
+        fingerprint = partial(of_corpus, settings, fields, self.precision)
+        recipe = {"fields": list(fields), **settings.recipe(), "precision": self.precision}
+        return IndexPlan(fingerprint, recipe, build, models)
 
 
 INDEXES = Family(

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
@@ -54,16 +53,13 @@ class Python(System):
         if self.texts is not None and self.input is None:
             study.planner.add(("systems", name, "texts"), "has no effect without `input`")
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step | None:
-        place = ("systems", trial.system, "python")
-        code = study.planner.opening(place, partial(find_code, self.python, study.folder))
-        parts = self.parts(trial, study)
-        if code is None or trial.data not in study.topic_sets:
-            return None
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
+        with study.planner.at("systems", trial.system, "python"):
+            code = find_code(self.python, study.folder)
         # What others wrote can do anything by its arguments.
         arguments = None if code.is_of_study else self.arguments
         own = fingerprint([code.identity(), arguments]), code.name
-        return RunStep(self, trial, study, parts, opened=code, runs_code=own)
+        return RunStep(self, trial, study, self.parts(trial, study), opened=code, runs_code=own)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         return {"python": step.opened.identity(), "arguments": self.arguments}

@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import polars as pl
 
 from adducir.core.chunks import Chunking
-from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import Answer, GivenRun, RunStep, named
+from adducir.experiments.retrieval.runs import (
+    Answer,
+    GivenRun,
+    RunStep,
+    method_of,
+    named,
+)
 from adducir.experiments.retrieval.tuned import TunableSystem
 from adducir.experiments.sections import Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial
 from adducir.experiments.tuning.grid import Hyperparameter, Setting
-from adducir.experiments.tuning.tune import Tunable, TuneRecipe, digest, of_topics
+from adducir.experiments.tuning.tune import Tunable, TuneRecipe, of_topics
 from adducir.models.machine import using_threads
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.registry import (
@@ -98,8 +103,8 @@ class Rerank(TunableSystem):
         place, most = ("systems", name), study.recipe.most
         of = {self.rerank, *study.made_of(self.rerank)}
         if self.texts is None and of <= study.recipe.systems.keys() and not self.index_name(study):
-            what = f"there is not exactly one index that `{self.rerank}` searches; name the one"
-            study.planner.add((*place, "rerank"), f"{what} with the texts: `texts: INDEX`")
+            what = f"`{self.rerank}` searches none or several indexes; name the one with the texts"
+            study.planner.add((*place, "rerank"), f"{what}: `texts: INDEX`")
         if most is not None and self.untuned.depth > most:
             key = ("tune", "grid", "depth") if self.tune else ("depth",)
             what = f"{self.untuned.depth} documents per topic are reranked; `depth` of the file is"
@@ -111,20 +116,23 @@ class Rerank(TunableSystem):
             "rerank": study.run(trial._replace(system=self.rerank)),
         }
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step | None:
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         """Open the reranker, or the recipe that makes it; no model is loaded."""
         if self.tune is not None:
             return super().step(trial, study)
         place, planner = ("systems", trial.system), study.planner
-        scorer = planner.opening((*place, "by"), partial(self._scorer, trial, study))
-        parts = self.parts(trial, study)
-        if scorer is None or trial.data not in study.topic_sets:
-            return None
-        fields = self.fields or listed(scorer.recipe.fields)
-        if fields and isinstance(parts["texts"], IndexStep):
-            look = partial(refuse_unknown_fields, parts["texts"].corpus, fields)
-            planner.opening((*place, "fields" if self.fields else "by"), look)
-        self._refuse_unknown_queries(trial, parts["rerank"], study)
+        with planner.at(*place, "by"):
+            scorer = self._scorer(trial, study)
+        parts, topic_set = self.parts(trial, study), study.topic_set(trial.data)
+        if fields := self.fields or listed(scorer.recipe.fields):
+            with planner.at(*place, "fields" if self.fields else "by"):
+                refuse_unknown_fields(parts["texts"].corpus, fields)
+        if isinstance(base := parts["rerank"], GivenRun):
+            judged = set(topic_set.qrels.qids).intersection(base.run.qids)
+            if unknown := sorted(judged.difference(topic_set.topics.qids)):
+                what = f"{len(unknown)} topics of the run of `{self.rerank}` have no query in"
+                what = f"{what} `{trial.data}`, such as {unknown[0]!r}"
+                planner.add((*place, "rerank"), what)
         reads = [] if scorer.models else [place]
         return RunStep(self, trial, study, parts, scorer.models, reads, scorer)
 
@@ -133,7 +141,7 @@ class Rerank(TunableSystem):
         if self.is_trained(study.folder):
             from adducir.rerankers.training import CrossEncoderTraining
 
-            own, path = ("systems", trial.system), study.file(self.by)
+            own, path = ("systems", trial.system), file_path(self.by, study.folder)
             model = study.training(
                 self.by, trial.seed, CrossEncoderTraining, "a cross-encoder", own
             )
@@ -141,8 +149,7 @@ class Rerank(TunableSystem):
             opener = partial(open_trained, path, model.path)
             return Scorer(recipe, identity_of(recipe, model.fingerprint), opener, (model,))
         found = open_reranker(expanded(self.by), study.folder)
-        tuned = study.recipe.systems[trial.system]
-        if found.is_listwise and isinstance(tuned, Rerank) and tuned.tune is not None:
+        if found.is_listwise and getattr(study.recipe.systems[trial.system], "tune", None):
             raise InputError(
                 "this reranker orders whole lists, so that another depth is another run, and its "
                 "depth cannot be tuned here.",
@@ -150,16 +157,6 @@ class Rerank(TunableSystem):
             )
         # An unreadable model is an error before anything runs.
         return Scorer(found.recipe, found.identity, lambda: found)
-
-    def _refuse_unknown_queries(self, trial: Trial, base: Any, study: "RetrievalStudy") -> None:
-        """Refuse given candidates whose query is not known."""
-        topic_set = study.topic_sets[trial.data]
-        given = base.run.qids if isinstance(base, GivenRun) else ()
-        judged = set(topic_set.qrels.qids).intersection(given)
-        if unknown := sorted(judged.difference(topic_set.topics.qids)):
-            what = f"{len(unknown)} topics of the run of `{self.rerank}` have no query in"
-            what = f"{what} `{trial.data}`, such as {unknown[0]!r}"
-            study.planner.add(("systems", trial.system, "rerank"), what)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         scorer: Scorer = step.opened
@@ -172,8 +169,8 @@ class Rerank(TunableSystem):
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
-        found, base = self.reranked(step, context), step.parts["rerank"]
-        method = reranked_method(base.method(), self._settings(found, step, context))
+        found, before = self.reranked(step, context), method_of(step.parts["rerank"])
+        method = reranked_method(before, self._settings(found, step, context))
         note = (
             f"{step.counted(found.run)}, the best {found.settings['depth']:,} reranked in "
             f"{found.seconds:.1f} s ({found.computed:,} computed, {found.cached:,} known)"
@@ -189,13 +186,6 @@ class Rerank(TunableSystem):
             return found.in_batches(context.batch_tokens)
 
         reranker = context.shared(("reranker", step.trial.run), opener)
-        if reranker.identity != scorer.identity:
-            raise ArtifactError(
-                "this is not the model that was planned: its recipe has changed since, or another "
-                "experiment has trained its own here.",
-                path=reranker.source.folder,
-                hint="Run this again.",
-            )
         index = step.parts["texts"].open(context)
         texts = StoredTexts(index.documents, self.fields or reranker.fields or index.fields)
         with using_threads(context.threads):
@@ -248,7 +238,8 @@ class Rerank(TunableSystem):
         return depth_of(first, pool.joined(runs), depth=self.untuned.depth, name="depth")
 
     def tuned_method(self, step: RunStep, context: "Context") -> dict[str, Any]:
-        return {"reranking": [self._settings(self._deepest(step, context), step, context)]}
+        settings = self._settings(self._deepest(step, context), step, context)
+        return reranked_method(method_of(step.parts["rerank"]), settings)
 
     def _deepest(self, step: RunStep, context: "Context") -> Reranked:
         """The candidates of a topic set, reranked to the greatest depth."""
@@ -286,7 +277,7 @@ def depth_of(
             )
 
     facts = {"first stage": first.tag, "reranked": reranked.tag}
-    return Tunable(partial(_cut, rows, depth, name), facts, [depth, digest(rows)], check=check)
+    return Tunable(partial(_cut, rows, depth, name), facts, check=check)
 
 
 def _cut(rows: pl.DataFrame, depth: int, name: str, setting: Setting, topics: Topics) -> Run:
@@ -311,6 +302,5 @@ class Pair(Recipe):
 
     def tunable(self, runs: Sequence[Run], depth: int | None) -> Tunable:
         """The depth of the first run, of at most that of the second, left open."""
-        del depth
         first, reranked = runs
         return depth_of(first, reranked)

@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,11 +15,11 @@ from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
 from adducir.corpora.references import file_path
-from adducir.corpora.topics import Topics
+from adducir.experiments.planner import Known
 from adducir.experiments.sections import Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
-from adducir.runs.metadata import metadata_for, part_of, read_metadata
+from adducir.runs.metadata import part_of, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
@@ -60,21 +59,16 @@ class System(SystemEntry):
 
     Attributes:
         group: The section of the table that it stands in.
+        verb: What is done, for the plan's lines.
     """
 
     verb: ClassVar[str]
-    """What is done, for the plan's lines."""
     group: str | None = None
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
         """Keys beside the fields: the hyperparameters of what the system is made with."""
         return ()
-
-    @property
-    def is_given(self) -> bool:
-        """Whether its runs are there, made by others."""
-        return False
 
     @abstractmethod
     def identity(self, step: "RunStep") -> Mapping[str, Any]:
@@ -86,7 +80,6 @@ class System(SystemEntry):
 
     def index_name(self, study: "RetrievalStudy") -> str | None:
         """The index that it searches or reads documents of."""
-        del study
         return next((one.name for one in self.links() if one.section == "indexes"), None)
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
@@ -101,12 +94,9 @@ class System(SystemEntry):
             for one in self.links()
         }
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step | None:
-        """The step that makes its run; None where something is wrong or missing."""
-        parts = self.parts(trial, study)
-        if trial.data not in study.topic_sets:
-            return None
-        return RunStep(self, trial, study, parts)
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
+        """The step that makes its run."""
+        return RunStep(self, trial, study, self.parts(trial, study))
 
     def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
         """The file of its run."""
@@ -114,7 +104,6 @@ class System(SystemEntry):
 
     def remark(self, name: str, names: Mapping[str, str]) -> str | None:
         """A sentence for below the table; ``names`` are the printed names of systems."""
-        del name, names
         return None
 
 
@@ -139,14 +128,15 @@ class RunStep(Step):
     """A run that a system makes.
 
     Attributes:
-        recipe: The system.
+        system: What makes it.
         trial: Its name, topic set and seed.
         parts: What the run is made from: other runs and indexes, by the key that names each.
         models: What is trained for it alone.
         opened: What the system has opened for it, such as code or a reranker.
+        topics: Those that are ranked.
     """
 
-    recipe: System
+    system: System
     trial: Trial
     study: "RetrievalStudy"
     parts: dict[str, Any]
@@ -157,24 +147,20 @@ class RunStep(Step):
     stage = 2
 
     def __post_init__(self) -> None:
-        self.path = self.recipe.path(self.trial, self.study)
-        self.verb, self.tag = self.recipe.verb, file_name(self.trial.run)
+        self.path = self.system.path(self.trial, self.study)
+        self.verb, self.tag = self.system.verb, file_name(self.trial.run)
         self.inputs = [*self.models, *dict.fromkeys(self.parts.values())]
+        self.topics = self.study.topic_set(self.trial.data).topics
+        self.fingerprint = self._fingerprint()
 
-    @property
-    def topics(self) -> Topics:
-        """The topics that are ranked."""
-        return self.study.topic_sets[self.trial.data].topics
-
-    @cached_property
-    def fingerprint(self) -> str:
+    def _fingerprint(self) -> str:
         return fingerprint(
             {
                 "version": _RUN_VERSION,
                 "depth": self.study.recipe.depth,
                 "topics": self.topics.identity(),
-                "system": self.recipe.identity(self),
-                **SYSTEMS.origin(SYSTEMS.name_of(type(self.recipe))),
+                "system": self.system.identity(self),
+                **SYSTEMS.origin(SYSTEMS.name_of(type(self.system))),
                 "parts": {key: step.fingerprint for key, step in self.parts.items()},
             }
         )
@@ -187,11 +173,9 @@ class RunStep(Step):
             return MISSING
         if not is_known(self.fingerprint):
             return UNKNOWN
-        if not metadata_for(self.path).is_file():
-            return "it has no metadata"
         facts = run_facts(self.path)
         if facts is None:
-            return "its metadata cannot be read"
+            return "it has no metadata that can be read"
         if facts["adducir"]["fingerprint"] != self.fingerprint:
             return f"{OUT_OF_DATE} settings or inputs"
         # Nobody but the step that wrote it says what is in it.
@@ -200,7 +184,7 @@ class RunStep(Step):
         return None
 
     def make(self, context: "Context") -> None:
-        self.write(self.recipe.answer(self, context), context)
+        self.write(self.system.answer(self, context), context)
 
     def write(self, answer: Answer, context: "Context") -> None:
         """Write a run with its metadata."""
@@ -208,7 +192,7 @@ class RunStep(Step):
         progress().note(f"run {context.shown(self.path)}: {answer.note}")
         about = {
             "name": self.trial.data,
-            "source": study.recipe.topics[self.trial.data].source,
+            "source": topics.source,
             "field": topics.field,
             "topics": len(topics),
             "sha256": topics.identity()["topics"],
@@ -230,10 +214,6 @@ class RunStep(Step):
         """What stands in its file, no matter who wrote that."""
         return read_run(self.path, allow_empty=True)
 
-    def method(self) -> dict[str, Any]:
-        """How it was made, as its metadata say: to be handed on to what is made from it."""
-        return part_of(run_facts(self.path), "method")
-
     def counted(self, run: Run) -> str:
         """How much a run of its topics holds."""
         return f"{len(run):,} documents for {len(run.qids):,} of {len(self.topics):,} topics"
@@ -248,10 +228,6 @@ class Given(System):
 
     verb: ClassVar[str] = "read"
     run: str | dict[Name, str]
-
-    @property
-    def is_given(self) -> bool:
-        return True
 
     def links(self) -> Iterator[Link]:
         for name in self.run if isinstance(self.run, dict) else ():
@@ -271,25 +247,20 @@ class Given(System):
     def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
         return Path(self.run if isinstance(self.run, str) else self.run.get(trial.data, ""))
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step | None:
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         place: KeyPath = ("systems", trial.system, "run")
         if isinstance(self.run, dict):
             if trial.data not in self.run:
-                return None
+                raise Known
             place = (*place, trial.data)
-        planner, source = study.planner, str(self.path(trial, study))
-        run = planner.opening(place, lambda: read_run(file_path(source, study.folder)))
-        if run is None or run.path is None:
-            return None
+        with study.planner.at(*place):
+            run = read_run(file_path(str(self.path(trial, study)), study.folder))
         judged = study.topic_sets.get(trial.data)
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
             first, other = run.qids[0], judged.qrels.qids[0]
             what = f"{run.path}: none of its topics is judged in `{trial.data}`"
-            planner.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
-        if run.path.resolve() in (own := study.written_paths):
-            what = f"{run.path} is where the run of `{own[run.path.resolve()]}` is written"
-            planner.add(("systems", trial.system, "run"), what)
-        return GivenRun(trial, run.path, run)
+            study.planner.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
+        return GivenRun(trial, run)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         raise NotImplementedError  # nothing is made
@@ -298,19 +269,16 @@ class Given(System):
         raise NotImplementedError
 
 
-@dataclass(eq=False)
 class GivenRun(Step):
     """A run that the user gives."""
 
-    trial: Trial
-    path: Path
-    run: Run
-    kept = "read"
-    stage = 2
+    kept, stage = "read", 2
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return file_digest(self.path)
+    def __init__(self, trial: Trial, run: Run) -> None:
+        if run.path is None:
+            raise Known
+        self.trial, self.run, self.path = trial, run, run.path
+        self.fingerprint = file_digest(self.path)
 
     def title(self, shown: Shown) -> str:
         return f"run {shown(self.path)}"
@@ -324,8 +292,10 @@ class GivenRun(Step):
     def read(self) -> Run:
         return self.run
 
-    def method(self) -> dict[str, Any]:
-        return {}
+
+def method_of(step: Step) -> dict[str, Any]:
+    """How a run was made, as its metadata say: handed on to what is made from it."""
+    return part_of(run_facts(step.path), "method") if isinstance(step, RunStep) else {}
 
 
 def named(step: RunStep | GivenRun, context: "Context") -> dict[str, Any]:
@@ -341,7 +311,5 @@ def run_facts(path: Path) -> dict[str, Any] | None:
         facts = read_metadata(path)
     except InputError:
         return None
-    for section, key in (("adducir", "fingerprint"), ("run file", "sha256")):
-        if key not in part_of(facts, section):
-            return None
-    return facts
+    is_ours = "fingerprint" in part_of(facts, "adducir") and "sha256" in part_of(facts, "run file")
+    return facts if is_ours else None

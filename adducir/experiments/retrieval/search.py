@@ -1,7 +1,7 @@
 """``index:``: a search of an index, with a retrieval model and feedback where it has words."""
 
 from collections.abc import Collection, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import polars as pl
@@ -18,8 +18,6 @@ from adducir.experiments.tuning.tune import Tunable
 from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
 from adducir.indexes.index import Index
 from adducir.indexes.models import MODELS, Model
-from adducir.indexes.search import Search as Found
-from adducir.indexes.search import search_topics
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ class Search(TunableSystem):
     Attributes:
         index: The index.
         model: The retrieval model; a dense index has none.
-        fields: Weights of fields that the index keeps by themselves: BM25F.
+        fields: Weights of separate fields: BM25F.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -52,27 +50,22 @@ class Search(TunableSystem):
         _ = self.retrieval_model, self.feedback
         return self
 
-    @property
-    def given(self) -> dict[str, Any]:
-        """The model's hyperparameters that the file gives."""
-        extra = self.model_extra or {}
-        return {key: value for key, value in extra.items() if key not in FEEDBACK}
-
-    @property
+    @cached_property
     def retrieval_model(self) -> Model:
         """The model with the hyperparameters that the file gives."""
         if self.model not in MODELS:
             what = f"should be one of {', '.join(MODELS)}, not {self.model!r}"
             raise errors_at((("model",), what))
-        known = keys_of(MODELS, self.model)
-        strange = (self.given.keys() & set(type(self).more_keys())) - set(known)
-        if strange:
-            listed = ", ".join(f"`{key}`" for key in sorted(strange))
+        extra = self.model_extra or {}
+        given = {key: value for key, value in extra.items() if key not in FEEDBACK}
+        of_others = {*type(self).more_keys()} - {*keys_of(MODELS, self.model)}
+        if strange := sorted(given.keys() & of_others):
+            listed = ", ".join(f"`{key}`" for key in strange)
             raise ValueError(f"{listed} has no effect on the model {self.model}")
         own = type(self).model_fields
-        return hyperparameters(MODELS.kind(self.model), self.model, self.given, own)
+        return hyperparameters(MODELS.kind(self.model), self.model, given, own)
 
-    @property
+    @cached_property
     def feedback(self) -> FeedbackMethod | None:
         """The feedback method with its hyperparameters; None for none."""
         stated = {name: one for name, one in (self.model_extra or {}).items() if name in FEEDBACK}
@@ -120,44 +113,22 @@ class Search(TunableSystem):
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
         return Answer(found.run, note, found.method, found.seconds, data, engine_versions())
 
-    def ranked(
-        self, index: Index, topics: Topics, *, tag: str, depth: int | None, threads: int | None
-    ) -> Found:
-        """Search every topic of an index."""
-        return search_topics(
-            index,
-            topics,
-            self.retrieval_model,
-            tag=tag,
-            feedback=self.feedback,
-            fields=self.fields,
-            depth=depth,
-            threads=threads,
-        )
+    @property
+    def _kinds(self) -> list[Any]:
+        """Model and feedback, whose numbers can be tuned."""
+        return [self.retrieval_model, *([self.feedback] if self.feedback else [])]
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
-        feedback = self.feedback
-        of_feedback = hyperparameters_of(type(feedback)) if feedback else {}
-        return hyperparameters_of(MODELS.kind(self.model)) | of_feedback
+        return {k: v for kind in self._kinds for k, v in hyperparameters_of(type(kind)).items()}
 
     @property
     def fixed(self) -> dict[str, float]:
-        model, feedback = self.retrieval_model, self.feedback
-        found = {name: getattr(model, name) for name in sorted(self.given)}
-        if feedback is not None:
-            found |= {name: getattr(feedback, name) for name in sorted(feedback.model_fields_set)}
-        return found
-
-    def at(self, setting: Setting) -> tuple[Model, FeedbackMethod | None]:
-        """Model and feedback with the values of a setting."""
-        kinds = [MODELS.kind(self.model), *([type(self.feedback)] if self.feedback else [])]
-        values = {**self.fixed, **setting}
-        made: list[Any] = [
-            kind(**{name: value for name, value in values.items() if name in kind.model_fields})
-            for kind in kinds
-        ]
-        return made[0], made[1] if len(made) > 1 else None
+        return {
+            name: getattr(kind, name)
+            for kind in self._kinds
+            for name in sorted(kind.model_fields_set)
+        }
 
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
         (index, *_) = (step.parts["index"] for step in steps.values())
@@ -169,7 +140,6 @@ class Search(TunableSystem):
 
         All topics are searched in one call, and queries of the same text once.
         """
-        run = partial(self._tried, index, depth, threads)
         facts = {
             "index": index.identity,
             "model": self.model,
@@ -178,17 +148,28 @@ class Search(TunableSystem):
             **({"fields": dict(self.fields)} if self.fields else {}),
             "depth": depth or "all",
         }
-        return Tunable(run, facts, check=self.at)
+        return Tunable(partial(self._tried, index, depth, threads), facts, check=self._at)
+
+    def _at(self, setting: Setting) -> list[Any]:
+        """Model and feedback with the values of a setting."""
+        return [
+            type(kind)(**{name: setting.get(name, value) for name, value in kind})
+            for kind in self._kinds
+        ]
 
     def _tried(
         self, index: Index, depth: int | None, threads: int | None, setting: Setting, topics: Topics
     ) -> Run:
         """What a setting ranks."""
-        model, feedback = self.at(setting)
+        model, *feedback = self._at(setting)
         texts = list(dict.fromkeys(topics.queries))
-        options: dict[str, Any] = {"fields": self.fields} if self.fields else {}
         hits = index.search(
-            texts, model, feedback=feedback, depth=depth, threads=threads, **options
+            texts,
+            model,
+            feedback=next(iter(feedback), None),
+            fields=self.fields,
+            depth=depth,
+            threads=threads,
         )
         if len(texts) == len(topics):
             return Run(hits.frame(topics.qids), "tuned")

@@ -10,8 +10,8 @@ the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no tr
 the table they are one row (:mod:`adducir.evaluation.seeds`).
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -19,35 +19,32 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
 
 from adducir.core.errors import InputError
+from adducir.core.recipe import KeyPath
 from adducir.core.registry import chosen_by_key
+from adducir.core.texts import listed
 from adducir.corpora.references import file_path
 from adducir.evaluation.scores import run_name
-from adducir.experiments.planner import Planner
+from adducir.experiments.planner import Known, Planner
 from adducir.experiments.retrieval.corpora import (
     CORPORA,
     CorpusRecipe,
     OpenedCorpus,
-    refuse_unknown_fields,
 )
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep, chosen_by_engine
 from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
 from adducir.experiments.retrieval.topics import TopicSet, TopicsRecipe, open_measures
 from adducir.experiments.sections import (
-    Linked,
     Name,
     Natural,
     RunTableRecipe,
     file_name,
-    on_disk,
 )
 from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
-from adducir.models.sources import RECIPES
-from adducir.runs.rules import some
+from adducir.experiments.tuning.folds import Pool
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.experiments.tuning.folds import Pool
     from adducir.training.trainable import Trainable
 
 DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
@@ -118,7 +115,6 @@ class RetrievalStudy(Study):
         measures: In the file's order, each once.
         measure_names: As printed, by the measures' exact names.
         topic_sets: Topics with judgements, by name.
-        indexes: Those that systems search or read documents of, by name.
     """
 
     makes: ClassVar[str] = "runs"
@@ -126,41 +122,17 @@ class RetrievalStudy(Study):
 
     def __init__(self, recipe: Retrieval, planner: Planner) -> None:
         super().__init__(recipe, planner)
-        self._corpora: dict[tuple[str, int | None], OpenedCorpus | None] = {}
-        self._indexes: dict[tuple[str, int | None], Any] = {}
-        self._refuse_wrong_names()
+        self._opened: dict[tuple[str, str, int | None], Any] = {}
+        for section in ("corpora", "indexes", "systems"):
+            for name, entry in getattr(recipe, section).items():
+                for link in entry.links():
+                    planner.refer((section, name, *link.place), link.section, link.name)
         for name, system in recipe.systems.items():
             system.check(name, self)
             self._refuse_wrong_members(name, system)
-        self.topic_sets: dict[str, TopicSet] = {}
         self.measures, self.measure_names = open_measures(self)
-        for name, topics in recipe.topics.items():
-            if (opened := topics.open(name, self)) is not None:
-                self.topic_sets[name] = opened
-        for name, index in recipe.indexes.items():
-            index.check(name, self)
-
-    def _refuse_wrong_names(self) -> None:
-        """Refuse names that nothing defines, and those that would share a file."""
-        recipe, planner = self.recipe, self.planner
-        for section in ("corpora", "indexes", "topics", "systems"):
-            entries: dict[str, Any] = getattr(recipe, section)
-            seen: dict[str, str] = {}
-            for name, entry in entries.items():
-                if section != "corpora":
-                    before = seen.setdefault(on_disk(name), name)
-                    if before != name:
-                        what = f"its files would have the names of those of `{before}`"
-                        planner.add((section, name), what)
-                for link in entry.links() if isinstance(entry, Linked) else ():
-                    planner.refer((section, name, *link.place), link.section, link.name)
-        runs: dict[str, tuple[str, str]] = {}
-        for system in (name for name, one in recipe.systems.items() if not one.is_given):
-            for topic_set in recipe.topics:
-                other, on = runs.setdefault(on_disk(f"{system}.{topic_set}"), (system, topic_set))
-                if on_disk(other) != on_disk(system):
-                    what = f"its run on `{topic_set}` would have the file of that of `{other}`"
-                    planner.add(("systems", system), f"{what} on `{on}`")
+        opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
+        self.topic_sets = {name: one for name, one in opened.items() if one is not None}
 
     def _refuse_wrong_members(self, name: str, system: System) -> None:
         """Refuse a system that is made from itself, or from one of several runs without its own."""
@@ -190,53 +162,40 @@ class RetrievalStudy(Study):
             found |= dict.fromkeys(members)
         return list(found)
 
-    def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus | None:
-        """A corpus of the file; None where something is wrong or missing."""
-        key = name, seed if self.is_trained("corpora", name) else None
-        if key not in self._corpora:
-            recipe = self.recipe.corpora.get(name)
-            self._corpora[key] = None if recipe is None else recipe.open(*key, self)
-        return self._corpora[key]
+    def _open(self, section: str, name: str, seed: int | None) -> Any:
+        """A corpus or the step of an index, opened once; :class:`.Known` with an error."""
+        key = section, name, seed if self.is_trained(section, name) else None
+        entries: Mapping[str, Any] = getattr(self.recipe, section)
+        if key not in self._opened and name in entries:
+            make = entries[name].open if section == "corpora" else partial(IndexStep, entries[name])
+            self._opened[key] = self.planner.opening(key[:2], partial(make, name, key[2], self))
+        if self._opened.get(key) is None:
+            raise Known
+        return self._opened[key]
 
-    def label(self, corpus: str, seed: int | None) -> str:
-        """A corpus in a few words."""
-        label = self.recipe.corpora[corpus].label
-        is_seeded = seed is not None and self.is_trained("corpora", corpus)
-        return f"{label}, seed {seed}" if is_seeded else label
+    def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus:
+        """A corpus of the file."""
+        found: OpenedCorpus = self._open("corpora", name, seed)
+        return found
 
-    def index(self, name: str, seed: int | None = None) -> Any:
-        """The step of an index; an absent one where something is wrong or missing."""
-        key = name, seed if self.is_trained("indexes", name) else None
-        if key not in self._indexes:
-            step = self._index(*key)
-            self._indexes[key] = step or Absent(self.index_path(*key), "build", 1, "index")
-        return self._indexes[key]
+    def index(self, name: str, seed: int | None = None) -> IndexStep:
+        """The step of an index."""
+        found: IndexStep = self._open("indexes", name, seed)
+        return found
 
-    def _index(self, name: str, seed: int | None) -> IndexStep | None:
-        recipe, planner, place = self.recipe.indexes.get(name), self.planner, ("indexes", name)
-        corpus = None if recipe is None else self.corpus(recipe.corpus, seed)
-        opened = None if recipe is None else recipe.open(name, seed, self)
-        if recipe is None or corpus is None or opened is None:
-            return None
-        found = self.index_path(name, seed), corpus, self.label(recipe.corpus, seed), self.folder
-        make = partial(IndexStep, recipe, name, *found, *opened)
-        step = planner.opening(place, make)
-        if step is not None and planner.opening(place, lambda: step.why() or "") is not None:
-
-            def look() -> None:
-                """Look for its fields in its corpus; a dry run notes a large one as not read."""
-                refuse_unknown_fields(step.corpus, step.fields or step.corpus.default_fields)
-
-            planner.opening((*place, "fields"), look)
-        return step
+    def topic_set(self, name: str) -> TopicSet:
+        """A topic set; :class:`.Known` without one."""
+        if name not in self.topic_sets:
+            raise Known
+        return self.topic_sets[name]
 
     @property
     def indexes(self) -> dict[str, IndexStep]:
         """The indexes that systems use, by name."""
         return {
             name if seed is None else run_name(name, seed): step
-            for (name, seed), step in self._indexes.items()
-            if isinstance(step, IndexStep)
+            for (section, name, seed), step in self._opened.items()
+            if section == "indexes" and step is not None
         }
 
     def index_path(self, name: str, seed: int | None) -> Path:
@@ -250,7 +209,7 @@ class RetrievalStudy(Study):
         seed: int | None,
         kind: "type[Trainable[Any]]",
         what: str,
-        place: tuple[str, str],
+        place: KeyPath,
     ) -> ModelStep:
         """The step that trains the model that a recipe is named for.
 
@@ -259,28 +218,16 @@ class RetrievalStudy(Study):
         """
         from adducir.training.kinds import open_training
 
-        path = self.file(reference)
+        path = file_path(reference, self.folder)
         folder = path.with_suffix("")
         overrides: tuple[str, ...] = ()
         if seed is not None:
             folder = path.with_name(run_name(path.stem, seed))
             overrides = (f"training.seed={seed}",)
-            for other in (folder.with_name(f"{folder.name}{ending}") for ending in RECIPES):
-                if other.exists():
-                    raise InputError(
-                        f"its model of seed {seed} would have the folder of the model of "
-                        f"{other.name}.",
-                        path=path,
-                        hint="Give one of the recipes another name.",
-                    )
         plan = open_training(path, overrides)
         if not isinstance(plan, kind):
             raise InputError(f"this is not a recipe of {what}.", path=path)
-        return self.models.add(folder, lambda: plan, place)
-
-    def file(self, source: str) -> Path:
-        """Where a file is that the experiment names."""
-        return file_path(source, self.folder)
+        return self.models.add(folder, plan, place)
 
     def trials(self) -> Iterator[Trial]:
         """Each system after those that it is made from."""
@@ -295,15 +242,15 @@ class RetrievalStudy(Study):
             for seed in self.seeds(name):
                 yield from (Trial(name, topics, seed) for topics in self.recipe.topics)
 
-    def step(self, trial: Trial) -> Step | None:
+    def step(self, trial: Trial) -> Step:
         """See :meth:`.Study.step`; topic sets that differ in judgements only share a run."""
         system = self.recipe.systems.get(trial.system)
         if system is None or trial.system in self.made_of(trial.system):
-            return None
+            raise Known
         step = system.step(trial, self)
         for other, one in self.planned.items():
             is_same = other._replace(data=trial.data) == trial and not isinstance(one, Absent)
-            if step is not None and is_same and one.fingerprint == step.fingerprint:
+            if is_same and one.fingerprint == step.fingerprint:
                 return one
         return step
 
@@ -324,40 +271,30 @@ class RetrievalStudy(Study):
         return folder / f"{file_name(trial.run)}.{file_name(trial.data)}.trec.gz"
 
     @cached_property
-    def written_paths(self) -> dict[Path, str]:
-        """Where runs are written, with their systems."""
-        systems = self.recipe.systems.items()
-        given = {name for name, one in systems if one.is_given}
-        return {
-            self.path_of(trial).resolve(): trial.system
-            for trial in self.trials()
-            if trial.system not in given
-        }
-
-    @cached_property
-    def pool(self) -> "Pool":
-        """The judged topics of all topic sets; sources are named as the file writes them."""
-        from adducir.experiments.tuning.folds import JudgedTopics, Pool
-
-        sets = []
-        for name, one in self.topic_sets.items():
-            topics, qrels = one.sources
-            judged = replace(one.topics, source=topics), replace(one.qrels, source=qrels)
-            sets.append(JudgedTopics(name, *judged))
-        return Pool.of(sets)
+    def pool(self) -> Pool:
+        """The judged topics of all topic sets."""
+        return Pool.of([*self.topic_sets.values()])
 
     def goals(self) -> Sequence[Step]:
         goals = super().goals()
+        used = {key[:2] for key in self._opened}  # errors of what nothing uses are shown as well
+        for name, entry in self.recipe.indexes.items():
+            if ("indexes", name) not in used:
+                make = partial(IndexStep, entry, name, None, self)
+                self.planner.opening(("indexes", name), make)
         for name in self.recipe.corpora:
-            if not any(name == known for known, _ in self._corpora):
-                self.corpus(name)  # its errors are shown as well
+            with suppress(Known):
+                self.corpus(name)
         return goals
 
     def others(self) -> Sequence[Step]:
         """The indexes, also those that no run to be made needs."""
         place = {name: number for number, name in enumerate(self.recipe.indexes)}
-        keys = sorted(self._indexes, key=lambda key: place.get(key[0], 0))
-        return [self._indexes[key] for key in keys]
+        indexes = [key for key in self._opened if key[0] == "indexes"]
+        return [
+            self._opened[key] or Absent(self.index_path(*key[1:]), "build", 1, "index")
+            for key in sorted(indexes, key=lambda key: place.get(key[1], 0))
+        ]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
         """What of given runs would lower figures without anybody's wish; evaluation and tests."""
@@ -368,7 +305,7 @@ class RetrievalStudy(Study):
             judged = topic_set.qrels.qids
             if lacking := sorted(set(judged).difference(step.run.qids)):
                 what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
-                what = f"the run of {trial.system} {what}, which count 0: {some(lacking)}"
+                what = f"the run of {trial.system} {what}, which count 0: {listed(lacking, 3)}"
                 yield "warn", what
         names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
         runs = sum(len(self.seeds(name)) for name in names)

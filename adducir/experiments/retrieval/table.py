@@ -1,27 +1,36 @@
-"""Evaluates the runs of a retrieval experiment, makes its table, and says how it was made."""
+"""From the runs of a retrieval experiment to its table, provenance, and report."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError
 from adducir.core.progress import progress
+from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.report import collectors, material
-from adducir.experiments.retrieval.runs import GivenRun, run_facts
+from adducir.experiments.retrieval.runs import Given, GivenRun, method_of, run_facts
+from adducir.experiments.step import ModelStep, Step, training_log
 from adducir.experiments.study import Trial
+from adducir.indexes.documents import DocumentStore
 from adducir.runs.metadata import part_of
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table, merged
 from adducir.tables.hits import HitCollector
+from adducir.tables.material import WORD, Cost, Material
 from adducir.tables.notes import unmatched
 from adducir.tables.run_notes import RunNotes
 from adducir.tables.table import ResultTable, printed_name
 
 if TYPE_CHECKING:
+    from adducir.deepct.expansion import ExpandedCorpus
     from adducir.experiments.context import Context
     from adducir.experiments.retrieval.study import RetrievalStudy
 
@@ -31,30 +40,39 @@ MOST_FOLDS_SHOWN = 3
 
 def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     """The table of an experiment whose runs are all made."""
-    collected, recipe = collectors(study), study.recipe
-    further = {
-        name: RunNotes(
+    recipe, names = study.recipe, study.recipe.table.system_names
+    collected, further = {}, {}
+    for name, one in study.topic_sets.items():
+        queries = dict(zip(one.topics.qids, one.topics.queries, strict=True))
+        collected[name] = HitCollector(one.qrels, len(recipe.systems), queries)
+        further[name] = RunNotes(
             one.qrels,
             one.evaluator.measures,
             unjudged=recipe.unjudged,
             model=one.model,
             judge=one.judge,
         )
-        for name, one in study.topic_sets.items()
-    }
     scores = _evaluate(study, collected, further)
-    for warning in unmatched(scores.evaluations, recipe.table.system_names):
+    for warning in unmatched(scores.evaluations, names):
         progress().note(warning)
     comparison = compare(scores, recipe.comparison)
+    several = len(further) > 1
     notes = merged(
-        {
-            name: one.notes(comparison, name * (len(further) > 1), recipe.table.system_names)
-            for name, one in further.items()
-        }
+        {name: one.notes(comparison, name * several, names) for name, one in further.items()}
     )
-    systems = recipe.systems.items()
-    remarks = [one.remark(name, recipe.table.system_names) for name, one in systems]
+    remarks = [one.remark(name, names) for name, one in recipe.systems.items()]
     chosen = chosen_settings(study)
+    topics = {name: one.found() for name, one in collected.items()}
+    texts = snippets(study, {name: one.runs for name, one in topics.items()})
+    material = Material(
+        topics=topics if several else {"": next(iter(topics.values()))},
+        snippets=texts,
+        weights=weights(study, texts),
+        costs={
+            name: _mean([_cost(study, name, seed) for seed in study.seeds(name)])
+            for name in recipe.systems
+        },
+    )
     layout = study.layout(
         _provenance(study, chosen, context),
         notes=[
@@ -65,10 +83,16 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
             *notes,
         ],
         measure_names=study.measure_names,
-        sections={name: one.group for name, one in systems if one.group},
-        material=material(study, collected),
+        sections={name: one.group for name, one in recipe.systems.items() if one.group},
+        material=material,
     )
     return build_table(comparison, layout)
+
+
+def _trials(study: "RetrievalStudy") -> list[Trial]:
+    """What is evaluated, in the order of the table's rows."""
+    rows = [(row, seed) for row in study.recipe.systems for seed in study.seeds(row)]
+    return [Trial(row, name, seed) for row, seed in rows for name in study.topic_sets]
 
 
 def _evaluate(
@@ -80,39 +104,25 @@ def _evaluate(
     scores: list[Scores] = []
     several = len(study.topic_sets) > 1
     with progress().doing("evaluating", len(study.steps), "runs"):
-        for row in study.recipe.systems:
-            for seed in study.seeds(row):
-                for trial, run in _runs(study, row, seed):
-                    name = trial.data
-                    evaluator = study.topic_sets[name].evaluator
-                    found = evaluator.score(run, system=trial.run, topic_set=name * several)
-                    scores.append(found.renamed(row))
-                    collected[name].add(row, run, further[name].add(run, trial.run))
-                    progress().advance(1)
+        for trial in _trials(study):
+            name, run = trial.data, study.run(trial).read()
+            topic_set = study.topic_sets[name]
+            if set(run.qids).isdisjoint(topic_set.qrels.qids):
+                # The evaluator would take run and qrels for strangers, but the plan has seen that
+                # they are not: the search found documents for other topics only.
+                run = Run(run.frame.clear(), run.tag, run.path)
+            found = topic_set.evaluator.score(run, system=trial.run, topic_set=name * several)
+            scores.append(found.renamed(trial.system))
+            collected[name].add(trial.system, run, further[name].add(run, trial.run))
+            progress().advance(1)
     return Scores.concat(scores)
-
-
-def _runs(study: "RetrievalStudy", system: str, seed: int | None) -> Iterator[tuple[Trial, Run]]:
-    """The runs of a system by topic set, each file read once."""
-    read: dict[Path, Run] = {}
-    for name, topic_set in study.topic_sets.items():
-        trial = Trial(system, name, seed)
-        step = study.run(trial)
-        if step.path not in read:
-            read[step.path] = step.read()
-        run = read[step.path]
-        if set(run.qids).isdisjoint(topic_set.qrels.qids):
-            # The evaluator would take run and qrels for strangers, but the plan has seen that they
-            # are not: the search found documents for other topics only.
-            run = Run(run.frame.clear(), run.tag, run.path)
-        yield trial, run
 
 
 def _depths(study: "RetrievalStudy") -> Iterator[str]:
     """Sentences about given runs that are deeper or shorter than the measures and searches."""
     cutoffs = [getattr(one, "params", {}).get("cutoff") or 0 for one in study.measures]
     deepest, depth, recipe = max(cutoffs), study.recipe.most, study.recipe
-    are_searches = any(not system.is_given for system in recipe.systems.values())
+    are_searches = any(not isinstance(system, Given) for system in recipe.systems.values())
     for trial, step in study.steps.items():
         if not isinstance(step, GivenRun):
             continue
@@ -132,11 +142,10 @@ Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 def chosen_settings(study: "RetrievalStudy") -> Chosen:
     """The settings that were chosen, as the metadata of runs record them."""
-    found = {}
-    for name, system in study.recipe.systems.items():
-        for seed in study.seeds(name) if getattr(system, "tune", None) else ():
-            trial = Trial(name, next(iter(study.topic_sets)), seed)
-            folds = part_of(study.run(trial).method(), "tuning").get("folds", [])
+    found, first = {}, next(iter(study.topic_sets))
+    for trial in _trials(study):
+        if trial.data == first and getattr(study.recipe.systems[trial.system], "tune", None):
+            folds = part_of(method_of(study.run(trial)), "tuning").get("folds", [])
             found[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
     return found
 
@@ -168,11 +177,8 @@ def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
 def _provenance(study: "RetrievalStudy", chosen: Chosen, context: "Context") -> dict[str, Any]:
     """What a table records of its runs, indexes and topics."""
     runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
-    for row in study.recipe.systems:
-        for seed in study.seeds(row):
-            for name in study.topic_sets:
-                trial = Trial(row, name, seed)
-                runs[name][trial.run] = _run(study, trial, context)
+    for trial in _trials(study):
+        runs[trial.data][trial.run] = _run(study, trial, context)
     facts = {
         **({"chosen settings, by fold": chosen} if chosen else {}),
         "runs": runs,
@@ -242,3 +248,143 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
         **{key: file[key] for key in about if file.get(key)},
         **part_of(facts, "platform", "software", "engines"),
     }
+
+
+def _mean(costs: Sequence[Cost]) -> Cost:
+    """The mean cost of a system's runs; None of what is not known of each."""
+
+    def mean(each: Sequence[float | None]) -> float | None:
+        known = [one for one in each if one is not None]
+        return fmean(known) if len(known) == len(each) else None
+
+    size = mean([one.index_bytes for one in costs])
+    return Cost(
+        mean([one.milliseconds for one in costs]),
+        None if size is None else round(size),
+        mean([one.training_seconds for one in costs]),
+    )
+
+
+def _cost(study: "RetrievalStudy", system: str, seed: int | None) -> Cost:
+    """Its time per topic over all topic sets, and the size of the index that it searches."""
+    seconds, topics = 0.0, 0
+    steps = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
+    for step in steps:
+        facts = run_facts(step.path) or {}
+        time = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
+        count = part_of(facts, "run file").get("topics")
+        if not time.endswith(" s") or not isinstance(count, int):
+            return Cost()
+        seconds, topics = seconds + float(time.removesuffix(" s")), topics + count
+    size = None
+    if name := study.recipe.systems[system].index_name(study):
+        files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
+        size = sum(one.stat().st_size for one in files) if files else None
+    times = [training_log(model.path).get("seconds") for model in _models(steps)]
+    trained = sum(time for time in times if time) if any(times) else None
+    return Cost(1000 * seconds / topics if topics else None, size, trained)
+
+
+def _models(steps: Iterable[Step]) -> set[ModelStep]:
+    """All trainings that steps are made from."""
+    found: set[ModelStep] = set()
+    for step in steps:
+        found |= {step} if isinstance(step, ModelStep) else set()
+        found |= _models(step.inputs)
+    return found
+
+
+LENGTH = 240
+"""Characters of a snippet."""
+
+
+def snippets(
+    study: "RetrievalStudy", hits: Mapping[str, Mapping[str, pl.DataFrame]]
+) -> dict[str, str]:
+    """The first characters of hits, as they stand beside the indexes, by docno.
+
+    The file says of which documents: ``none``, the ``judged`` ones, or ``all``. Texts of corpora as
+    they are come first; of weighted words, those that were weighted are read.
+    """
+    wanted, docnos = study.recipe.table.snippets, set[str]()
+    for name, runs in hits.items() if wanted != "none" else ():
+        judged = study.topic_sets[name].qrels.frame.select("qid", "docno")
+        for frame in runs.values():
+            if wanted == "judged":
+                frame = frame.join(judged, on=["qid", "docno"], how="semi")
+            docnos.update(frame["docno"].unique().to_list())
+    found: dict[str, str] = {}
+    indexes = study.indexes.values() if docnos else ()
+    for index in sorted(indexes, key=lambda one: _expanded(one) is not None):
+        fields, corpus = index.fields, _expanded(index)
+        if corpus is not None:
+            from adducir.deepct.expansion import WEIGHTED
+
+            read = [corpus.settings.text if one == WEIGHTED else (one,) for one in fields]
+            fields = tuple(dict.fromkeys(one for many in read for one in many))
+        for docno, document in _documents(index, docnos - found.keys()):
+            found[docno] = " ".join(text_of(document, fields).split())[:LENGTH]
+    return found
+
+
+def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str, Document]]:
+    """Documents beside an index; none where it is not there, for no run to be made needs it."""
+    with suppress(ArtifactError):
+        store = DocumentStore(index.path)
+        for docno in sorted(docnos):
+            if docno in store:
+                yield docno, store.get(docno)
+
+
+def _expanded(index: IndexStep) -> "ExpandedCorpus | None":
+    """The corpus of an index, where its words are weighted by DeepCT."""
+    corpus: Any = index.corpus
+    return corpus if hasattr(corpus, "rendering") else None
+
+
+def weights(
+    study: "RetrievalStudy", snippets: Mapping[str, str]
+) -> dict[str, Mapping[str, Sequence[int]]]:
+    """For each system that searches documents weighted by DeepCT its weights of snippets' words.
+
+    The weight of a word is taken from what was indexed: its count in the field of weighted words
+    over the count of a word of weight 1. A word of several passages has the sum of its weights in
+    them. Of a system of several runs they are those of its first run, whose hits the report shows.
+    """
+    found: dict[str, Mapping[str, Sequence[int]]] = {}
+    known: dict[Path, dict[str, Sequence[int]]] = {}
+    for row, system in study.recipe.systems.items() if snippets else ():
+        if not (name := system.index_name(study)):
+            continue
+        index = study.index(name, study.seeds(row)[0])
+        corpus = _expanded(index)
+        if corpus is None:
+            continue
+        from adducir.deepct.expansion import WEIGHTED
+
+        if index.path not in known:
+            known[index.path] = {
+                docno: _weights_of(snippets[docno], document.fields.get(WEIGHTED, ""), corpus)
+                for docno, document in _documents(index, snippets)
+            }
+        found[row] = known[index.path]
+    return found
+
+
+def _weights_of(text: str, weighted: str, corpus: "ExpandedCorpus") -> list[int]:
+    """The weight of each word of a text in hundredths."""
+    from adducir.deepct.words import words
+
+    counts = Counter(weighted.lower().split())
+    known = iter(words(text, whole=corpus.settings.tokenization == "lucene"))
+    word, found = next(known, None), []
+    for match in WORD.finditer(text):
+        # What is one word here may be a part of one of DeepCT's ("well-known"), never more.
+        while word is not None and word.end <= match.start():
+            word = next(known, None)
+        inside = word is not None and word.start < match.end()
+        count = counts.get(word.text.lower(), 0) if word is not None and inside else 0
+        share = count / corpus.rendering.scale
+        weight = round(100 * (share**2 if corpus.rendering.transform == "sqrt" else share))
+        found.append(max(weight, 1) if count else 0)
+    return found

@@ -1,6 +1,6 @@
 """Topics, judgements and measures of a retrieval experiment: one group of columns per topic set."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -8,13 +8,15 @@ import polars as pl
 from ir_measures import Measure
 from pydantic import model_validator
 
+from adducir.core.absent import gathering
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
 from adducir.evaluation import providers
-from adducir.evaluation.evaluator import Evaluator, is_ours
-from adducir.evaluation.measures import parse_measure, parse_measures
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.measures import is_ours, parse_measure, parse_measures
 from adducir.evaluation.unjudged import deepest
+from adducir.experiments.tuning.folds import JudgedTopics
 from adducir.runs.run import Run
 from adducir.training.recipe import Several, listed
 
@@ -23,18 +25,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TopicSet:
+class TopicSet(JudgedTopics):
     """Topics, their judgements, and what evaluates runs of them.
 
-    ``sources`` are as the file names them; ``model`` evaluates by the judgements of a model, called
-    ``judge``, if there are some.
+    Attributes:
+        evaluator: By the judgements.
+        model: What evaluates by the judgements of a model, called ``judge``, if there are some.
     """
 
-    name: str
-    topics: Topics
-    qrels: Qrels
     evaluator: Evaluator
-    sources: tuple[str, str]
     model: Evaluator | None = None
     judge: str = ""
 
@@ -70,12 +69,13 @@ class TopicsRecipe(Recipe):
     def open(self, name: str, study: "RetrievalStudy") -> TopicSet | None:
         """Topics and judgements that fit together; None with an error, which is kept."""
         place, planner = ("topics", name), study.planner
-        source = planner.source((*place, "source"), self.source)
-        topics = None
-        if source is not None:
-            load = partial(load_topics, source, field=self.field)
-            topics = planner.opening((*place, "source"), load)
-        qrels = _qrels((*place, "qrels"), self.qrels, study)
+
+        def load() -> Topics:
+            found = load_topics(planner.source(self.source), field=self.field)
+            return replace(found, source=self.source)
+
+        topics = planner.opening((*place, "source"), load)
+        qrels = planner.opening((*place, "qrels"), partial(_qrels, self.qrels, study))
         if topics is None or qrels is None:
             return None
         if set(topics.qids).isdisjoint(qrels.qids):
@@ -86,32 +86,28 @@ class TopicsRecipe(Recipe):
         if study.recipe.comparison is not None and len(qrels.qids) < 2:
             planner.add((*place, "qrels"), "a test needs judgements of two topics or more")
         evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
+        model = None
+        if self.model_qrels:
+            load_model = partial(self._model, name, topics, qrels, study)
+            model = planner.opening((*place, "model_qrels"), load_model)
         if evaluator is None:
             return None
-        model = self._model((*place, "model_qrels"), topics, qrels, study)
-        named = " + ".join(listed(self.qrels))
-        return TopicSet(name, topics, qrels, evaluator, (self.source, named), model, self.judge)
+        return TopicSet(name, topics, qrels, evaluator, model, self.judge)
 
-    def _model(
-        self, place: KeyPath, topics: Topics, qrels: Qrels, study: "RetrievalStudy"
-    ) -> Evaluator | None:
-        """What evaluates by the judgements of a model; None without, or with an error."""
-        if not self.model_qrels:
-            return None
+    def _model(self, name: str, topics: Topics, qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
+        """What evaluates by the judgements of a model."""
         from adducir.tables.run_notes import TOPICS_ALONE, check_judged
 
-        planner = study.planner
+        place = ("topics", name, "model_qrels")
         if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
             what = "there is no prediction-powered mean of systems with several runs (`seeds`)"
-            planner.add(place, f"{what}: {TOPICS_ALONE}")
-        judged = _qrels(place, self.model_qrels, study)
-        if judged is None:
-            return None
+            study.planner.add(place, f"{what}: {TOPICS_ALONE}")
+        judged = _qrels(self.model_qrels, study)
         if unknown := set(judged.qids).difference(topics.qids):
             what = f"{len(unknown)} topics that it judges are not in `source`"
-            planner.add(place, f"{what}, such as {min(unknown)!r}")
-        planner.opening(place, partial(check_judged, qrels.qids, judged.qids, self.judge))
-        return planner.opening(place, partial(_evaluator, judged, study))
+            study.planner.add(place, f"{what}, such as {min(unknown)!r}")
+        check_judged(qrels.qids, judged.qids, self.judge)
+        return _evaluator(judged, study)
 
 
 def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[str, str]]:
@@ -145,12 +141,10 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
     return study.planner.opening(place, partial(providers.provider_of, measure)) is not None
 
 
-def _qrels(place: KeyPath, names: Several, study: "RetrievalStudy") -> Qrels | None:
-    found = [study.planner.source(place, name) for name in listed(names)]
-    sources = [source for source in found if source is not None]
-    if len(sources) < len(found):
-        return None
-    return study.planner.opening(place, partial(load_qrels, sources))
+def _qrels(names: Several, study: "RetrievalStudy") -> Qrels:
+    with gathering() as each:
+        sources = [each(partial(study.planner.source, name)) for name in listed(names)]
+    return replace(load_qrels(sources), source=" + ".join(listed(names)))
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:

@@ -3,14 +3,15 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import errors_at
+from adducir.corpora.references import file_path
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.runs import Answer, RunStep, System
 from adducir.experiments.retrieval.topics import can_compute
@@ -61,15 +62,7 @@ class TunableSystem(System):
 
     def tuned_method(self, step: RunStep, context: "Context") -> dict[str, Any]:
         """More of the method, for the metadata of a tuned run."""
-        del step, context
         return {}
-
-    @field_validator("tune", mode="before")
-    @classmethod
-    def _given(cls, value: Any) -> Any:
-        if value is None:
-            raise ValueError("is empty; name a `grid` and `folds`, or leave it out")
-        return value
 
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
@@ -87,9 +80,12 @@ class TunableSystem(System):
     def check(self, name: str, study: "RetrievalStudy") -> None:
         """What a member is made with may not know the labels of held-out topics."""
         super().check(name, study)
-        if self.tune is None:
-            return
         place, systems = ("systems", name), study.recipe.systems
+        if self.tune is None:
+            if "tune" in self.model_fields_set:
+                what = "is empty; name a `grid` and `folds`, or leave it out"
+                study.planner.add((*place, "tune"), what)
+            return
         for link in self.links():
             if link.section != "systems":
                 continue
@@ -103,18 +99,14 @@ class TunableSystem(System):
         if (measure := study.planner.opening(objective, parse)) is not None:
             can_compute(objective, measure, study)
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step | None:
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         if self.tune is None:
             return super().step(trial, study)
         steps: dict[str, Any] = {
             one: self.untuned.step(trial._replace(data=one), study) for one in study.recipe.topics
         }
-        if None in steps.values():
-            return None
-        make = partial(self.tune.make_folds, study.pool, study.file)
-        folds = study.planner.opening(("systems", trial.system, "tune", "folds"), make)
-        if folds is None:
-            return None
+        with study.planner.at("systems", trial.system, "tune", "folds"):
+            folds = self.tune.make_folds(study.pool, partial(file_path, folder=study.folder))
         return TunedStep(
             self,
             trial,
@@ -138,24 +130,23 @@ class TunedStep(RunStep):
         folds: The folds of all topics.
     """
 
-    recipe: TunableSystem
+    system: TunableSystem
     steps: Mapping[str, RunStep] = field(default_factory=dict)
     tuning: TuneRecipe = None  # type: ignore[assignment]  # always given
     folds: "Folds" = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.verb, self.shared_work = "tune", ("tuning", self.trial.run)
+        self.verb = "tune"
 
-    @cached_property
-    def fingerprint(self) -> str:
+    def _fingerprint(self) -> str:
         study, sets = self.study, self.study.topic_sets
         grid = [[key, [*map(plain, values)]] for key, values in self.tuning.values.items()]
         return fingerprint(
             {
                 "runs": {name: step.fingerprint for name, step in self.steps.items()},
                 "topics": sets[self.trial.data].identity(),
-                "fixed": self.recipe.fixed,
+                "fixed": self.system.fixed,
                 "grid": grid,
                 "objective": str(parse_measure(self.tuning.objective)),
                 "negative grades": study.recipe.negative_grades,
@@ -171,10 +162,10 @@ class TunedStep(RunStep):
         from adducir.experiments.tuning.report import facts
         from adducir.indexes.building import engine_versions
 
-        tuning = context.shared(self.shared_work, partial(self._tune, context))
+        tuning = context.shared(("tuning", self.trial.run), partial(self._tune, context))
         run = tuning.pool.of_set(tuning.run, self.trial.data)
         step = self.steps[self.trial.data]
-        method = {"tuning": facts(tuning), **self.recipe.tuned_method(step, context)}
+        method = {"tuning": facts(tuning), **self.system.tuned_method(step, context)}
         note = f"{len(run):,} documents, each topic held out"
         judged = self.study.topic_sets[self.trial.data].qrels.qids
         return Answer(run, note, method, tuning.seconds, {}, engine_versions(), judged)
@@ -183,17 +174,14 @@ class TunedStep(RunStep):
         from adducir.experiments.tuning.report import write_report
 
         study, name = self.study, self.trial.run
-        # Chunks are kept beside one run, whichever topic set asks for the tuning.
-        first = study.path_of(self.trial._replace(data=next(iter(study.recipe.topics))))
         tuning = tune(
-            self.recipe.opened(self.steps, context),
-            Grid.of(self.tuning.values, self.recipe.hyperparameters),
+            self.system.opened(self.steps, context),
+            Grid.of(self.tuning.values, self.system.hyperparameters),
             study.pool,
             self.folds,
             self.tuning.objective,
             negative=study.recipe.negative_grades,
             tag=self.tag,
-            chunking=context.chunking(first, keep=False),
         )
         folder = study.planner.output / "tuning" / file_name(name)
         write_report(tuning, folder, with_runs=False)

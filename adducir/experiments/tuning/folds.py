@@ -19,7 +19,7 @@ be tuned on its own labels.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,8 +61,7 @@ class Pool:
         names = [each.name for each in sets]
         if not names or len(set(names)) < len(names):
             raise UsageError("tuning needs topic sets, each with a name of its own.")
-        qids = [qid for each in sets for qid in each.qrels.qids]
-        shared = Counter(qids)
+        shared = Counter(qid for each in sets for qid in each.qrels.qids)
         ids: list[str] = []
         queries: dict[str, str] = {}
         for each in sets:
@@ -77,8 +76,9 @@ class Pool:
                 ids.append(f"{each.name}:{qid}" if shared[qid] > 1 else qid)
                 if qid in own:
                     queries[ids[-1]] = own[qid]
+        qids = tuple(qid for each in sets for qid in each.qrels.qids)
         set_of = np.repeat(np.arange(len(sets)), [len(each.qrels.qids) for each in sets])
-        return cls(tuple(sets), tuple(ids), tuple(qids), set_of, queries)
+        return cls(tuple(sets), tuple(ids), qids, set_of, queries)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -86,11 +86,10 @@ class Pool:
     @cached_property
     def qrels(self) -> Qrels:
         """The judgements of all sets, with ids for qids."""
-        frames = []
-        for number, each in enumerate(self.sets):
-            qids, ids = self.names_of(number)
-            named = pl.col("qid").replace_strict(qids, ids, return_dtype=pl.String)
-            frames.append(each.qrels.frame.with_columns(named))
+        frames = [
+            _renamed(each.qrels.frame, *self.names_of(number))
+            for number, each in enumerate(self.sets)
+        ]
         return Qrels(pl.concat(frames), " + ".join(each.qrels.source for each in self.sets))
 
     def topics(self, ids: Iterable[str]) -> Topics:
@@ -102,22 +101,23 @@ class Pool:
     @cached_property
     def same(self) -> Integers:
         """(T,) numbers that are equal for what is the same topic (qid and query) in two sets."""
-        keys = [
-            (qid, self.queries.get(one, one)) for qid, one in zip(self.qids, self.ids, strict=True)
-        ]
-        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-        return np.array([numbers[key] for key in keys], dtype=np.int64)
+        numbers: dict[tuple[str, str], int] = {}
+        keys = zip(self.qids, (self.queries.get(one, one) for one in self.ids), strict=True)
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
-    @property
-    def unjudged(self) -> list[str]:
-        """Qids that have no judgements and take no part."""
+    def notes(self) -> Iterator[str]:
+        """What there is to say of topics without judgements, and without a query."""
         judged = [(each.topics.qids, set(each.qrels.qids)) for each in self.sets]
-        return [qid for qids, own in judged for qid in qids if qid not in own]
-
-    @property
-    def unsearchable(self) -> list[str]:
-        """Ids that have judgements and no query."""
-        return [one for one in self.ids if one not in self.queries]
+        unjudged = [qid for qids, own in judged for qid in qids if qid not in own]
+        for what, names in (
+            ("have no judgements and took no part", unjudged),
+            (
+                "have judgements and no query, and count 0",
+                [one for one in self.ids if one not in self.queries],
+            ),
+        ):
+            if names:
+                yield f"{len(names)} topics {what}: {', '.join(names[:10])}"
 
     @property
     def has_own_qids(self) -> bool:
@@ -132,21 +132,19 @@ class Pool:
     def of_set(self, run: Run, name: str) -> Run:
         """The part of a run over ids that is of one topic set, with its qids."""
         qids, ids = self.names_of([each.name for each in self.sets].index(name))
-        return _renamed(run, ids, qids)
+        return Run(_renamed(run.frame, ids, qids), run.tag)
 
     def joined(self, runs: Sequence[Run]) -> Run:
         """One run over ids of a run for each topic set; topics that are not judged are dropped."""
-        parts = [_renamed(run, *self.names_of(number)) for number, run in enumerate(runs)]
-        return Run(pl.concat([part.frame for part in parts]), runs[0].tag)
+        parts = [_renamed(run.frame, *self.names_of(number)) for number, run in enumerate(runs)]
+        return Run(pl.concat(parts), runs[0].tag)
 
 
-def _renamed(run: Run, old: Sequence[str], new: Sequence[str]) -> Run:
+def _renamed(frame: pl.DataFrame, old: Sequence[str], new: Sequence[str]) -> pl.DataFrame:
     """The topics called ``old``, under their new names."""
     names = pl.Series(old, dtype=pl.String)
     renamed = pl.col("qid").replace_strict(names, new, return_dtype=pl.String)
-    return Run(
-        run.frame.filter(pl.col("qid").is_in(names.implode())).with_columns(renamed), run.tag
-    )
+    return frame.filter(pl.col("qid").is_in(names.implode())).with_columns(renamed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,11 +196,8 @@ def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
     """Cut the topics into k folds."""
     name_of = {topic: pool.ids[row] for row, topic in reversed([*enumerate(pool.same.tolist())])}
     if not 2 <= k <= len(name_of):
-        raise UsageError(
-            f"{len(name_of)} topics can be cut into 2 to {len(name_of)} folds, not {k}."
-            if len(name_of) > 1
-            else "a single topic cannot be cut into folds."
-        )
+        most = f"can be cut into 2 to {len(name_of)} folds, not {k}"
+        raise UsageError(f"{len(name_of)} topic{'s' * (len(name_of) != 1)} {most}.")
 
     def drawn(topic: int) -> tuple[bytes, str]:
         return hashlib.sha256(f"{seed} {name_of[topic]}".encode()).digest(), name_of[topic]
@@ -228,33 +223,24 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
             if isinstance(qid, bool) or not isinstance(qid, str | int):
                 raise InputError(f"{qid!r} in the fold {name} is not a qid.", path=path)
             if (before := fold_of.setdefault(str(qid), number)) != number:
-                raise InputError(
-                    f"topic {qid} is in two folds: {names[before]} and {name}.", path=path
-                )
+                what = f"topic {qid} is in two folds: {names[before]} and {name}."
+                raise InputError(what, path=path)
     # Each judged topic stands there by its id, or else by its qid.
     found = [one if one in fold_of else qid for one, qid in zip(pool.ids, pool.qids, strict=True)]
     known = {qid for each in pool.sets for qid in each.topics.qids} | {*pool.qids, *pool.ids}
-    lacking = [name for name in found if name not in fold_of]
-    unknown = sorted(fold_of.keys() - known)
-    problems = [
-        f"{len(qids)} {what}, such as {qids[0]}"
-        for qids, what in ((lacking, "judged topics are in no fold"), (unknown, "are not topics"))
-        if qids
-    ]
-    if problems:
-        raise InputError(
-            f"{'; '.join(problems)}.", path=path, hint="Are these folds of other topics?"
-        )
+    for qids, what in (
+        ([name for name in found if name not in fold_of], "judged topics are in no fold"),
+        (sorted(fold_of.keys() - known), "are not topics"),
+    ):
+        if qids:
+            hint = "Are these folds of other topics?"
+            raise InputError(f"{len(qids)} {what}, such as {qids[0]}.", path=path, hint=hint)
     topic_of: dict[str, int] = {}
     for name, topic in zip(found, pool.same.tolist(), strict=True):
         if topic_of.setdefault(name, topic) != topic:
-            raise InputError(
-                f"the qid {name} is a topic of two topic sets; write SET:{name} for each.",
-                path=path,
-            )
+            what = f"the qid {name} is a topic of two topic sets; write SET:{name} for each."
+            raise InputError(what, path=path)
     of = np.array([fold_of[name] for name in found], dtype=np.int64)
-    empty = [name for number, name in enumerate(names) if not (of == number).any()]
-    if empty or len(names) < 2:
-        what = f"the fold {empty[0]} has no judged topic." if empty else "there is one fold only."
-        raise InputError(what, path=path)
+    if len(names) < 2 or len(set(of.tolist())) < len(names):
+        raise InputError("folds are two or more, each with judged topics.", path=path)
     return Folds(tuple(names), of, f"{len(names)} folds from {path.name}")

@@ -24,7 +24,6 @@ Setting = dict[str, Number]
 """A value for each parameter, in the order of the grid."""
 
 _MOST_VALUES = 100_000
-_MOST_PLACES = 100
 
 
 def decimal(value: Number | str | Decimal) -> Decimal:
@@ -33,9 +32,8 @@ def decimal(value: Number | str | Decimal) -> Decimal:
         number = Decimal(str(value).strip())
     except InvalidOperation as error:
         raise UsageError(f"{value!r} is not a number.") from error
-    if not number.is_finite() or (number and abs(number.adjusted()) > _MOST_PLACES):
-        what = f"a finite number of at most {_MOST_PLACES} places"
-        raise UsageError(f"{shortened(str(value))} is not {what}.")
+    if not number.is_finite() or abs(number.adjusted()) > 100:
+        raise UsageError(f"{shortened(str(value))} is not a finite number of at most 100 places.")
     return number
 
 
@@ -113,40 +111,38 @@ class Parameter:
     values: tuple[Number, ...]
     allowed: Hyperparameter
 
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        given: Sequence[Number | Decimal],
-        hyperparameters: Mapping[str, Hyperparameter],
-    ) -> "Parameter":
-        """Check the values of a parameter and sort them."""
-        if name not in hyperparameters:
-            known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
-            guess = nearest(name, hyperparameters) or "."
-            raise UsageError(f"there is no parameter `{name}` to tune{guess}{known}")
-        allowed, values = hyperparameters[name], sorted(decimal(value) for value in given)
-        if not values:
-            raise UsageError(f"{name} has no values.")
-        for value, after in pairwise(values):
-            if value == after:
-                raise UsageError(f"{name} has the value {plain(value)} twice.")
-        for value in values:
-            if allowed.whole and value != value.to_integral_value():
-                raise UsageError(f"{name} takes integers, not {plain(value)}.")
-            if not allowed.low <= value <= allowed.high:
-                end = "up" if allowed.high == inf else f"to {allowed.high:g}"
-                raise UsageError(
-                    f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
-                )
-        kind = int if allowed.whole else float
-        return cls(name, tuple(kind(value) for value in values), allowed)
-
     def is_edge(self, value: Number) -> bool:
         """Whether a value is the first or last one tried, and one beyond it could be tried."""
         first, last = self.values[0], self.values[-1]
         low, high = first > self.allowed.low, last < self.allowed.high
         return first != last and ((value == first and low) or (value == last and high))
+
+
+def parameter(
+    name: str,
+    given: Sequence[Number | Decimal],
+    hyperparameters: Mapping[str, Hyperparameter],
+) -> Parameter:
+    """Check the values of a parameter and sort them."""
+    if name not in hyperparameters:
+        known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
+        guess = nearest(name, hyperparameters) or "."
+        raise UsageError(f"there is no parameter `{name}` to tune{guess}{known}")
+    allowed, values = hyperparameters[name], sorted(decimal(value) for value in given)
+    if not values:
+        raise UsageError(f"{name} has no values.")
+    for value, after in pairwise(values):
+        if value == after:
+            raise UsageError(f"{name} has the value {plain(value)} twice.")
+    for value in values:
+        if allowed.whole and value != value.to_integral_value():
+            raise UsageError(f"{name} takes integers, not {plain(value)}.")
+        if not allowed.low <= value <= allowed.high:
+            end = "up" if allowed.high == inf else f"to {allowed.high:g}"
+            what = f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
+            raise UsageError(what)
+    kind = int if allowed.whole else float
+    return Parameter(name, tuple(kind(value) for value in values), allowed)
 
 
 @dataclass(frozen=True)
@@ -164,7 +160,7 @@ class Grid:
         """Check values, in the order that breaks ties between equal settings."""
         if not values:
             raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
-        return cls(tuple(Parameter.of(name, v, hyperparameters) for name, v in values.items()))
+        return cls(tuple(parameter(name, v, hyperparameters) for name, v in values.items()))
 
     def __len__(self) -> int:
         return prod(self.shape)
@@ -172,11 +168,11 @@ class Grid:
     @property
     def shape(self) -> tuple[int, ...]:
         """How many values each parameter has."""
-        return tuple(len(parameter.values) for parameter in self.parameters)
+        return tuple(len(one.values) for one in self.parameters)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(parameter.name for parameter in self.parameters)
+        return tuple(one.name for one in self.parameters)
 
     def places(self, number: int) -> tuple[int, ...]:
         """For each parameter, the place of its value in a setting."""
@@ -185,4 +181,4 @@ class Grid:
     def setting(self, number: int) -> Setting:
         """The setting of a number."""
         places = zip(self.parameters, self.places(number), strict=True)
-        return {parameter.name: parameter.values[place] for parameter, place in places}
+        return {one.name: one.values[place] for one, place in places}

@@ -23,8 +23,6 @@ In an experiment file a system's ``tune`` says what is tried:
       objective: nDCG(judged_only=True)@5
 """
 
-import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,21 +31,20 @@ from decimal import Decimal
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
 from ir_measures import Measure
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from adducir.core.chunks import ANY, TEMPORARY, Chunking
 from adducir.core.errors import UsageError
-from adducir.core.executors import Place
-from adducir.core.recipe import KeyPath, Recipe, errors_at
+from adducir.core.progress import progress
+from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.topics import Topics
-from adducir.evaluation.evaluator import Evaluator, is_ours
+from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.lists import Floats, Integers, NegativeGrades
-from adducir.evaluation.measures import parse_measure
+from adducir.evaluation.measures import is_ours, parse_measure
 from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.grid import (
     Grid,
@@ -64,24 +61,20 @@ DECIMALS = 12
 """Means that agree to so many decimals are equal."""
 FEW_TOPICS = 10
 """A choice made on fewer topics than this is worth a warning."""
-SHARD = 8
-"""Settings in a chunk: what a kill can lose."""
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """A system with some of its hyperparameters left open; other processes may run it.
+    """A system with some of its hyperparameters left open.
 
     Attributes:
         run: Ranks topics with the values of a setting.
         facts: What the system is, for metadata.
-        more: What else determines its rankings, beside facts, topics and settings.
         check: Raises UsageError if a setting makes no sense.
     """
 
     run: Callable[[Setting, Topics], Run]
     facts: Mapping[str, Any]
-    more: Any = None
     check: Callable[[Setting], object] = bool
 
 
@@ -111,19 +104,6 @@ class TuneRecipe(Recipe):
     folds: Literal["topics"] | FoldsRecipe
     objective: str = DEFAULT_OBJECTIVE
 
-    @field_validator("grid")
-    @classmethod
-    def _exact(cls, grid: dict[str, float | tuple[float, ...] | Range]) -> object:
-        errors = []
-        for name, given in grid.items():
-            try:
-                from_recipe(given)
-            except UsageError as error:
-                errors.append(((name,), error.paragraph()))
-        if errors:
-            raise errors_at(*errors)
-        return grid
-
     @property
     def values(self) -> dict[str, list[Decimal]]:
         """The values by parameter."""
@@ -135,9 +115,9 @@ class TuneRecipe(Recipe):
         """What is wrong with the grid of a system that has these parameters, with its place."""
         if not self.grid:
             yield ("grid",), "there is nothing to tune"
-        for name, values in self.values.items():
+        for name, given in self.grid.items():
             try:
-                Grid.of({name: values}, hyperparameters)
+                Grid.of({name: from_recipe(given)}, hyperparameters)
             except UsageError as error:
                 yield ("grid", name), error.paragraph()
 
@@ -210,16 +190,15 @@ class Tuning:
         Where a better one may lie beyond, whichever of tied settings is taken.
         """
         found: Counter[tuple[str, Number, str]] = Counter()
-        for place, parameter in enumerate(self.grid.parameters):
-            for fold in range(len(self.folds)):
-                tied = {self.grid.places(number)[place] for number in self.best(fold).tolist()}
-                value = parameter.values[min(tied)]
-                if len(tied) == 1 and parameter.is_edge(value):
-                    end = "smallest" if value == parameter.values[0] else "largest"
-                    found[parameter.name, value, end] += 1
-        return dict(
-            sorted(found.items(), key=lambda one: (self.grid.names.index(one[0][0]), one[0][1]))
-        )
+        for fold in range(len(self.folds)):
+            tied = np.array([self.grid.places(number) for number in self.best(fold).tolist()])
+            for one, places in zip(self.grid.parameters, tied.T, strict=True):
+                value = one.values[places[0]]
+                if (places == places[0]).all() and one.is_edge(value):
+                    end = "smallest" if value == one.values[0] else "largest"
+                    found[one.name, value, end] += 1
+        order = self.grid.names.index
+        return dict(sorted(found.items(), key=lambda one: (order(one[0][0]), one[0][1])))
 
     def warnings(self) -> list[str]:
         """What a reader of the figures has to know, a sentence each."""
@@ -238,90 +217,7 @@ class Tuning:
         fewest = min(len(self.folds.train(fold)) for fold in range(folds))
         if fewest < FEW_TOPICS:
             lines.append(f"a setting was chosen on {fewest} topics only: little can be concluded")
-        for what, names in (
-            ("have no judgements and took no part", self.pool.unjudged),
-            ("have judgements and no query, and count 0", self.pool.unsearchable),
-        ):
-            if names:
-                lines.append(f"{len(names)} topics {what}: {', '.join(names[:10])}")
-        return lines
-
-
-@dataclass(frozen=True)
-class TuningWork:
-    """What each setting reaches for each topic, some settings a chunk; builds its own chunks.
-
-    A chunk's file holds (settings, topics) float64. See :mod:`adducir.core.chunks`.
-    """
-
-    system: Tunable
-    grid: Grid
-    pool: Pool
-    folds: Folds
-    measure: Measure
-    negative: NegativeGrades = "zero"
-    doing: ClassVar[str] = "tuning"
-    unit: ClassVar[str] = "settings"
-    device: ClassVar[str] = ANY
-    size: ClassVar[int] = SHARD
-
-    @property
-    def total(self) -> int:
-        return len(self.grid)
-
-    def identity(self) -> Mapping[str, Any]:
-        return {
-            "system": [self.system.facts, self.system.more],
-            "settings": [self.describe(number)[0] for number in range(len(self.grid))],
-            "topics": self.pool.queries,
-            "qrels": self.pool.qrels.frame.write_csv(),
-            "folds": self.folds.members(self.pool.ids),
-            "measure": str(self.measure),
-            "negative grades": self.negative,
-        }
-
-    def check(self) -> None:
-        """The system is open."""
-
-    def items(self, *, check: bool) -> Iterator[int]:
-        del check
-        return iter(range(len(self.grid)))
-
-    def describe(self, item: int) -> tuple[str, bytes]:
-        values = [f"{name}={plain(value)}" for name, value in self.grid.setting(item).items()]
-        return " ".join(values), json.dumps(values).encode("ascii")
-
-    def builder(self, place: Place) -> "TuningWork":
-        del place
-        return self
-
-    def make(self, items: Sequence[int], path: Path) -> None:
-        values = np.zeros((len(items), len(self.pool)))
-        for row, number in enumerate(items):
-            for rows, evaluator, run in self.runs(number):
-                values[row, rows] = evaluator.score(run).values(self.measure)
-        with path.open("wb") as handle:
-            np.save(handle, values)
-
-    @cached_property
-    def _parts(self) -> list[tuple[Integers, Topics, Evaluator]]:
-        """Topics that are evaluated together: all of them, or those of a fold."""
-        groups = [np.arange(len(self.pool))]
-        if not is_ours(self.measure):
-            groups = [self.folds.test(fold) for fold in range(len(self.folds))]
-        found = []
-        for rows in groups:
-            ids = [self.pool.ids[row] for row in rows]
-            judged = self.pool.qrels.restricted(ids)
-            evaluator = Evaluator(judged, self.measure, negative=self.negative)
-            found.append((rows, self.pool.topics(ids), evaluator))
-        return found
-
-    def runs(self, number: int) -> Iterator[tuple[Integers, Evaluator, Run]]:
-        """What a setting ranks, for all topics that can be searched."""
-        for rows, topics, evaluator in self._parts:
-            if len(topics):
-                yield rows, evaluator, self.system.run(self.grid.setting(number), topics)
+        return [*lines, *self.pool.notes()]
 
 
 def tune(
@@ -333,7 +229,6 @@ def tune(
     *,
     negative: NegativeGrades = "zero",
     tag: str = "tuned",
-    chunking: Chunking = TEMPORARY,
 ) -> Tuning:
     """Try all settings, choose one for each fold, and pool what they rank.
 
@@ -344,33 +239,39 @@ def tune(
     for number in range(len(grid)):
         system.check(grid.setting(number))
     started = time.perf_counter()
-    work = TuningWork(system, grid, pool, folds, measure, negative)
-    with chunking.made(work) as made:
-        values = np.concatenate([np.load(path) for path in made.files])
+    groups = [np.arange(len(pool))]  # of topics that are evaluated together: all, or a fold's
+    if not is_ours(measure):
+        groups = [folds.test(fold) for fold in range(len(folds))]
+    parts = []
+    for rows in groups:
+        ids = [pool.ids[row] for row in rows]
+        evaluator = Evaluator(pool.qrels.restricted(ids), measure, negative=negative)
+        if len(topics := pool.topics(ids)):
+            parts.append((rows, topics, evaluator))
+    values = np.zeros((len(grid), len(pool)))
+    with progress().doing("tuning", len(grid), "settings"):
+        for number in range(len(grid)):
+            for rows, topics, evaluator in parts:
+                run = system.run(grid.setting(number), topics)
+                values[number, rows] = evaluator.score(run).values(measure)
+            progress().advance(1)
     means = [[mean(one[folds.train(fold)]) for one in values] for fold in range(len(folds))]
     chosen = tuple(each.index(max(each)) for each in means)
-    run = _held_out(work, chosen, tag)
+    held_out = {"qid": pl.Series(pool.ids, dtype=pl.String), "fold": folds.of}
+    order = pl.DataFrame(held_out).with_row_index("topic")
+    empty = {"qid": pl.String, "docno": pl.String, "score": pl.Float64, "topic": pl.UInt32}
+    ranked = [pl.DataFrame(schema={**empty, "fold": pl.Int64})]
+    for number in dict.fromkeys(chosen):
+        own = [fold for fold, one in enumerate(chosen) if one == number]
+        for _, topics, _ in parts:
+            frame = system.run(grid.setting(number), topics).frame
+            joined = frame.join(order, on="qid", maintain_order="left")
+            ranked.append(joined.filter(pl.col("fold").is_in(own)).select(ranked[0].columns))
+    whole = pl.concat(ranked).sort("topic", maintain_order=True)
+    run = Run(whole.select("qid", "docno", "score"), tag)
     seconds = time.perf_counter() - started
     facts = dict(system.facts)
     return Tuning(pool, grid, folds, measure, negative, values, chosen, run, facts, seconds)
-
-
-def _held_out(work: TuningWork, chosen: Sequence[int], tag: str) -> Run:
-    """What the settings chosen for the folds rank, topics in the order of the pool."""
-    ids = {"qid": pl.Series(work.pool.ids, dtype=pl.String), "fold": work.folds.of}
-    order = pl.DataFrame(ids).with_row_index("topic")
-    rows = []
-    for number in dict.fromkeys(chosen):
-        own = [fold for fold, one in enumerate(chosen) if one == number]
-        for *_, run in work.runs(number):
-            joined = run.frame.join(order, on="qid", maintain_order="left")
-            rows.append(joined.filter(pl.col("fold").is_in(own)))
-    rows = [one for one in rows if one.height]
-    if not rows:
-        empty = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
-        return Run(pl.DataFrame(schema=empty), tag)
-    whole = pl.concat(rows).sort("topic", maintain_order=True)
-    return Run(whole.select("qid", "docno", "score"), tag)
 
 
 def of_topics(run: Run, topics: Topics) -> Run:
@@ -379,8 +280,3 @@ def of_topics(run: Run, topics: Topics) -> Run:
         return run
     wanted = pl.Series(topics.qids, dtype=pl.String)
     return Run(run.frame.filter(pl.col("qid").is_in(wanted.implode())), run.tag)
-
-
-def digest(frame: pl.DataFrame) -> str:
-    """The SHA-256 of a frame's values."""
-    return hashlib.sha256(frame.write_csv().encode()).hexdigest()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.compiled import inner
 from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW
 
 U, F32, F64 = np.uint64, np.float32, np.float64
@@ -48,7 +48,7 @@ class Term(NamedTuple):
     table: Array
 
 
-@kernel
+@inner
 def contribution(
     kind: Any, constant: Any, weight: Any, mass: Any, factor: Any, tf: Any, part: Any
 ) -> Any:
@@ -69,7 +69,7 @@ def contribution(
     return F32(score) if score > 0.0 else ZERO
 
 
-@kernel
+@inner
 def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
     """The first place in ``docs[first:last]`` that is not below ``target``: galloping search."""
     wanted = np.int32(target)
@@ -90,7 +90,7 @@ def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
     return low
 
 
-@kernel
+@inner
 def add(
     term: Term,
     first: Any,
@@ -115,7 +115,7 @@ def add(
         sums[place] += value
 
 
-@kernel
+@inner
 def add_and_mark(
     term: Term,
     first: Any,
@@ -145,7 +145,7 @@ def add_and_mark(
             marks[place >> U(6)] |= U(1) << (place & U(63))
 
 
-@kernel
+@inner
 def add_and_find(
     term: Term,
     first: Any,
@@ -178,7 +178,7 @@ def add_and_find(
     return count
 
 
-@kernel
+@inner
 def look_up(
     term: Term,
     first: Any,
@@ -196,7 +196,7 @@ def look_up(
             add(term, first, first + U(1), base, sums)
 
 
-@kernel
+@inner
 def still_above(bar: float, sums: Array, found: Array, count: Any) -> Any:
     """Keep the found documents whose sum is above the bar; returns how many."""
     kept = U(0)
@@ -207,7 +207,7 @@ def still_above(bar: float, sums: Array, found: Array, count: Any) -> Any:
     return kept
 
 
-@kernel
+@inner
 def take_marks(marks: Array, found: Array) -> Any:
     """Turn marks into found documents, ascending; returns how many."""
     count = U(0)

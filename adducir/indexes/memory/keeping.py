@@ -9,7 +9,7 @@ import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.adding import U
-from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.compiled import inner, kernel
 
 
 class Room(NamedTuple):
@@ -18,28 +18,31 @@ class Room(NamedTuple):
     sums: Array
     marks: Array
     found: Array
+    found_scores: Array
     scores: Array
     docs: Array
+    places: Array
+    begins: Array
 
 
-@kernel
+@inner
 def lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
     """The score at ``rank`` (from 1) among the first ``count``, cut to its first ``digits`` bits.
 
     It is built up bit by bit: one is set if enough scores are then still not below. 31 give the
     score itself.
     """
-    bits, value = scores.view(np.uint32), np.zeros(1, dtype=np.uint32)
+    bits, value = scores.view(np.uint32), np.uint32(0)
     for place in range(30, 30 - digits, -1):
-        trial, reached = value[0] | np.uint32(1 << place), 0
+        trial, reached = np.uint32(value | np.uint32(1 << place)), 0
         for n in range(U(count)):
             reached += 1 if bits[n] >= trial else 0
         if reached >= rank:
-            value[0] = trial
-    return value.view(np.float32)[0]
+            value = trial
+    return np.uint32(value).view(np.float32)
 
 
-@kernel
+@inner
 def keep_best(room: Room, count: Any, depth: Any) -> Any:
     """Drop all but the best ``depth`` documents, of equals the first; returns the least score.
 

@@ -31,7 +31,7 @@ from adducir.indexes.memory.adding import (
     still_above,
     take_marks,
 )
-from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.compiled import inner, kernel
 from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
 from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
@@ -39,6 +39,7 @@ from adducir.indexes.memory.segment import LENGTHS, LEVELS
 _ROWS = 16  # lower frequencies have their contributions in a table
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
+_CLEAR_COST = 8  # setting one place to 0 costs as much as setting so many in a row
 _STRIPE = 2048
 _LENGTHS = LENGTHS.astype(np.float32)
 
@@ -63,7 +64,7 @@ class Terms(NamedTuple):
     reach: Array
 
 
-@kernel
+@inner
 def _term(postings: Postings, formula: Formula, query: Terms, t: Any) -> Term:
     """A term of a query as the loops take it."""
     numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
@@ -71,7 +72,7 @@ def _term(postings: Postings, formula: Formula, query: Terms, t: Any) -> Term:
     return Term(docs, tfs, norms, formula.parts, formula.factors, numbers, table)
 
 
-@kernel
+@inner
 def _window(
     postings: Postings,
     formula: Formula,
@@ -86,22 +87,24 @@ def _window(
     """Score the documents from ``base`` to ``end``; returns how many are found above the bar.
 
     Args:
-        room: ``found`` and ``sums`` are written.
+        room: ``found`` is written, and ``found_scores``; ``sums`` is left zero.
         places: (m,) uint64: where in each term's postings to look for ``base``; moved on.
         needed: A document above the bar has one of so many first terms.
         end: One behind the last.
     """
     docs, sums, marks, found = postings.docs, room.sums, room.marks, room.found
-    terms, count = U(len(places)), U(0)
+    terms, count, added = U(len(places)), U(0), U(0)
     ordered = needed == terms
+    begins = room.begins
     for t in range(terms):
         if t >= needed and count == U(0):
             break
         first = position(docs, places[t], query.ends[t], base)
         last = position(docs, first, query.ends[t], end)
-        places[t] = last
+        places[t], begins[t] = last, first
         at = (_term(postings, formula, query, t), first, last, base)
         if t < needed:
+            added += last - first
             if ordered:
                 add_and_mark(*at, bar, sums, marks)
             else:
@@ -109,6 +112,7 @@ def _window(
                 count = add_and_find(*at, least, sums, found, count)
             continue
         if count * U(_SEARCH_COST) > last - first:
+            added += U(len(sums))
             add(*at, sums)
         else:
             if not ordered:
@@ -117,11 +121,26 @@ def _window(
             look_up(*at, sums, found, count)
         count = still_above(bar - query.reach[t + U(1)], sums, found, count)
     if needed == terms:
-        return take_marks(marks, found)
-    return count if ordered else _in_order(marks, found, count)
+        count = take_marks(marks, found)
+    elif not ordered:
+        count = _in_order(marks, found, count)
+    kept = U(0)
+    for n in range(count):
+        place = U(found[n])
+        score = F32(sums[place])
+        if score > bar and place < end - base:
+            found[kept], room.found_scores[kept] = place, score
+            kept += U(1)
+    if added * U(_CLEAR_COST) > end - base:
+        sums[: end - base] = 0
+    else:  # what was looked up was there before
+        for t in range(needed):
+            for i in range(begins[t], places[t]):
+                sums[(U(docs[i]) - base) & U(WINDOW - 1)] = 0
+    return kept
 
 
-@kernel
+@inner
 def _in_order(marks: Array, found: Array, count: Any) -> Any:
     """Sort the first ``count`` of ``found``; returns ``count``."""
     for n in range(count):
@@ -130,9 +149,16 @@ def _in_order(marks: Array, found: Array, count: Any) -> Any:
     return take_marks(marks, found)
 
 
-@kernel
+@inner
 def _rank(
-    postings: Postings, formula: Formula, query: Terms, room: Room, depth: Any, guess: Any
+    postings: Postings,
+    formula: Formula,
+    query: Terms,
+    room: Room,
+    depth: Any,
+    guess: Any,
+    width: Any,
+    step: Any,
 ) -> Any:
     """Write the best documents to ``room``, unordered; returns how many there are.
 
@@ -140,57 +166,56 @@ def _rank(
         room: Room for 2 * depth + 64 + WINDOW documents, or for all.
         depth: How many are wanted; more may be left.
         guess: Only documents with a greater score are kept.
+        width: Documents of the first window.
+        step: From the beginning of one window to the next; 0 for all documents, in windows that
+            grow.
     """
-    documents, places = U(postings.documents), query.starts.copy()
+    documents, places = U(postings.documents), room.places[: len(query.starts)]
+    for t in range(U(len(places))):
+        places[t] = query.starts[t]
     limit = 2 * depth + 64
     bar, needed, count = F32(guess), U(len(places)), np.int64(0)
-    base, width = U(0), U(1024 if guess == ZERO else WINDOW)
+    base, width = U(0), U(width)
     while base < documents:
         end = min(base + width, documents)
         while needed > U(0) and query.reach[needed - U(1)] <= bar:
             needed -= U(1)
         if needed == U(0):
             break
-        for n in range(
-            _window(postings, formula, query, room, places, needed, base, end, F64(bar))
-        ):
-            place = U(room.found[n])
-            score = F32(room.sums[place])
-            if score > bar and place < end - base:
-                room.scores[U(count)] = score
-                room.docs[U(count)] = base + place
-                count += 1
-        room.sums[: end - base] = 0
+        at = (postings, formula, query, room, places, needed, base, end, F64(bar))
+        for n in range(_window(*at)):
+            room.scores[U(count)] = room.found_scores[n]
+            room.docs[U(count)] = base + U(room.found[n])
+            count += 1
         if count >= limit:
             count, bar = depth, keep_best(room, count, depth)
-        base = end
-        width = min(width << U(1), U(WINDOW))
+        if step > 0:
+            base += U(step)
+        else:
+            base = end
+            width = min(width << U(1), U(WINDOW))
     return count
 
 
-@kernel
+@inner
 def _guess(
     postings: Postings, formula: Formula, query: Terms, room: Room, depth: Any, stripes: Any
 ) -> Any:
-    """A score that probably somewhat more than ``depth`` documents exceed; 0 if unknown.
+    """A score that probably at least ``depth`` documents exceed; 0 if unknown.
 
-    ``stripes`` stripes of documents are scored for it.
+    ``stripes`` stripes of documents are searched for it.
     """
-    documents, count = postings.documents, np.int64(0)
-    places = query.starts.copy()
-    for stripe in range(stripes):
-        base = U(stripe * (documents // stripes))
-        _add_all(postings, formula, query, room, places, base, base + U(_STRIPE), np.inf)
-        for place in range(U(_STRIPE)):
-            room.scores[U(count)] = F32(room.sums[place])
-            room.sums[place] = 0
-            count += 1
+    documents = postings.documents
     wanted = F64(depth) * stripes * _STRIPE / documents
-    rank = np.int64(wanted + 4 * math.sqrt(wanted) + 4)
-    return lower_bound(room.scores, count, rank, np.int64(14))
+    rank = min(np.int64(wanted + 4 * math.sqrt(wanted) + 4), depth)
+    step = documents // stripes
+    count = _rank(postings, formula, query, room, rank, ZERO, _STRIPE, step)
+    if count < rank:
+        return ZERO
+    return lower_bound(room.scores, count, rank, np.int64(22))
 
 
-@kernel
+@inner
 def _add_all(
     postings: Postings,
     formula: Formula,
@@ -257,7 +282,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
     return Terms(numbers, tables, cells, starts, ends, reach)
 
 
-@kernel
+@inner
 def _bound_of(postings: Postings, formula: Formula, queries: Queries, n: Any) -> float:
     """The most that a posting of the n-th of all the queries' terms adds."""
     weight, mass = F64(queries.weights[n]), queries.masses[n]
@@ -298,7 +323,7 @@ def _fill_table(
             table[tf * 256 + norm] = value
 
 
-@kernel
+@inner
 def _may_be_zero(postings: Postings, formula: Formula, query: Terms) -> bool:
     """Whether a document that holds a term can have the score 0."""
     if formula.kind not in (BM25_BYTE, BM25_EXACT) or not postings.whole:
@@ -331,9 +356,9 @@ def _search_one(
     if stripes > 0 and matches > 8 * depth:
         guess = _guess(postings, formula, query, room, depth, stripes)
         if guess > ZERO:
-            count = _rank(postings, formula, query, room, depth, guess)
+            count = _rank(postings, formula, query, room, depth, guess, WINDOW, 0)
     if count < depth:
-        count = _rank(postings, formula, query, room, depth, ZERO)
+        count = _rank(postings, formula, query, room, depth, ZERO, 1024, 0)
     if count < depth and _may_be_zero(postings, formula, query):
         count = _append_zeros(postings, formula, query, room, count, depth)
     order(room, count)
@@ -361,19 +386,23 @@ def search(
         out_scores: float32, written: their scores.
         out_counts: (q,) int64, written: how many hits each query has.
     """
-    documents, widest = postings.documents, 1
+    documents, widest, longest = postings.documents, 1, 1
     for query in range(first, last):
+        longest = max(longest, queries.starts[query + 1] - queries.starts[query])
         widest = max(widest, out_starts[query + 1] - out_starts[query])
     stripes = min(64, documents // (16 * _STRIPE))
     if stripes < 4:
         stripes = 0
-    space = max(min(2 * widest + 64 + WINDOW, documents), stripes * _STRIPE) + 1
+    space = min(2 * widest + 64 + WINDOW, documents) + 1
     room = Room(
         np.zeros(WINDOW),
         np.zeros(WINDOW // 64, dtype=np.uint64),
         np.empty(WINDOW + 1, dtype=np.uint32),
+        np.empty(WINDOW + 1, dtype=np.float32),
         np.empty(space, dtype=np.float32),
         np.empty(space, dtype=np.int32),
+        np.empty(longest, dtype=np.uint64),
+        np.empty(longest, dtype=np.uint64),
     )
     for query in range(first, last):
         start, count = out_starts[query], 0

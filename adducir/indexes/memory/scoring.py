@@ -28,7 +28,7 @@ from adducir.indexes.memory.segment import LENGTHS, SavedSegment
 from adducir.indexes.models import BM25, QLD
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
-WINDOW = 1 << 14
+WINDOW = 1 << 15
 """Documents that are scored at a time, a power of two.
 
 What is read by document number is longer by so many, and numbers are cut to the window: no content

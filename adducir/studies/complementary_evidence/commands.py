@@ -77,7 +77,7 @@ def hotpotqa(settings: HotpotQA) -> None:
         made = [with_passages(question, question.paragraphs) for question in read]
         whole = [question for question in made if not any(question.missing)]
         found = sum(bool(question.gold) for question in whole)
-        rows.append(("  with all true paragraphs in their own", found))
+        rows.append(("  with all gold paragraphs among their own", found))
         made = made if settings.gold == "found" else whole
     else:
         searched: dict[str, str] = {}
@@ -91,8 +91,8 @@ def hotpotqa(settings: HotpotQA) -> None:
             )
         rows += [
             ("paragraphs searched", len(searched)),
-            ("  questions with a true paragraph nowhere at hand", counts["unknown"]),
-            ("  questions whose true paragraphs BM25 found", counts["found"]),
+            ("  questions with a gold paragraph that is not available", counts["unknown"]),
+            ("  questions whose gold paragraphs BM25 found", counts["found"]),
         ]
     seed = settings.seed
     made = [one.with_sets(negatives=settings.negatives, seed=seed) for one in made]
@@ -144,7 +144,7 @@ def mnli12(settings: MNLI12) -> None:
             (f"premises{f' in {name}' if name else ''}", len(part)),
             ("  dropped: not one hypothesis of each label", dropped["incomplete"]),
             ("  dropped: a hypothesis is too short to cut", dropped["short"]),
-            ("  dropped: a true half comes again", dropped["repeated"]),
+            ("  dropped: a gold half is repeated", dropped["repeated"]),
             ("questions", len(made)),
         ]
         show_counts(rows)

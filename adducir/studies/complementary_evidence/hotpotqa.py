@@ -29,11 +29,11 @@ from pydantic.dataclasses import dataclass
 from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
-from adducir.corpora.records import parsed_as, read_records
+from adducir.corpora.records import Id, parsed_as, read_records
 from adducir.corpora.sources import open_corpus
 from adducir.indexes.candidates import Vocabulary, rank_parts
 from adducir.indexes.models import BM25
-from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Id, Passage
+from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
 
 # fmt: off
 STOP_WORDS = frozenset((

@@ -24,27 +24,19 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt
 from pydantic.dataclasses import dataclass
 
 from adducir.core.json_lines import json_values
-from adducir.core.texts import repeated
-from adducir.corpora.records import parsed_as, read_records, write_records
+from adducir.corpora.records import (
+    Id,
+    all_different,
+    parsed_as,
+    read_records,
+    write_records,
+)
 
 NEGATIVES = 8
 _SHAPE = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-def _unbroken(name: str) -> str:
-    if name.split() != [name] or "\0" in name:
-        raise ValueError(f"an id is text without white space, not {name!r}")
-    return name
-
-
-def _different(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if len(set(values)) < len(values):
-        raise ValueError(f"{repeated(values)[0]!r} is duplicated")
-    return values
-
-
-Id = Annotated[str, AfterValidator(_unbroken)]
-Members = Annotated[tuple[StrictInt, ...], AfterValidator(_different)]
+Members = Annotated[tuple[StrictInt, ...], AfterValidator(all_different)]
 
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)
@@ -89,7 +81,7 @@ class EvidenceQuestion:
     missing: tuple[Annotated[StrictInt, Field(ge=0)], ...] = ()
 
     def __post_init__(self) -> None:
-        _different(tuple(one.id for one in self.passages))
+        all_different(tuple(one.id for one in self.passages))
         for members in chain(self.gold, (one.members for one in self.sets)):
             outside = [number for number in members if not 0 <= number < len(self.passages)]
             if outside:
@@ -135,7 +127,7 @@ class SelectedSet:
     """The passages selected for a question, in the order of selection, and the set's score."""
 
     id: Annotated[str, Field(min_length=1)]
-    chosen: Annotated[tuple[str, ...], AfterValidator(_different)]
+    chosen: Annotated[tuple[str, ...], AfterValidator(all_different)]
     score: float | None = None
 
 

@@ -14,6 +14,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.core.recipe import Recipe
+from adducir.core.texts import same_text
 from adducir.corpora.references import file_path
 from adducir.evaluation.scores import Scores
 from adducir.experiments.planner import Planner
@@ -129,8 +130,8 @@ class SelectionStep(ArtifactStep):
         training: What trains the model.
     """
 
-    kind: ClassVar[str] = "chosen-sets"
-    version: ClassVar[int] = 3
+    kind = "chosen-sets"
+    version = 3
     verb = "select"
     stage = 2
 
@@ -219,12 +220,12 @@ class EvidenceStudy(Study):
         reads_others = may_read(*others)
         if not may_read(*tests):
             return False
-        texts = {question.question for question in read_questions(*tests)}
+        texts = {same_text(one.question): one.question for one in read_questions(*tests)}
         for path in others if reads_others else ():
-            shared = texts.intersection(question.question for question in read_questions(path))
+            shared = texts.keys() & {same_text(one.question) for one in read_questions(path)}
             if shared:
                 raise InputError(
-                    f"{len(shared)} test questions are in it, such as {min(shared)!r}.",
+                    f"{len(shared)} test questions are in it, such as {texts[min(shared)]!r}.",
                     path=path,
                     hint="Test on questions that no model learns from.",
                 )
@@ -275,7 +276,7 @@ class EvidenceStudy(Study):
         if not isinstance(plan, EvidenceTrainable):
             raise InputError("this is not a recipe of an evidence selector.", path=document.path)
         path = self.folder / "rerankers" / self.name / self.path_of(trial).name
-        return self.models.add(path, lambda: plan, ("systems", trial.system))
+        return self.models.add(path, plan, ("systems", trial.system))
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         """The table."""

@@ -226,8 +226,7 @@ def generated(settings: GeneratedTexts) -> None:
         adducir grounded-generation generated a.jsonl -r wow-dev-kilt.jsonl --measures kilt
     """
     from adducir.cli.common import system_names
-    from adducir.studies.grounded_generation.measures import common_words
-    from adducir.studies.grounded_generation.text_table import text_table
+    from adducir.studies.grounded_generation.measures import common_words, text_table
     from adducir.studies.grounded_generation.texts import (
         passages_of,
         read_generated,

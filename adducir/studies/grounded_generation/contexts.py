@@ -16,22 +16,13 @@ from pydantic.dataclasses import dataclass
 
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_values
-from adducir.corpora.records import parsed_as, read_records, write_records
-
-
-def _unbroken(name: str) -> str:
-    if name.split() != [name] or "\0" in name:
-        raise ValueError(f"an id is text without white space, not {name!r}")
-    return name
-
-
-def _different(names: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(names)) < len(names):
-        raise ValueError("a passage is named twice")
-    return names
-
-
-Id = Annotated[str, AfterValidator(_unbroken)]
+from adducir.corpora.records import (
+    Id,
+    all_different,
+    parsed_as,
+    read_records,
+    write_records,
+)
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
@@ -48,7 +39,7 @@ class GroundedContext:
     id: Id
     input: str
     target: str = ""
-    gold: Annotated[tuple[Id, ...], AfterValidator(_different)] = ()
+    gold: Annotated[tuple[Id, ...], AfterValidator(all_different)] = ()
     group: str | None = None
 
 

@@ -38,8 +38,8 @@ from pydantic.dataclasses import dataclass
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_values
-from adducir.corpora.records import parsed_as, read_records
-from adducir.studies.grounded_generation.contexts import GroundedContext, Id
+from adducir.corpora.records import Id, parsed_as, read_records
+from adducir.studies.grounded_generation.contexts import GroundedContext
 
 _SECTION, _BULLET = "Section::::", "BULLET::::"
 _WORD = re.compile(r"\S+")

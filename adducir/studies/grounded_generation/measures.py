@@ -20,8 +20,9 @@ import string
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.rouge import rouge_l
 from adducir.evaluation.scores import Scores
+from adducir.statistics.comparison import compare
+from adducir.statistics.settings import Testing
 from adducir.studies.grounded_generation.scripts import (
     bleu,
     kilt_rouge_l,
@@ -44,6 +47,8 @@ from adducir.studies.grounded_generation.texts import (
     References,
     System,
 )
+from adducir.tables.build import Figure, Layout, build_table
+from adducir.tables.table import ResultTable
 
 CUTOFFS = (1, 2, 5, 10, 20, 50, 100)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -131,45 +136,16 @@ class TextMeasures(ABC):
     def scores(self, system: str, references: References, found: System) -> Scores:
         """The values of one system; a reference for which it generated nothing gets 0."""
         counted = self.counted(references)
-        values = np.zeros((len(counted), len(self.titles)))
-        for row, one in enumerate(counted):
-            if one.id in found:
-                values[row] = self.values(one, found[one.id])
+        none = [0.0] * len(self.titles)
+        rows = [self.values(one, found[one.id]) if one.id in found else none for one in counted]
         missing = tuple(one.id for one in counted if one.id not in found)
         extra = tuple(name for name in found if name not in references)
         qids, measures = [one.id for one in counted], [*map(NamedMeasure, self.titles)]
-        return Scores.of(system, qids, measures, values, missing=missing, extra=extra)
+        return Scores.of(system, qids, measures, np.array(rows), missing=missing, extra=extra)
 
     def collection(self, references: References, found: System) -> dict[str, float]:
         """Measures of all texts at once, which are not means and not tested."""
         return {}
-
-    def notes(self) -> list[str]:
-        """What a reader of the table must know, once all systems have been measured."""
-        return []
-
-
-class _Novelty:
-    """Novel-F1 of many pairs of texts, which counts the pairs without a novel word."""
-
-    def __init__(self, common: Collection[str], what: str) -> None:
-        self._common, self._what = frozenset(common), what
-        self._pairs = self._empty = 0
-
-    def f1(self, first: str, second: str, context: str) -> float:
-        known = self._common.union(words_of(context))
-        self._pairs += 1
-        self._empty += known.issuperset(words_of(first)) and known.issuperset(words_of(second))
-        return f1(first, second, known)
-
-    def notes(self) -> list[str]:
-        """How many pairs had no novel word; nothing where there was none."""
-        if not self._empty:
-            return []
-        return [
-            f"Novel-F1: {self._empty:,} of {self._pairs:,} pairs of {self._what} have no novel "
-            "word on either side; they count 0."
-        ]
 
 
 class Answers(TextMeasures):
@@ -179,21 +155,17 @@ class Answers(TextMeasures):
     names = ("F1", "Novel-F1", "ROUGE-L")
 
     def __init__(self, common: Collection[str], depth: int = 1) -> None:
-        self.depth, self._novelty = depth, _Novelty(common, "outputs and answers")
+        self.depth, self._common = depth, frozenset(common)
 
     def counts(self, reference: Reference) -> bool:
         return bool(reference.answers) and not reference.unanswerable
 
     def row(self, reference: Reference, output: Output) -> list[float]:
-        text, answers = output.text, reference.answers
-        return [
-            max(f1(text, answer) for answer in answers),
-            max(self._novelty.f1(text, answer, reference.input) for answer in answers),
-            max(rouge_l(answer, text) for answer in answers),
+        text, known = output.text, self._common.union(words_of(reference.input))
+        each = [
+            (f1(text, one), f1(text, one, known), rouge_l(one, text)) for one in reference.answers
         ]
-
-    def notes(self) -> list[str]:
-        return self._novelty.notes()
+        return [max(column) for column in zip(*each, strict=True)]
 
 
 class Grounding(TextMeasures):
@@ -209,8 +181,7 @@ class Grounding(TextMeasures):
     def __init__(
         self, common: Collection[str], passages: Mapping[str, str], depth: int = 1
     ) -> None:
-        self.depth, self._novelty = depth, _Novelty(common, "outputs and passages")
-        self._passages = passages
+        self.depth, self._common, self._passages = depth, frozenset(common), passages
 
     def counts(self, reference: Reference) -> bool:
         return True
@@ -225,11 +196,8 @@ class Grounding(TextMeasures):
                 f"the passage of an output for {reference.id!r} is not known{named}.",
                 hint="Give each output its 'passage', or its 'docno' and the corpus (--corpus).",
             )
-        text = output.text
-        return [f1(text, passage), self._novelty.f1(text, passage, reference.input)]
-
-    def notes(self) -> list[str]:
-        return self._novelty.notes()
+        known = self._common.union(words_of(reference.input))
+        return [f1(output.text, passage), f1(output.text, passage, known)]
 
 
 class Knowledge(TextMeasures):
@@ -314,6 +282,71 @@ class MsMarco(TextMeasures):
             for one in self.counted(references)
         )
         return {f"BLEU-{order}": value for order, value in enumerate(bleu(pairs), start=1)}
+
+
+class Measured(NamedTuple):
+    """What systems generated, measured; the sets are the groups of measures.
+
+    Attributes:
+        scores: Of each run of a system by each group of measures.
+        figures: The measures of all texts at once, which are last in their groups, not tested.
+        notes: What a reader must know.
+    """
+
+    scores: list[Scores]
+    figures: list[Figure]
+    notes: list[str]
+
+
+def measured(
+    systems: Mapping[str, Mapping[str, System]],
+    references: References,
+    measures: Sequence[TextMeasures],
+) -> Measured:
+    """Measure systems over the same references.
+
+    Args:
+        systems: What each system generated, by its name and that of each of its runs.
+        measures: Each group is measured over the references that count for it.
+    """
+    found = Measured([], [], [])
+    lacking, wholes = list[str](), list[str]()
+    for one in measures:
+        group = one.name if len(measures) > 1 else ""
+        counted, titles = len(one.counted(references)), list[str]()
+        for system, runs in systems.items():
+            for run, texts in runs.items():
+                scores = one.scores(run, references, texts).renamed(system)
+                found.scores.append(scores.in_set(group))
+            each = [one.collection(references, texts) for texts in runs.values()]
+            titles = list(each[0])
+            for title in titles:
+                mean = float(np.mean([run[title] for run in each]))
+                found.figures.append(Figure(group, system, title, mean, counted))
+        if counted < len(references):
+            head = f"{group}: " if group else ""
+            few = len(references) - counted
+            lacking.append(f"{head}{few:,} of {len(references):,} references do not count.")
+        if titles:
+            wholes.append(f"{titles[0]} to {titles[-1]} are of all texts at once, and not tested.")
+    found.notes.extend(dict.fromkeys([*lacking, *wholes]))
+    return found
+
+
+def text_table(
+    systems: Mapping[str, Mapping[str, System]],
+    references: References,
+    measures: Sequence[TextMeasures],
+    *,
+    testing: Testing | None,
+    layout: Layout,
+) -> ResultTable:
+    """A table of systems over the same references; see :func:`measured`."""
+    found = measured(systems, references, measures)
+    are_many = any(len(one.qids) > 1 for one in found.scores)
+    comparison = compare(found.scores, testing if are_many else None)
+    layout = replace(layout, notes=(*found.notes, *layout.notes))
+    return build_table(comparison, layout, figures=found.figures)
 
 
 def mass_scores(

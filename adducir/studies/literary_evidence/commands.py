@@ -245,8 +245,7 @@ def ranks(settings: Ranks) -> None:
         adducir literary-evidence ranks ranks.jsonl.gz -b bm25 --by length --cutoffs 1,10,100
     """
     from adducir.cli.common import stem
-    from adducir.evaluation.gold_ranks import CUTOFFS
-    from adducir.evaluation.rank_files import read_ranks
+    from adducir.evaluation.gold_ranks import CUTOFFS, read_ranks
     from adducir.evaluation.scores import by_system
     from adducir.tables.ranks import by_key, rank_table
 

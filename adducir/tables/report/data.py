@@ -194,12 +194,17 @@ class ReportData:
 
     @cached_property
     def costs(self) -> list[tuple[int, float | None, float | None, float | None]]:
-        """Row, milliseconds per topic, bytes of the index, seconds of training."""
+        """Row, milliseconds per topic, megabytes of the index, seconds of training."""
         known = (
             (at, self.material.costs.get(row.system)) for at, row in enumerate(self.table.rows)
         )
         return [
-            (at, cost.milliseconds, cost.index_bytes, cost.training_seconds)
+            (
+                at,
+                cost.milliseconds,
+                None if cost.index_bytes is None else cost.index_bytes / 1e6,
+                cost.training_seconds,
+            )
             for at, cost in known
             if cost is not None
         ]

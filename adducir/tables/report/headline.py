@@ -46,11 +46,14 @@ def _confidence(data: ReportData, cells: list[Cell]) -> list[str]:
         better = sum(test.verdict == "better" for test in found)
         worse = sum(test.verdict == "worse" for test in found)
         if len(found) > 1 or (found and not tests):
-            what = f"{better} significantly better" + (
-                f", {worse} significantly worse" * (worse > 0)
-            )
-            whom = f"than {visible(table.title_of(reference))}" if tests else "than it"
-            told.append(f"Of {len(found)} systems, {what} {whom}.")
+            whom = visible(table.title_of(reference)) if tests else "it"
+            if better + worse:
+                what = f"{better} significantly better" + (
+                    f", {worse} significantly worse" * (worse > 0)
+                )
+                told.append(f"Of {len(found)} systems, {what} than {whom}.")
+            else:
+                told.append(f"On this measure, no system differs significantly from {whom}.")
     best = [cell for cell in cells if cell.p_best is not None]
     if best and table.comparison is not None:
         level = 100 * (1 - table.comparison.testing.alpha)

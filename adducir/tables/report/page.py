@@ -96,6 +96,7 @@ def _contents(data: ReportData) -> dict[str, Any]:
         "weighted": bool(material.weights),
         "many_topics": any(len(qids) > 100 for qids in data.topics.values()),
         "pairs_tested": table.pairs,
+        "equivalence": bool(table.comparison and table.comparison.testing.equivalence),
         "level": 100 * (1 - table.comparison.testing.alpha) if table.comparison else 95,
     }
 
@@ -197,7 +198,7 @@ def _flat(value: Any, *place: str) -> Iterator[tuple[str, str]]:
 
 
 def _brief(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.4g}"
+    return "–" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _digest(text: str) -> str:

@@ -147,3 +147,16 @@ def test_errors_are_found_before_anything_runs(place, old, new):
     file.write_text(FILE.replace(old, new, 1))
     with pytest.raises(InputError):
         plan_experiment(file)
+
+
+def test_questions_are_the_same_whatever_their_capitals(place):
+    text = (place / "c.jsonl").read_text()
+    question = json.loads(text.splitlines()[0])["question"]
+    (place / "caps.jsonl").write_text(text.replace(question, question.upper()))
+    file = place / "experiments" / "loud.yaml"
+    file.write_text(
+        FILE.replace("train: c.jsonl", "train: caps.jsonl").replace("d.jsonl", "c.jsonl")
+    )
+    with pytest.raises(InputError) as caught:
+        plan_experiment(file)
+    assert "caps.jsonl" in str(caught.value)

@@ -55,7 +55,7 @@ class DataRecipe(Recipe):
             raise ValueError("`bed` stands beside `arguments` only")
         named = [part for part in PARTS if listed(getattr(self, part))]
         if self.arguments and named:
-            raise ValueError(f"`{named[0]}` means nothing beside `arguments`")
+            raise ValueError(f"`{named[0]}` has no effect beside `arguments`")
         if self.passages and "test" not in named:
             raise ValueError("files of contexts to `test` on are needed")
         return self
@@ -164,7 +164,7 @@ def _problem(
         raise InputError("there is no context to test on.", path=path)
     if bare := next((one.id for part in PARTS[:2] for one in contexts[part] if not one.target), ""):
         raise InputError(
-            f"the context {bare!r} has no target, and is to be learned from or stopped by.",
+            f"the context {bare!r} has no target, and is for training or validation.",
             path=homes.get(bare, path),
             hint="Leave it out, or name its file as `test` only.",
         )

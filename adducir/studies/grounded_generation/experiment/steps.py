@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import parts_folder
 from adducir.core.progress import progress
@@ -94,7 +94,7 @@ class PartsStep(ArtifactStep):
 class VectorsStep(PartsStep):
     """The vectors of all texts, of a network that is not trained."""
 
-    kind: ClassVar[str] = "frozen-vectors"
+    kind = "frozen-vectors"
     verb = "encode"
 
     def recipe(self) -> Mapping[str, Any]:
@@ -117,7 +117,7 @@ class VectorsStep(PartsStep):
 class CandidatesStep(PartsStep):
     """The passages that are scored for each context, where not all are: the best of BM25."""
 
-    kind: ClassVar[str] = "closed-candidates"
+    kind = "closed-candidates"
     verb = "rank"
 
     def recipe(self) -> Mapping[str, Any]:
@@ -146,7 +146,7 @@ class CandidatesStep(PartsStep):
 class ClosedStep(PartsStep):
     """Closed sets of the training and validation contexts, or what a system ranks for the tests."""
 
-    kind: ClassVar[str] = "closed-sets"
+    kind = "closed-sets"
     verb = "rank"
     is_only_ranked: bool = True
     parts: tuple[str, ...] = ("train", "validation")
@@ -212,8 +212,8 @@ class PhaseStep(PartsStep):
         phase: Its recipe, with the seed of its draws and the number of passages of this training.
     """
 
-    kind: ClassVar[str] = "hindsight-weights"
-    version: ClassVar[int] = 2
+    kind = "hindsight-weights"
+    version = 2
     verb = "train"
 
     def __init__(
@@ -266,7 +266,7 @@ class AnswerStep(ClosedStep):
         run: The name of this run of the system: with its seed where it is trained.
     """
 
-    kind: ClassVar[str] = "grounded-answers"
+    kind = "grounded-answers"
     verb = "answer"
     stage = 2
     parts = ("test",)
@@ -324,7 +324,7 @@ class AnswerStep(ClosedStep):
 class LikelihoodStep(PartsStep):
     """How probable each test context's target is given each passage that the retriever ranks."""
 
-    kind: ClassVar[str] = "target-likelihoods"
+    kind = "target-likelihoods"
     verb = "score"
     stage = 2
 

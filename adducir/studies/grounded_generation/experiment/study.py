@@ -25,7 +25,7 @@ from adducir.studies.grounded_generation.experiment.steps import (
     PhaseStep,
     VectorsStep,
 )
-from adducir.studies.grounded_generation.experiment.tables import tables
+from adducir.studies.grounded_generation.experiment.tables import Tables
 from adducir.studies.grounded_generation.generators.generator import Decoding
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, AnyGenerator
 from adducir.studies.grounded_generation.hindsight.recipe import (
@@ -229,4 +229,4 @@ class GroundedStudy(Study):
         fingerprints = {step.path.name: step.fingerprint for step in self.steps.values()}
         provenance = self.provenance({"answers": fingerprints})
         title = recipe.description or self.name
-        return tables(self, partial(self.layout, provenance, title=title))
+        return Tables(self, partial(self.layout, provenance, title=title)).findings()

@@ -162,7 +162,8 @@ class ClosedRequest:
                 return passages.lengths(numbers[places])
             return [_KEPT_LENGTH] * len(places)
 
-        return Encodable(lengths, batch)
+        device = None if scorer.network is None else scorer.network.device
+        return Encodable(lengths, batch, device)
 
     def ranked(self, rows: Numbers, vectors: Callable[[str], Iterable[MultiVectors]]) -> ClosedSets:
         """The closed sets of some of the contexts, by their places.

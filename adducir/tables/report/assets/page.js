@@ -474,7 +474,7 @@
       const texts = topics.map(topicName),
         wide = R <= 8 ? 54 : R <= 30 ? 28 : 12,
         high = 19,
-        left = Math.min(360, 14 + Math.ceil(most(texts.map(text => widthOf(text, 11)))));
+        left = Math.min(innerWidth < 600 ? 130 : 360, 14 + Math.ceil(most(texts.map(text => widthOf(text, 11)))));
       const top = Math.min(160, nameRoom(systems, 190) * 0.85 + 10),
         all = systems.flatMap(r => topics.map(t => values(S.place, r)[t])),
         low = Math.min(0, least(all)),

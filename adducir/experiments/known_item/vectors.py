@@ -1,9 +1,9 @@
-"""``encoder:`` and ``train:``: vectors of contexts and candidates by a dual encoder."""
+"""Systems that rank by vectors: dual encoders, trained or not, and late interaction."""
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,23 +17,29 @@ from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.texts import same_text
 from adducir.corpora.references import expanded, file_path
-from adducir.encoders.ranking import SpanTask
-from adducir.encoders.reading import ContextPart, LengthPart
+from adducir.corpora.spans import MaskedSpan, context
+from adducir.encoders.ranking import Floats, SpanTask
+from adducir.encoders.reading import ContextPart, LengthPart, shared_room
 from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.encoders.span_vectors import DualVectors
+from adducir.encoders.span_vectors import DualVectors, Encode, SpanSide
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.study import folder_name
-from adducir.experiments.known_item.system import RankingSystem, RankStep
+from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, RankStep
 from adducir.experiments.step import ModelStep
 from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
-from adducir.models.sources import RECIPES
+from adducir.models.machine import Precision
+from adducir.models.sources import RECIPES, ModelSource, model_source
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
+    import torch
+
     from adducir.experiments.context import Context
     from adducir.experiments.known_item.study import KnownItemStudy
+
 
 Pooling = Literal["first", "mean", "pooler"]
 
@@ -103,15 +109,6 @@ class Pretrained(_Encoder):
         return self.lengths, self.pooling
 
 
-@dataclass(frozen=True)
-class _Training:
-    """One training of a chain: its recipe with changes, and what determines it."""
-
-    document: Document
-    changes: tuple[str, ...]
-    key: str
-
-
 class Trained(_Encoder):
     """An encoder that is trained for each context anew.
 
@@ -130,7 +127,6 @@ class Trained(_Encoder):
         return self
 
     def is_trained(self, folder: Path) -> bool:
-        del folder
         return True
 
     def source(self, step: RankStep) -> EncoderSource:
@@ -158,64 +154,27 @@ class Trained(_Encoder):
                     _check_examples(name, document, recipe, study)
 
     def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
-        """See :meth:`RankingSystem.models`; what would be the same is trained once."""
-        if not study.places:
-            study.places = _places(study)
-        steps: list[ModelStep] = []
-        for training in self._chain(trial, study):
-            path, before = study.places[training.key], steps[-1:]
-            plan = partial(_plan, training, before, study.folder)
-            steps.append(study.models.add(path, plan, ("systems", trial.system), before))
-        return steps
-
-    def _chain(self, trial: Trial, study: "KnownItemStudy") -> Iterator[_Training]:
-        """The trainings for one context."""
-        given = study.recipe.contexts[trial.part].model_dump(mode="json")
+        """See :meth:`RankingSystem.models`; what several chains begin with is trained once."""
+        read = study.recipe.contexts[trial.part].model_dump(mode="json")
         changes = (
             *self.set,
             *(() if trial.seed is None else (f"training.seed={trial.seed}",)),
-            *(f"context.{key}={json.dumps(value)}" for key, value in given.items()),
+            *(f"context.{key}={json.dumps(value)}" for key, value in read.items()),
         )
-        before: tuple[str, ...] = ()
-        for recipe in listed(self.train):
-            document = load(file_path(recipe, study.folder))
-            stated = validate(document, EncoderRecipe, changes).model_dump(
-                mode="json", exclude={"description"} | ({"base"} if before else set())
-            )
-            before = (fingerprint([stated, *before]),)
-            yield _Training(document, changes, before[0])
-
-    def places(self, trial: Trial, study: "KnownItemStudy") -> dict[str, Path]:
-        """The folders of the trainings, by what determines them."""
         folder = study.folder / "encoders" / study.name / folder_name(trial.run)
-        name, chain = folder_name(trial.part), [*self._chain(trial, study)]
-        found = {one.key: folder / f"{name}-{number}" for number, one in enumerate(chain, 1)}
-        return found | {chain[-1].key: folder / name}
-
-
-def _places(study: "KnownItemStudy") -> dict[str, Path]:
-    """The folders of all trainings, by what determines them.
-
-    A training that several chains begin with has the place of the system whose encoder it is, or
-    else that of the first of them.
-    """
-    systems = study.recipe.systems
-    chains = [
-        [*system.places(trial, study).items()]
-        for trial in study.trials()
-        if isinstance(system := systems[trial.system], Trained)
-    ]
-    found: dict[str, Path] = {}
-    for key, path in (*(chain[-1] for chain in chains), *(one for some in chains for one in some)):
-        found.setdefault(key, path)
-    return found
-
-
-def _plan(training: _Training, before: Sequence[ModelStep], folder: Path) -> EncoderTraining:
-    named = [f"base={json.dumps(str(one.path.relative_to(folder)))}" for one in before]
-    recipe = validate(training.document, EncoderRecipe, (*training.changes, *named))
-    base = [(one.plan, one.path) for one in before]
-    return EncoderTraining(recipe, folder, before=base[-1] if base else None)
+        place, names, steps = ("systems", trial.system), listed(self.train), list[ModelStep]()
+        for number, name in enumerate(names, 1):
+            document = load(file_path(name, study.folder))
+            bases = [str(one.path.relative_to(study.folder)) for one in steps[-1:]]
+            named = [f"base={json.dumps(base)}" for base in bases]
+            recipe = validate(document, EncoderRecipe, (*changes, *named))
+            before = (steps[-1].plan, steps[-1].path) if steps else None
+            plan = EncoderTraining(recipe, study.folder, before=before)
+            own = folder_name(trial.part) + (f"-{number}" if number < len(names) else "")
+            key = fingerprint(recipe.model_dump(mode="json", exclude={"description"}))
+            path = study.places.setdefault(key, folder / own)
+            steps.append(study.models.add(path, plan, place, steps[-1:]))
+        return steps
 
 
 def _check_examples(
@@ -229,12 +188,11 @@ def _check_examples(
     sought = {
         tested: {same_text(span.text) for span in one.spans} for tested, one in study.data.items()
     }
-    known = {tested: one.groups for tested, one in study.data.items()}
     groups: dict[str, set[str]] = {tested: set() for tested in sought}
     texts: dict[str, set[str]] = {tested: set() for tested in sought}
     for span, part in spans_of(recipe.data, study.folder):
         for tested, some in sought.items() if part != "test" else ():
-            if span.group in known[tested]:
+            if span.group in study.data[tested].groups:
                 groups[tested].add(span.group)
             if (text := same_text(span.text)) in some:
                 texts[tested].add(text)
@@ -252,3 +210,149 @@ def _check_examples(
                 f"{count:,} gold items of {tested} read like spans that {name} was trained on "
                 f"({document.path.name})."
             )
+
+
+class _Late(RankingSystem):
+    """Late interaction.
+
+    Attributes:
+        lengths: Tokens that are read.
+    """
+
+    lengths: LengthPart = LengthPart()
+
+    @property
+    @abstractmethod
+    def model(self) -> tuple[str, str]:
+        """What it is called, and the model's name."""
+
+    @abstractmethod
+    def reading(self) -> Reading:
+        """How texts are read."""
+
+    def _source(self, study: "KnownItemStudy") -> ModelSource:
+        return model_source(expanded(self.model[1]), study.folder)
+
+    def open(self, name: str, study: "KnownItemStudy") -> None:
+        self._source(study).identity()
+
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+        return {
+            "kind": self.model[0],
+            "lengths": self.lengths.model_dump(mode="json"),
+            "pooling": None,
+            "precision": study.recipe.precision,
+        }
+
+    def versions(self) -> Mapping[str, str]:
+        return model_versions()
+
+    def identities(self, step: RankStep) -> Mapping[str, str]:
+        return {"model": self._source(step.study).identity()}
+
+    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+        source, precision = self._source(step.study), step.study.recipe.precision
+        late = LateVectors(source, self.reading(), precision, step.read_of_context)
+        if context.execution.is_here:
+            late = replace(late, loaded=Local(late.model()))
+        return step.by_vectors(late, tasks, context)
+
+
+class ColBERT(_Late):
+    """A ColBERT.
+
+    Attributes:
+        colbert: Its name.
+    """
+
+    colbert: str
+
+    @property
+    def model(self) -> tuple[str, str]:
+        return "colbert", self.colbert
+
+    def reading(self) -> Reading:
+        own = ColBERTRecipe()
+        return Reading(
+            self.lengths.context or own.query_length,
+            self.lengths.span or own.document_length,
+            markers=own.markers,
+        )
+
+
+class MaxSim(_Late):
+    """Late interaction of any encoder's token vectors.
+
+    Attributes:
+        maxsim: Its name.
+    """
+
+    maxsim: str
+
+    @property
+    def model(self) -> tuple[str, str]:
+        return "maxsim", self.maxsim
+
+    def reading(self) -> Reading:
+        return Reading(
+            self.lengths.context or MaxSimRecipe(base=self.maxsim).query_length,
+            self.lengths.span,
+            markers=None,
+            special=False,
+            fill=False,
+        )
+
+
+@dataclass(frozen=True)
+class LateVectors:
+    """Vectors of tokens; a context longer than a query may be is cut at its outer ends."""
+
+    source: ModelSource
+    reading: Reading
+    precision: Precision
+    read: ContextRecipe
+    loaded: Local = NOT_LOADED
+
+    def identity(self, side: SpanSide) -> Mapping[str, Any]:
+        read = {} if side == "candidates" else self.read.model_dump(mode="json")
+        model, reading = self.source.identity(), asdict(self.reading)
+        return {"model": model, "reading": reading, "precision": self.precision, "context": read}
+
+    def model(self) -> LateInteraction:
+        """The model that this process has, or loads."""
+        found: LateInteraction = self.loaded.value or LateInteraction.load(
+            self.source, self.reading
+        )
+        found.precision = self.precision
+        return found
+
+    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+        model, read = self.model(), self.read
+        model.to(device)
+        model.network.eval()
+
+        def of_spans(spans: Sequence[MaskedSpan]) -> list[Floats]:
+            pairs = [context(span, read.left, read.right, read.words) for span in spans]
+            room = model.room_of_queries
+            texts = [nearest(model.tokenizer, *pair, room=room, side=read.tokens) for pair in pairs]
+            return model.token_vectors(model.queries(texts), tokens)
+
+        return lambda texts: model.token_vectors(model.documents(texts), tokens), of_spans
+
+
+def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
+    """Left and right text, cut at their outer ends: to ``room`` tokens together.
+
+    Before that each is cut to ``side`` tokens.
+    """
+    before, after = (
+        one.offsets
+        for one in tokenizer.backend_tokenizer.encode_batch([left, right], add_special_tokens=False)
+    )
+    most = len(before) + len(after) if side is None else side
+    of_left, of_right = shared_room(min(len(before), most), min(len(after), most), room)
+    if of_left < len(before):
+        left = left[before[-of_left][0] :] if of_left else ""
+    if of_right < len(after):
+        right = right[: after[of_right - 1][1]] if of_right else ""
+    return " ".join(side for side in (left, right) if side)
