@@ -4,7 +4,7 @@ max-T (Westfall and Young) of all pairs of 28 systems on 50 topics with 100,000 
 against scipy.stats.permutation_test and ranx's Fisher test on each pair by itself with as many:
 these give no correction, and are timed on some of the pairs and scaled to all. The model
 confidence set with 100,000 samples against arch.bootstrap.MCS, which is timed with fewer and
-scaled, for it holds all pairs of all samples in memory; ours gives rank intervals as well. ranx is
+scaled, for it holds all pairs of all samples in memory. ranx is
 left out, and named, where it is not installed. One process, taken in turn; figures are checked
 against each other before any time is reported.
 
@@ -100,7 +100,7 @@ def main() -> None:
         )
     else:
         print("  ranx is not installed: left out")
-    title = f"\nConfidence set, rank intervals and max-T, {drawn:,} samples"
+    title = f"\nConfidence set, {drawn:,} samples"
     median = show_times(title, options.rounds, {"adducir": confidence_set}, clock)
     factor = drawn / SAMPLES_TIMED
     scaled("arch.bootstrap.MCS", lambda: archs(values, SAMPLES_TIMED), factor, median, clock)
