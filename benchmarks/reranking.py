@@ -19,15 +19,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from adducir.rerankers.asking import AskedScores
 from peers import in_turn, report
 
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
+from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.cache import KnownScores, ScoreCache
-from adducir.rerankers.cross_encoder import CrossEncoder
+from adducir.rerankers.cache import ScoreCache, pair_keys
+from adducir.rerankers.cross_encoder import KIND
 from adducir.rerankers.registry import open_reranker
 
 MOST = 7
@@ -48,12 +48,17 @@ def pairs_of(topics: int, depth: int, most: int) -> list[tuple[str, str]]:
 
 def save_model(folder: Path) -> None:
     """MiniLM with a random classifier of one output, as wide as scores of a trained one."""
-    model = CrossEncoder.untrained(model_source("minilm"), length=512, seed=1)
+    source = model_source("minilm")
+    torch.manual_seed(1)
+    network, tokenizer = (
+        load_model(source, KIND, new_head=True, num_labels=1),
+        load_tokenizer(source),
+    )
     with torch.no_grad():
-        model.network.classifier.weight.normal_(0.0, 0.3)
-    model.tokenizer.model_max_length = 512
-    model.network.save_pretrained(folder)
-    model.tokenizer.save_pretrained(folder)
+        network.classifier.weight.normal_(0.0, 0.3)
+    tokenizer.model_max_length = 512
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 def agree(ours: np.ndarray, theirs: np.ndarray, depth: int) -> float:
@@ -80,7 +85,7 @@ def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int)
     import sentence_transformers
 
     peer = sentence_transformers.CrossEncoder(str(folder), device="cpu")
-    model = open_reranker(str(folder), device="cpu").model
+    model = open_reranker(f"cross-encoder:{folder}", device="cpu").model
     logits = peer.predict(pairs, activation_fn=torch.nn.Identity())
     apart = agree(model.scores(pairs), logits, depth)
     shown = peer.predict(pairs)
@@ -104,17 +109,15 @@ def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int)
 def kept(folder: Path, pairs: list[tuple[str, str]], rounds: int) -> None:
     """Looking scores up against computing them; opening the cache is recognised by itself."""
     place = folder.with_name("scores")  # not in the model's folder, whose content is its identity
-    reranker = open_reranker(str(folder), device="cpu")
-    first = AskedScores(reranker, KnownScores())
-    expected = first.scores(pairs)
-    ScoreCache(place, reranker.identity).add(*first.new)
+    reranker = open_reranker(f"cross-encoder:{folder}", device="cpu")
+    expected = reranker.model.scores(pairs)
+    ScoreCache(place, reranker.identity).add(pair_keys(pairs, "cpu"), expected)
     began = time.perf_counter()
-    again = open_reranker(str(folder))
-    asked = AskedScores(again, ScoreCache(place, again.identity).load())
+    known = ScoreCache(place, open_reranker(f"cross-encoder:{folder}").identity).load()
     opened = time.perf_counter() - began
 
     def look_up() -> None:
-        if not np.array_equal(asked.scores(pairs), expected) or asked.computed:
+        if not np.array_equal(known.look_up(pair_keys(pairs, "cpu")), expected):
             raise SystemExit("kept scores are others")
 
     print(f"\n{len(pairs)} kept scores; opened in {opened:.2f} s, the weights' digest included")

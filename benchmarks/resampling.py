@@ -4,7 +4,7 @@ max-T (Westfall and Young) of all pairs of 28 systems on 50 topics with 100,000 
 against scipy.stats.permutation_test and ranx's Fisher test on each pair by itself with as many:
 these give no correction, and are timed on some of the pairs and scaled to all. The model
 confidence set with 100,000 samples against arch.bootstrap.MCS, which is timed with fewer and
-scaled, for it holds all pairs of all samples in memory; ours gives rank intervals as well. ranx is
+scaled, for it holds all pairs of all samples in memory. ranx is
 left out, and named, where it is not installed. One process, taken in turn; figures are checked
 against each other before any time is reported.
 
@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from adducir.statistics.ranking import ranking
 from arch.bootstrap import MCS
 from significance import ranx_randomisation, scipy_randomisation, show_times, synthetic, timed
 
+from adducir.statistics.best_set import confidence_sets
 from adducir.statistics.corrections import MaxT
 from adducir.statistics.settings import PairFamily
 from adducir.statistics.tests import Randomisation
@@ -69,7 +69,8 @@ def main() -> None:
     alone = Randomisation(permutations=drawn).pairs(values, family.first, family.second)[1]
     if (corrected < alone - 5 * np.sqrt(alone / drawn) - 5 / drawn).any():
         raise SystemExit("max-T is below the uncorrected p: no times")
-    ours, theirs = ranking(values, samples=drawn).p_best, archs(values, SAMPLES_TIMED)
+    ours = confidence_sets(values[None], [False], samples=drawn)[0]
+    theirs = archs(values, SAMPLES_TIMED)
     if np.abs(ours - theirs).max() > 5 * 0.5 / SAMPLES_TIMED**0.5 + 0.02:
         raise SystemExit("the confidence sets disagree: no times")
 
@@ -77,7 +78,7 @@ def main() -> None:
         return MaxT(permutations=drawn).of_pairs(family)
 
     def confidence_set() -> object:
-        return ranking(values, samples=drawn)
+        return confidence_sets(values[None], [False], samples=drawn)
 
     some = [(values[i], values[i + 1]) for i in range(PAIRS_TIMED)]
     title = f"\nmax-T, {pairs} pairs, {drawn:,} sign vectors"
@@ -99,7 +100,7 @@ def main() -> None:
         )
     else:
         print("  ranx is not installed: left out")
-    title = f"\nConfidence set, rank intervals and max-T, {drawn:,} samples"
+    title = f"\nConfidence set, {drawn:,} samples"
     median = show_times(title, options.rounds, {"adducir": confidence_set}, clock)
     factor = drawn / SAMPLES_TIMED
     scaled("arch.bootstrap.MCS", lambda: archs(values, SAMPLES_TIMED), factor, median, clock)

@@ -277,7 +277,7 @@ class _Trainer(Trainer):
         self.recipe = recipe
         callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(train))]
         if not len(validation):
-            arguments.eval_strategy = arguments.save_strategy = "no"
+            arguments.eval_strategy = "no"
             arguments.load_best_model_at_end = False
         elif recipe.patience is not None:
             callbacks.append(EarlyStoppingCallback(recipe.patience))
@@ -356,8 +356,17 @@ class _Watch(TrainerCallback):
         within = (round(n * per_epoch / self._validations) for n in range(1, self._validations))
         if step % per_epoch in within:
             control.should_log = control.should_evaluate = control.should_save = True
-        if time.monotonic() - self._saved >= CHECKPOINT_SECONDS:
+        # An epoch's last checkpoint is written when it was validated: not before that, too.
+        if step % per_epoch and self._is_due(args.device):
             control.should_save = True
+
+    def _is_due(self, device: torch.device) -> bool:
+        """Whether it is time for a checkpoint: by the clock of the first process."""
+        due = torch.tensor(float(time.monotonic() - self._saved >= CHECKPOINT_SECONDS))
+        if _processes() > 1:
+            due = due.to(device)
+            torch.distributed.broadcast(due, 0)
+        return bool(due)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._saved = time.monotonic()
@@ -376,11 +385,15 @@ class _Watch(TrainerCallback):
 
 
 def _last_checkpoint(folder: Path) -> str | None:
-    """The newest whole checkpoint; one that a kill cut short is removed."""
+    """The newest checkpoint that all processes wrote whole; others are removed."""
+    count = _processes()
+    parts = ["trainer_state.json", *(f"rng_state_{n}.pth" for n in range(count) if count > 1)]
     found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
-    while found and not (found[-1] / "trainer_state.json").is_file():
-        shutil.rmtree(found.pop())
-    return str(found[-1]) if found else None
+    whole = [path for path in found if all((path / name).is_file() for name in parts)]
+    for path in found:
+        if path not in whole and not rank():
+            shutil.rmtree(path)
+    return str(whole[-1]) if whole else None
 
 
 def _history(state: Any, seconds: float) -> dict[str, Any]:
