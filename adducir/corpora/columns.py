@@ -72,6 +72,8 @@ def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
     width = len(layout.columns)
     lines = regular_lines(data, width)
     if lines is None:
+        lines = regular_lines(data := data.replace(b"\t", b" "), width)
+    if lines is None:
         data = b"\n".join(b" ".join(line.split()) for line in data.split(b"\n"))
         lines = regular_lines(data, width)
     frame = None if lines is None else _parsed(data, layout, wanted)
