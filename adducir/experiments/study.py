@@ -162,7 +162,7 @@ class Study(ABC):
         recipe.table.check(planner, comparison)
         for name, system in recipe.systems.items():
             place = ("systems", name, "seeds")
-            if "seeds" in system.model_fields_set and not system.seeds:
+            if "seeds" in getattr(system, "model_fields_set", ()) and not system.seeds:
                 planner.add(place, "at least one is needed")
             if getattr(system, "seeds", ()) and not self.is_trained("systems", name):
                 what = "nothing that it is made with is trained here, so all runs are equal"

@@ -125,7 +125,8 @@ class Formula(NamedTuple):
             each, which = np.unique(tfs, return_inverse=True)
             with np.errstate(divide="ignore", invalid="ignore"):
                 # The C library's logarithm, as in compiled code; NumPy's may differ.
-                logs = np.array(list(map(math.log, (1.0 + each / mass).tolist())), dtype=np.float64)
+                ratios = (1.0 + each / mass).tolist()
+                logs = np.array([math.log(one) if one > 0 else math.nan for one in ratios])
                 scores = np.float64(weight) * (logs[which] + self.factors[norms[docs]])
                 return np.where(scores > 0, scores, 0).astype(np.float32)
         tfs = tfs.astype(np.float32)

@@ -4,6 +4,7 @@ real novels and criticism; RELiC's submission; the command."""
 import json
 import random
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,7 @@ def places(made):
 
 
 def dropped(made):
-    return {reason: n for one in made.counts for reason, n in one.dropped.items() if n}
+    return dict(sum((Counter(one.dropped) for one in made.counts), Counter()))
 
 
 def found(*quoted):
