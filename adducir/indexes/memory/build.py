@@ -6,7 +6,6 @@ their final numbers, and one counting sort over chunks of documents fills the po
 a chunk, and numbers for each document and term. The files are the same for any number of threads.
 """
 
-import mmap
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,7 +26,7 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.arrays import Array, mapped, save
+from adducir.indexes.arrays import Array, Spool, let_go, mapped, new_array, save
 from adducir.indexes.building import (
     IndexSettings,
     documents_with,
@@ -173,64 +172,6 @@ def _by_term(documents: Iterable[Weighted], analysis: Analysis) -> Iterator[Weig
             yield docno, found
 
 
-class Spool:
-    """A file of numbers that is written piece by piece; it widens its type when a piece needs more.
-
-    Args:
-        path: A new file; raw numbers, without a header.
-        dtype: The narrowest type to begin with.
-    """
-
-    def __init__(self, path: Path, dtype: np.dtype | type) -> None:
-        self._path = path
-        self._file = path.open("xb")
-        self.dtype = np.dtype(dtype)
-
-    def append(self, values: Array) -> None:
-        """Write more numbers."""
-        if len(values) == 0:
-            return
-        needed = np.min_scalar_type(values.max()) if values.dtype.kind in "iu" else values.dtype
-        wider = np.promote_types(self.dtype, needed)
-        if wider != self.dtype:
-            self._file.close()
-            narrow = np.fromfile(self._path, dtype=self.dtype)
-            self._file, self.dtype = self._path.open("wb"), wider
-            self._write(narrow)
-        self._write(values)
-
-    def _write(self, values: Array) -> None:
-        # Not by tofile(), which does not notice a disk that is full at the end.
-        self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
-
-    def close(self) -> Array:
-        """End writing; returns the numbers, mapped."""
-        self._file.close()
-        if not self._path.stat().st_size:
-            return np.empty(0, dtype=self.dtype)
-        found: Array = np.memmap(self._path, dtype=self.dtype, mode="r")
-        return found
-
-    def __enter__(self) -> "Spool":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-        self._path.unlink(missing_ok=True)
-
-
-def _let_go(*arrays: Array) -> None:
-    """Give mapped files' pages back to the system; they are read again when they are needed.
-
-    A mapped file counts as this process's memory page by page as it is used, and a long pass would
-    use all of it.
-    """
-    for array in arrays:
-        mapping = getattr(array, "_mmap", None)
-        if isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            mapping.madvise(mmap.MADV_DONTNEED)
-
-
 class Arrived:
     """Documents as provisional term numbers, spooled to disk until all are there."""
 
@@ -338,7 +279,7 @@ class Arrived:
         for first in range(0, len(terms), _CHUNK_POSTINGS):
             some = terms[first : first + _CHUNK_POSTINGS]
             frequency += np.bincount(some, minlength=len(frequency))
-            _let_go(terms)
+            let_go(terms)
         by_text = np.argsort(np.array(self._names, dtype=object), kind="stable")
         ranked = by_text[np.argsort(-frequency[by_text], kind="stable")]
         ranked = ranked[frequency[ranked] > 0]
@@ -403,8 +344,8 @@ class _Documents(NamedTuple):
         """Write postings and vectors; returns documents' lengths and terms' occurrences."""
         is_whole = self.tfs.dtype.kind in "iu"
         total, count = int(offsets[-1]), len(self.order)
-        docs = _new_array(folder / FILES["docs"], np.int32, total)
-        tfs = _new_array(folder / FILES["tfs"], self.tfs.dtype, total)
+        docs = new_array(folder / FILES["docs"], np.int32, total)
+        tfs = new_array(folder / FILES["tfs"], self.tfs.dtype, total)
         lengths = np.zeros(count, dtype=np.int32 if is_whole else np.float64)
         occurrences = np.zeros(len(offsets) - 1, dtype=np.int64 if is_whole else np.float64)
         ends = np.zeros(count + 1, dtype=np.int64)
@@ -420,7 +361,7 @@ class _Documents(NamedTuple):
                 scatter(first, chunk.starts, chunk.terms, chunk.tfs, *into)
                 forward.append(chunk.code)
                 ends[first + 1 : last + 1] = ends[first] + chunk.code_ends
-                _let_go(self.terms, self.tfs, docs, tfs)
+                let_go(self.terms, self.tfs, docs, tfs)
             save(folder / FILES["forward"], forward.close())
         save(folder / FILES["forward_offsets"], ends)
         return lengths, occurrences
@@ -444,15 +385,6 @@ class _Documents(NamedTuple):
         code = np.empty(LONGEST_CODE * size, dtype=np.uint8)
         encode(starts, terms, tfs, code, ends)
         return _Chunk(starts, terms, tfs, code[: ends[-1]], ends[1:])
-
-
-def _new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
-    """An array in a new file, mapped for writing."""
-    if size == 0:  # an empty file cannot be mapped
-        save(path, np.empty(0, dtype=dtype))
-        return np.empty(0, dtype=dtype)
-    found: Array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(size,))
-    return found
 
 
 def _write_table(path: Path, columns: dict[str, Any]) -> None:
