@@ -138,10 +138,22 @@ class Command(PlainHelp, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As typer's own, and make the recipe; a rare field typed as an option is refused."""
+        known = {one for param in self.params for one in (*param.opts, *param.secondary_opts)}
+        known |= set(ctx.help_option_names)
+        takes_any = any(  # keys that kinds name, such as a model's mu
+            "--set" in how.flags and get_origin(self.recipe.model_fields[name].annotation) is dict
+            for name, (_, how) in fields_of(self.recipe).items()
+        )
         for word in args[: args.index("--") if "--" in args else None]:
-            key = word.partition("=")[0].removeprefix("--").replace("-", "_")
-            if word.startswith("--") and key in rare_fields(self.recipe):
+            option = word.partition("=")[0]
+            key = option.removeprefix("--").replace("-", "_")
+            if option.startswith("--") and key in rare_fields(self.recipe):
                 raise UsageError(f"no such option: --{key}; give it as --set {key}=...")
+            if option.startswith("--") and key.isidentifier() and takes_any and option not in known:
+                hint = f"A hyperparameter is given as --set {key}=..."
+                raise UsageError(
+                    f"no such option: {option}{nearest(option, known) or '.'}", hint=hint
+                )
         rest: list[str] = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             sources = {key: ctx.get_parameter_source(key) for key in ctx.params}
