@@ -33,7 +33,7 @@ class Tune(Recipe):
         "A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
         "b=0.2,0.4; can be repeated. Of equal settings the one with the smallest values is chosen, "
         "the first parameter first. Parameters of a search are the numbers of its model and "
-        "feedback; of a fusion weights.NAME and those of its method; of a rerank rerank_depth.",
+        "feedback; of a fusion weights.NAME and those of its method.",
         "-g",
         metavar="NAME=VALUES",
     )
@@ -59,7 +59,7 @@ class Tune(Recipe):
         metavar="KEY=VALUE",
         default=(),
     )
-    depth: Annotated[common.Depth, needs("index", "fuse")] = 1000
+    depth: common.Depth = 1000
     threads: Annotated[common.Threads, needs("index")] = None
     index: Path | None = option(
         "The index to search.", "-i", metavar="FOLDER", panel=SYSTEM, default=None
@@ -77,13 +77,6 @@ class Tune(Recipe):
         default=(),
         panel=SYSTEM,
     )
-    rerank: tuple[Path, Path] | None = option(
-        "Instead of searching, tune how many documents of a run are reranked: the run, and the "
-        "same run reranked.",
-        metavar="FIRST RERANKED",
-        default=None,
-        panel=SYSTEM,
-    )
 
 
 class Said(Recipe):
@@ -98,8 +91,8 @@ def tune(settings: Tune) -> None:
     """Tune parameters by cross-validated grid search.
 
     For each fold the setting with the best mean over the topics of all other folds is chosen.
-    Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, a heat
-    map, the settings, the folds, and the pooled run, to be evaluated like any other.
+    Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, the
+    settings, the folds, and the pooled run, to be evaluated like any other.
 
     Examples:
         adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels \
@@ -107,13 +100,12 @@ def tune(settings: Tune) -> None:
     """
     from adducir.cli.common import system_names
 
-    chosen = [key for key in ("index", "fuse", "rerank") if getattr(settings, key)]
-    if len(chosen) != 1:
-        raise UsageError("name what to tune: exactly one of --index, --fuse and --rerank.")
+    if bool(settings.index) == bool(settings.fuse):
+        raise UsageError("name what to tune: one of --index and --fuse.")
     # As systems of a file may be called: 2020-bm25 for 2020/bm25.
-    runs = system_names(settings.fuse or settings.rerank or ())
+    runs = system_names(settings.fuse)
     names = [re.sub(r"[^\w .+&()=-]", "-", name) for name in runs.values()]
-    said, system = _system(settings, chosen[0], names)
+    said, system = _system(settings, names)
 
     from adducir.cli.console import open_progress, show
     from adducir.core.artifacts import refuse_other_results
@@ -156,12 +148,11 @@ def tune(settings: Tune) -> None:
     show(summary(tuning))
 
 
-def _system(settings: Tune, key: str, names: list[str]) -> tuple[Said, Any]:
+def _system(settings: Tune, names: list[str]) -> tuple[Said, Any]:
     """What ``--set`` says, and the system as its class in an experiment file."""
     from adducir.core.config import OverrideError, apply
     from adducir.core.recipe import ErrorDetail, validated
     from adducir.experiments.retrieval.fusion import Fusion
-    from adducir.experiments.retrieval.rerank import Pair
     from adducir.experiments.retrieval.search import Search
     from adducir.experiments.tuning.grid import from_text
 
@@ -177,10 +168,10 @@ def _system(settings: Tune, key: str, names: list[str]) -> tuple[Said, Any]:
     entry: dict[str, Any] = {"tune": {"grid": grid, "folds": folds}}
     if settings.measure is not None:
         entry["tune"]["objective"] = settings.measure
-    if key == "index":
+    if settings.index:
         entry |= {"index": "index"} | ({"model": settings.model} if settings.model else {})
         entry |= {settings.feedback: {}} if settings.feedback else {}
-    elif key == "fuse":
+    else:
         entry["fuse"] = names
     data: dict[str, Any] = {"system": entry}
     for text in settings.changes:
@@ -188,12 +179,13 @@ def _system(settings: Tune, key: str, names: list[str]) -> tuple[Said, Any]:
             data, override = apply(data, text)
         except OverrideError as error:
             raise UsageError(f"--set {text}: {error}.") from error
-        if override.path in (("system",), *(("system", one) for one in (key, "seeds", "group"))):
+        own = ("index", "fuse", "seeds", "group")
+        if override.path in (("system",), *(("system", key) for key in own)):
             raise UsageError(f"--set {text} has no effect here.")
     said, errors = validated(Said, data)
     if said is not None:
-        kinds: dict[str, type[Recipe]] = {"index": Search, "fuse": Fusion, "rerank": Pair}
-        system, found = validated(kinds[key], said.system)
+        kind: type[Recipe] = Search if settings.index else Fusion
+        system, found = validated(kind, said.system)
         if system is not None:
             return said, system
         errors = [ErrorDetail(("system", *one.path), one.what) for one in found]

@@ -1,32 +1,26 @@
 """``rerank:``: the best documents of another system's run in a new order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.chunks import Chunking
-from adducir.core.errors import InputError, UsageError
-from adducir.core.recipe import Recipe
 from adducir.corpora.references import expanded, file_path
-from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.runs import (
     Answer,
     GivenRun,
     RunStep,
+    System,
     method_of,
     named,
 )
-from adducir.experiments.retrieval.tuned import TunableSystem
 from adducir.experiments.sections import Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial
-from adducir.experiments.tuning.grid import Hyperparameter, Setting
-from adducir.experiments.tuning.tune import Tunable, TuneRecipe, of_topics
+from adducir.experiments.tuning.tune import of_topics
 from adducir.models.machine import using_threads
 from adducir.rerankers.recipe import RerankerRecipe
 from adducir.rerankers.registry import (
@@ -37,10 +31,9 @@ from adducir.rerankers.registry import (
     open_trained,
     read_recipe,
 )
-from adducir.rerankers.rerank import Reranked, rerank
+from adducir.rerankers.rerank import rerank
 from adducir.rerankers.texts import StoredTexts
 from adducir.runs.metadata import reranked_method
-from adducir.runs.run import Run
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
@@ -65,7 +58,7 @@ class Scorer:
     models: tuple[ModelStep, ...] = ()
 
 
-class Rerank(TunableSystem):
+class Rerank(System):
     """A reranker over the run of another system.
 
     Attributes:
@@ -99,16 +92,14 @@ class Rerank(TunableSystem):
         return searched.pop() if len(searched) == 1 else None
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
-        super().check(name, study)
         place, most = ("systems", name), study.recipe.most
         of = {self.rerank, *study.made_of(self.rerank)}
         if self.texts is None and of <= study.recipe.systems.keys() and not self.index_name(study):
             what = f"`{self.rerank}` searches none or several indexes; name the one with the texts"
             study.planner.add((*place, "rerank"), f"{what}: `texts: INDEX`")
-        if most is not None and self.untuned.depth > most:
-            key = ("tune", "grid", "depth") if self.tune else ("depth",)
-            what = f"{self.untuned.depth} documents per topic are reranked; `depth` of the file is"
-            study.planner.add((*place, *key), f"{what} {most}")
+        if most is not None and self.depth > most:
+            what = f"{self.depth} documents per topic are reranked; `depth` of the file is {most}"
+            study.planner.add((*place, "depth"), what)
 
     def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
         return {
@@ -118,8 +109,6 @@ class Rerank(TunableSystem):
 
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         """Open the reranker, or the recipe that makes it; no model is loaded."""
-        if self.tune is not None:
-            return super().step(trial, study)
         place, planner = ("systems", trial.system), study.planner
         with planner.at(*place, "by"):
             scorer = self._scorer(trial, study)
@@ -149,12 +138,6 @@ class Rerank(TunableSystem):
             opener = partial(open_trained, path, model.path)
             return Scorer(recipe, identity_of(recipe, model.fingerprint), opener, (model,))
         found = open_reranker(expanded(self.by), study.folder)
-        if found.is_listwise and getattr(study.recipe.systems[trial.system], "tune", None):
-            raise InputError(
-                "this reranker orders whole lists, so that another depth is another run, and its "
-                "depth cannot be tuned here.",
-                hint="Name a `depth`; or make a system for each.",
-            )
         # An unreadable model is an error before anything runs.
         return Scorer(found.recipe, found.identity, lambda: found)
 
@@ -169,15 +152,6 @@ class Rerank(TunableSystem):
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
-        found, before = self.reranked(step, context), method_of(step.parts["rerank"])
-        method = reranked_method(before, self._settings(found, step, context))
-        note = (
-            f"{step.counted(found.run)}, the best {found.settings['depth']:,} reranked in "
-            f"{found.seconds:.1f} s ({found.computed:,} computed, {found.cached:,} known)"
-        )
-        return Answer(found.run, note, method, found.seconds)
-
-    def reranked(self, step: RunStep, context: "Context") -> Reranked:
         """The candidates, reranked by the planned model; scores are kept in the study."""
         scorer: Scorer = step.opened
 
@@ -200,107 +174,17 @@ class Rerank(TunableSystem):
                 threads=context.threads,
                 chunking=Chunking(step.path, context.execution),
             )
-        found.settings["name"] = self.by
-        return found
-
-    def _settings(self, found: Reranked, step: RunStep, context: "Context") -> dict[str, Any]:
-        """How a run was reranked; candidates are named without the machine's paths."""
-        return {**found.settings, "candidates": named(step.parts["rerank"], context)}
+        # Candidates are named without the machine's paths.
+        candidates = named(step.parts["rerank"], context)
+        settings = {**found.settings, "name": self.by, "candidates": candidates}
+        method = reranked_method(method_of(step.parts["rerank"]), settings)
+        note = (
+            f"{step.counted(found.run)}, the best {found.settings['depth']:,} reranked in "
+            f"{found.seconds:.1f} s ({found.computed:,} computed, {found.cached:,} known)"
+        )
+        return Answer(found.run, note, method, found.seconds)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         base = names.get(self.rerank, self.rerank)
-        most = " at most" if self.tune else ""
-        return (
-            f"{names.get(name, name)}: {base}, its best {self.untuned.depth:,} documents{most} "
-            f"reranked by {self.by}."
-        )
-
-    @property
-    def hyperparameters(self) -> Mapping[str, Hyperparameter]:
-        return {"depth": Hyperparameter(whole=True, low=1)}
-
-    @property
-    def fixed(self) -> dict[str, float]:
-        return {"depth": self.depth} if "depth" in self.model_fields_set else {}
-
-    @property
-    def untuned(self) -> Self:
-        """The same with the depth that the file gives, or the greatest of the grid."""
-        if self.tune is None:
-            return self
-        depth = int(max(self.tune.values["depth"]))
-        return self.model_copy(update={"depth": depth, "tune": None})
-
-    def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
-        pool = next(iter(steps.values())).study.pool
-        runs = [self._deepest(step, context).run for step in steps.values()]
-        first = pool.joined([step.parts["rerank"].read() for step in steps.values()])
-        return depth_of(first, pool.joined(runs), depth=self.untuned.depth, name="depth")
-
-    def tuned_method(self, step: RunStep, context: "Context") -> dict[str, Any]:
-        settings = self._settings(self._deepest(step, context), step, context)
-        return reranked_method(method_of(step.parts["rerank"]), settings)
-
-    def _deepest(self, step: RunStep, context: "Context") -> Reranked:
-        """The candidates of a topic set, reranked to the greatest depth."""
-        make = partial(self.untuned.reranked, step, context)
-        return context.shared(("reranked", step.trial), make)
-
-
-def depth_of(
-    first: Run, reranked: Run, *, depth: int | None = None, name: str = "rerank_depth"
-) -> Tunable:
-    """How much of a run is reranked: a hyperparameter called ``name``.
-
-    The first so many documents of the first run are put in the order that the reranked run gives
-    them; the rest follows as it was. It takes one reranked run of the greatest depth: what a
-    reranker gives a document does not depend on the others. (Of one that looks at whole lists
-    it does; make a run for each depth then.) ``depth`` says how deep it was reranked where lists
-    may be shorter than that.
-    """
-    depth = depth or reranked.depth
-    places = reranked.frame.select("qid", "docno").with_columns(place=pl.Series(reranked.ranks))
-    ranked = first.frame.with_columns(topic=pl.Series(first.topics), rank=pl.Series(first.ranks))
-    joined = ranked.join(places, on=["qid", "docno"], how="left", maintain_order="left")
-    if joined["place"].count() < len(reranked):
-        raise UsageError(
-            f"the reranked run {reranked.tag} holds documents that {first.tag} does not.",
-            hint="Name the run that was reranked first, then the reranked one.",
-        )
-    rows = joined.with_columns(pl.col("place").cast(pl.Int64))
-
-    def check(setting: Setting) -> None:
-        if setting[name] > depth:
-            raise UsageError(
-                f"{reranked.tag} holds {depth} documents per topic at most, fewer than a "
-                f"{name} of {setting[name]}."
-            )
-
-    facts = {"first stage": first.tag, "reranked": reranked.tag}
-    return Tunable(partial(_cut, rows, depth, name), facts, check=check)
-
-
-def _cut(rows: pl.DataFrame, depth: int, name: str, setting: Setting, topics: Topics) -> Run:
-    """The run reranked to the depth of a setting; scores are ranks from the end."""
-    wanted = pl.Series(topics.qids, dtype=pl.String)
-    rows = rows.filter(pl.col("qid").is_in(wanted.implode()))
-    place = pl.when(pl.col("rank") < setting[name]).then(pl.col("place").fill_null(depth))
-    # Documents below the depth stand behind all that were reranked.
-    final = rows.with_columns(place=place.otherwise(depth + 1)).sort("topic", "place", "rank")
-    in_topic = pl.int_range(pl.len(), dtype=pl.Int64).over("qid")
-    scored = final.with_columns(score=(pl.len().over("qid") - in_topic).cast(pl.Float64))
-    return Run.ranked(scored.select("qid", "docno", "score"), "tuned")
-
-
-class Pair(Recipe):
-    """A run and the same reranked, by ``adducir tune``: all there is to say is what is tried."""
-
-    tune: TuneRecipe
-    hyperparameters: ClassVar[Mapping[str, Hyperparameter]] = {
-        "rerank_depth": Hyperparameter(whole=True, low=1)
-    }
-
-    def tunable(self, runs: Sequence[Run], depth: int | None) -> Tunable:
-        """The depth of the first run, of at most that of the second, left open."""
-        first, reranked = runs
-        return depth_of(first, reranked)
+        what = f"{names.get(name, name)}: {base}, its best {self.depth:,} documents"
+        return f"{what} reranked by {self.by}."

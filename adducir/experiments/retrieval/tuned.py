@@ -60,10 +60,6 @@ class TunableSystem(System):
         """The same with the hyperparameters that the file gives."""
         return self.model_copy(update={"tune": None})
 
-    def tuned_method(self, step: RunStep, context: "Context") -> dict[str, Any]:
-        """More of the method, for the metadata of a tuned run."""
-        return {}
-
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
         if self.tune is None:
@@ -112,8 +108,6 @@ class TunableSystem(System):
             trial,
             study,
             {f"{key}, {one}": part for one in steps for key, part in steps[one].parts.items()},
-            list(dict.fromkeys(model for one in steps.values() for model in one.models)),
-            list(dict.fromkeys(place for one in steps.values() for place in one.reads)),
             steps=steps,
             tuning=self.tune,
             folds=folds,
@@ -164,10 +158,9 @@ class TunedStep(RunStep):
 
         tuning = context.shared(("tuning", self.trial.run), partial(self._tune, context))
         run = tuning.pool.of_set(tuning.run, self.trial.data)
-        step = self.steps[self.trial.data]
-        method = {"tuning": facts(tuning), **self.system.tuned_method(step, context)}
         note = f"{len(run):,} documents, each topic held out"
         judged = self.study.topic_sets[self.trial.data].qrels.qids
+        method = {"tuning": facts(tuning)}
         return Answer(run, note, method, tuning.seconds, {}, engine_versions(), judged)
 
     def _tune(self, context: "Context") -> Tuning:

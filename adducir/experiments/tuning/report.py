@@ -6,16 +6,13 @@
 - ``held-out.csv``: every topic, its fold, the setting chosen without it, and its value.
 - ``tuning.json``: what was tuned, how, which setting each fold got, the pooled mean, the warnings.
 - ``folds.json``: the folds, to be given to another tuning.
-- ``grid.svg``: the heat map.
 - ``held-out.trec.gz``: the pooled rankings, a run like any other; one file for each topic set
   (``held-out.SET.trec.gz``) where topic sets share qids.
 """
 
 import io
 import json
-import warnings
 from collections.abc import Iterator
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +30,6 @@ TIES = (
     "means are compared to 12 decimals; of equal ones the first setting in the grid is chosen: "
     "smallest values first, the parameter named first deciding first"
 )
-_MOST_ROWS = 6
-_STYLE: Any = {
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "adducir",  # equal grids give equal bytes
-    "text.parse_math": False,
-    "font.size": 9,
-}
 
 
 def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dict[str, Path]:
@@ -51,7 +41,6 @@ def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dic
         "held-out.csv": _csv(_topic_lines(tuning)),
         "tuning.json": json.dumps(facts(tuning), indent=2, ensure_ascii=False) + "\n",
         "folds.json": "{\n" + ",\n".join(folds) + "\n}\n",
-        "grid.svg": heat_map(tuning),
     }
     with publishing_results(folder) as hidden:
         for name, text in texts.items():
@@ -147,72 +136,3 @@ def _csv(lines: Iterator[list[Any]]) -> str:
     buffer = io.StringIO()
     CsvWriter(buffer).rows(lines)
     return buffer.getvalue()
-
-
-def heat_map(tuning: Tuning) -> str:
-    """The grid as an SVG: a panel for each fold, or one over all topics for more than six folds.
-
-    A cell shows the mean of the objective over the fold's training topics, by which its setting was
-    chosen; the chosen cell is outlined. The two parameters with the most values are the axes; a
-    cell shows the best over the others. Every panel has its own scale, because years differ more
-    than settings do.
-    """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-
-    grid, folds = tuning.grid, tuning.folds
-    if len(folds) > _MOST_ROWS:
-        means = np.array([mean(values) for values in tuning.values])
-        title = f"means over all {len(tuning.pool)} topics; outlined: chosen in some of"
-        panels = [(f"{title} {len(folds)} folds", means, list(tuning.chosen))]
-    else:
-        panels = [
-            (
-                f"fold {name} held out: means over the {len(folds.train(fold))} other topics",
-                tuning.training[fold],
-                [tuning.chosen[fold]],
-            )
-            for fold, name in enumerate(folds.names)
-        ]
-    across, *rest = sorted(range(len(grid.shape)), key=lambda n: -grid.shape[n])
-    down, others = rest[:1], sorted(rest[1:])
-    best = f", the best over {', '.join(grid.names[n] for n in others)}" if others else ""
-    height = 1.0 + 0.32 * (grid.shape[down[0]] if down else 1)
-    with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of letters that the font for measuring lacks
-        size = (max(6.0, 1 + 0.5 * min(grid.shape[across], 40)), height * len(panels) + 0.4)
-        figure = Figure(size, layout="constrained")
-        figure.suptitle(f"{tuning.objective} of {len(grid)} settings{best}", weight="bold")
-        axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
-        for panel, (title, means, chosen) in zip(axes, panels, strict=True):
-            marked = np.isin(np.arange(len(grid)), chosen)
-            order = (*down, across, *others)
-            shape = (-1, grid.shape[across], prod(grid.shape[n] for n in others))
-            cells, marks = (
-                values.reshape(grid.shape).transpose(order).reshape(shape).max(2)
-                for values in (means, marked)
-            )
-            low, high = means.min(), means.max()
-            panel.pcolormesh(cells, cmap="Blues", vmin=low, vmax=high if high > low else low + 1)
-            panel.invert_yaxis()
-            panel.set_title(title)
-            for (line, column), value in np.ndenumerate(cells):
-                dark = high > low and (value - low) / (high - low) > 0.55
-                middle = {"ha": "center", "va": "center", "fontsize": 7}
-                colour = "white" if dark else "black"
-                panel.text(column + 0.5, line + 0.5, f"{value:.3f}", color=colour, **middle)
-                if marks[line, column]:
-                    box: Any = {"fill": False, "edgecolor": "#d4380d", "linewidth": 2}
-                    panel.add_patch(Rectangle((column + 0.04, line + 0.04), 0.92, 0.92, **box))
-            panel.set_yticks([])
-            for number, places, label in (
-                (across, panel.set_xticks, panel.set_xlabel),
-                *((n, panel.set_yticks, panel.set_ylabel) for n in down),
-            ):
-                values = grid.parameters[number].values
-                places(np.arange(len(values)) + 0.5, [plain(value) for value in values])
-                label(grid.names[number])
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-    return drawn.getvalue()
