@@ -1,10 +1,9 @@
-"""Names and texts by the million: some bytes of memory each."""
+"""Names and texts by the million, in little memory."""
 
 import os
 import tempfile
 from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast, overload
@@ -16,63 +15,36 @@ from adducir.core.errors import explaining_writes
 
 T = TypeVar("T")
 
-_FEW = 1 << 15
-
 
 class Numbered:
-    """Numbers hashes in the order in which they come, at about twenty bytes each."""
+    """Numbers hashes in the order in which they come."""
 
     def __init__(self) -> None:
-        self._hashes, self._numbers = array("q"), array("q")
-        self._new: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
 
     def __len__(self) -> int:
-        return len(self._hashes) + len(self._new)
-
-    def find(self, found: int) -> int | None:
-        """The number of a hash of 64 bits, signed; None if it did not come."""
-        place = _place(self._hashes, found)
-        return self._new.get(found) if place is None else self._numbers[place]
+        return len(self._numbers)
 
     def number(self, found: int) -> int:
-        """The number of a hash of 64 bits, signed: that of its first, or the next one."""
-        number = self.find(found)
-        if number is None:
-            number = self._new[found] = len(self)
-            if len(self._new) >= max(_FEW, len(self._hashes) // 16):
-                hashes = _joined(self._hashes, self._new)
-                order = np.argsort(hashes)
-                numbers = _joined(self._numbers, self._new.values())
-                self._hashes = array("q", hashes[order].tobytes())
-                self._numbers = array("q", numbers[order].tobytes())
-                self._new.clear()
-        return number
+        """The number of a hash: that of its first, or the next one."""
+        return self._numbers.setdefault(found, len(self._numbers))
 
 
 class Seen:
     """Which names came before: by their hashes, hardly ever true of one that did not."""
 
     def __init__(self) -> None:
-        self._numbered = Numbered()
+        self._hashes: set[int] = set()
 
     def add(self, name: str) -> bool:
         """Take a name; whether it came before."""
         return self.add_hash(hash(name))
 
     def add_hash(self, found: int) -> bool:
-        """Take a hash of 64 bits, signed; whether it came before."""
-        count = len(self._numbered)
-        return self._numbered.number(found) < count
-
-
-def _joined(old: "array[int]", new: Iterable[int]) -> NDArray[np.int64]:
-    return np.concatenate([np.frombuffer(old, np.int64), np.fromiter(new, np.int64)])
-
-
-def _place(hashes: "array[int]", found: int) -> int | None:
-    """Where a number stands among sorted ones; None if it does not."""
-    place = bisect_left(hashes, found)
-    return place if place < len(hashes) and hashes[place] == found else None
+        """Take a hash; whether it came before."""
+        count = len(self._hashes)
+        self._hashes.add(found)
+        return len(self._hashes) == count
 
 
 def digest_of(name: str) -> int:
@@ -98,11 +70,6 @@ class NameTable:
         found = np.asarray(digests, dtype=np.uint64)
         order = np.argsort(found, kind="stable")
         return cls(np.stack([found[order], order.astype(np.uint64)]))
-
-    @classmethod
-    def of(cls, names: Iterable[str]) -> "NameTable":
-        """The table of names, which are numbered from 0 on."""
-        return cls.of_digests(array("Q", map(digest_of, names)))
 
     def numbers(self, name: str) -> list[int]:
         """The numbers that a name may have, hardly ever more than one; ascending."""
@@ -137,7 +104,7 @@ class Made(Sequence[T]):
 
     def __getitem__(self, place: int | slice) -> T | Sequence[T]:
         if isinstance(place, slice):
-            return self._some(range(*place.indices(len(self))))
+            return self._some(range(len(self))[place])
         number = range(len(self))[place]  # an IndexError where there is none
         return self._some(range(number, number + 1))[0]
 
@@ -152,12 +119,10 @@ class TextFile(Made[str]):
     the system has temporary files.
     """
 
-    def __init__(self, folder: Path | None = None, texts: Iterable[str] = ()) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or Path(tempfile.gettempdir())
         self._file = nameless_file(self._folder)
         self._starts, self._readable = array("q", [0]), 0
-        for text in texts:
-            self.append(text)
 
     def append(self, text: str) -> None:
         """Add a text."""

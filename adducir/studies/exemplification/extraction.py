@@ -60,7 +60,7 @@ def extract_examples(
     """Yield the exemplifying units of texts with their contexts.
 
     A unit is a duplicate where another one before it has the same words, and the sentence left
-    of it has as well; only the first is yielded. Some 40 bytes are kept for each unit: digests, by
+    of it has as well; only the first is yielded. Some 150 bytes are kept for each unit: digests, by
     chance equal with a probability of n^2 / 2^65 among n units.
 
     Args:

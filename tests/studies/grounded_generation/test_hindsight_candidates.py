@@ -38,7 +38,10 @@ def test_bm25_gives_the_first_of_all_scores(depth, monkeypatch) -> None:
 def test_texts_in_a_file_are_read_as_those_in_memory(tmp_path) -> None:
     tiny_bert(tmp_path / "tiny")
     network = Network(RetrieverRecipe(base="tiny"), tmp_path).eval()
-    held, filed = (Live(network, one, "document") for one in (PASSAGES, TextFile(None, PASSAGES)))
+    file = TextFile()
+    for passage in PASSAGES:
+        file.append(passage)
+    held, filed = (Live(network, one, "document") for one in (PASSAGES, file))
     assert not isinstance(filed.inputs, list)
     numbers = np.array([3, 41, 0, 36])
     with torch.inference_mode():
