@@ -13,6 +13,7 @@ import os
 import pickle
 import secrets
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager, nullcontext
@@ -21,7 +22,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder, remove_parts
 from adducir.core.errors import (
@@ -42,8 +43,6 @@ from adducir.core.progress import progress
 
 ROUNDS = 3
 """How often a chunk is tried whose worker died or failed without a known reason."""
-IN_A_ROW = 20
-"""So many failures without a success end the work."""
 ANY = "any"
 """The kind of device of chunks whose bytes no device determines."""
 
@@ -62,56 +61,53 @@ NOT_LOADED = Local()
 """Nothing: each worker loads what it needs."""
 
 
-class Builder(Protocol):
-    """What makes chunks, with all that it needs (a model) loaded."""
+Maker = Callable[[Sequence[Any], Path], None]
+"""Writes the file of a chunk of some items; its bytes depend on nothing else.
 
-    @property
-    def device(self) -> str: ...  # the kind that computes, as far as it determines bytes
-
-    def make(self, items: Sequence[Any], path: Path) -> None:
-        """Write the file of a chunk of these items; its bytes depend on nothing else.
-
-        An InputError concerns these items alone; a MachineError ends all work.
-        """
+An InputError concerns these items alone; a MachineError ends all work."""
 
 
-class Work(Protocol):
+class Work(ABC):
     """Long work on a sequence of items; it can be pickled, and is small.
 
-    ``doing`` and ``unit`` are for the progress (``encoding``, ``texts``), ``size`` is that of a
-    chunk; ``total`` is None where the number of items is not known.
+    Attributes:
+        doing: For the progress: ``encoding``.
+        unit: What the items are: ``texts``.
+        size: Items in a chunk.
     """
 
-    @property
-    def doing(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def total(self) -> int | None: ...
+    doing: ClassVar[str]
+    unit: ClassVar[str]
+    size: int
 
+    @property
+    def total(self) -> int | None:
+        """How many items there are; None where that is not known."""
+        return None
+
+    @abstractmethod
     def identity(self) -> Mapping[str, Any]:
         """What determines the bytes of chunks beside their items and the artifact's fingerprint."""
 
     def check(self) -> None:
-        """Refuse what no builder could load, as far as that can be seen at little cost."""
+        """Refuse what no worker could load, as far as that can be seen at little cost."""
+        return
 
+    @abstractmethod
     def items(self, *, check: bool) -> Iterator[Any]:
         """All items, anew at each call and in one order; ``check``: refuse two of one name."""
 
+    @abstractmethod
     def describe(self, item: Any) -> tuple[str, bytes]:
         """An item's name (a docno) and its content."""
 
-    def builder(self, place: Place) -> Builder:
-        """Load what is needed."""
-
-
-class ArtifactWork(Work, Protocol):
-    """Work whose chunks make an artifact."""
+    @abstractmethod
+    def maker(self, place: Place) -> tuple[str, Maker]:
+        """Load what is needed: the kind of device, as far as it determines bytes, and the maker."""
 
     def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
         """Fill an artifact's folder from the chunks; returns its counts."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -171,9 +167,17 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
             if all(isinstance(one, InputError) for one in failed.values()):
                 break
     finally:
-        _builders.clear()
+        _makers.clear()
     if failed:
-        raise _incomplete(failed, made)
+        lines = []
+        for number, wrong in sorted(failed.items())[:10]:
+            names = made.names[number]
+            more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+            lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {_reason(wrong)}")
+        what = (
+            f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
+        )
+        raise IncompleteError("".join([what, *lines])) from failed[min(failed)]
     return made
 
 
@@ -216,7 +220,7 @@ TEMPORARY = Chunking()
 
 def build_in_chunks(
     output: Path,
-    work: ArtifactWork,
+    work: Work,
     *,
     kind: str,
     recipe: Mapping[str, Any],
@@ -257,16 +261,14 @@ def _round(
     """Go over all items once; make the chunks that are neither there nor known to be impossible."""
     made, found = Made(), dict[int, Chunk]()
     running: dict[Future[Chunk], int] = {}
-    in_a_row = 0
 
     def collect(until: int) -> None:
-        nonlocal in_a_row
         while len(running) > until:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 number = running.pop(future)
                 error = future.exception()
                 if error is None:
-                    found[number], in_a_row = future.result(), 0
+                    found[number] = future.result()
                 elif isinstance(error, _CannotBeginError):
                     raise error.args[0]
                 elif isinstance(error, AdducirError) and not isinstance(error, InputError):
@@ -275,13 +277,7 @@ def _round(
                     raise own from error
                 else:
                     failed[number] = error
-                    in_a_row += not isinstance(error, InputError)
                 progress().advance(len(made.names[number]))
-            if in_a_row >= max(IN_A_ROW, 2 * at_once):
-                last = _reason(list(failed.values())[-1])
-                what = f"{in_a_row} chunks failed in a row; the last: {last}."
-                hint = "What is made is kept. Give fewer workers, or smaller batches."
-                raise MachineError(what, hint=hint)
 
     stream = work.items(check=check)
     progress().start(work.doing, work.total, work.unit)
@@ -343,7 +339,7 @@ def _there(folder: Path, number: int, items: str) -> Chunk | None:
     return chunk if is_whole else None
 
 
-_builders: dict[str, Builder] = {}
+_makers: dict[str, tuple[str, Maker]] = {}
 """In a worker: what makes the chunks of the last work, by its key."""
 
 
@@ -351,21 +347,21 @@ def _make(
     key: str, work: bytes | Work, folder: Path, number: int, digest: str, items: Sequence[Any]
 ) -> Chunk:
     """Make a chunk and publish it; runs wherever the executor lets it."""
-    if key not in _builders:
-        _builders.clear()  # two models at a time may not fit
+    if key not in _makers:
+        _makers.clear()  # two models at a time may not fit
         own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
         try:
-            _builders[key] = own.builder(Place.here())
+            _makers[key] = own.maker(Place.here())
         except InputError as error:
             raise _CannotBeginError(error) from error
-    builder, began = _builders[key], time.monotonic()
+    (device, make), began = _makers[key], time.monotonic()
     hidden = folder / f".making-{os.getpid()}-{secrets.token_hex(4)}"
     try:
         with explaining_writes(folder):
-            builder.make(items, hidden)
+            make(items, hidden)
             content, seconds = file_digest(hidden), round(time.monotonic() - began, 3)
             name = f"{number:06d}-{content[:16]}"
-            chunk = Chunk(number, digest, name, content, builder.device, seconds)
+            chunk = Chunk(number, digest, name, content, device, seconds)
             sync(hidden)
             hidden.replace(folder / name)
             hidden.write_text(json.dumps(asdict(chunk)), encoding="ascii")
@@ -374,7 +370,7 @@ def _make(
     except (AdducirError, OSError, MemoryError):
         raise
     except Exception as error:
-        _builders.clear()  # a GPU's context may fail for every other chunk, too
+        _makers.clear()  # a GPU's context may fail for every other chunk, too
         if own_error := machine_error(error):
             raise own_error from error
         # Not every error can be read back from its pickle.
@@ -382,19 +378,6 @@ def _make(
     finally:
         hidden.unlink(missing_ok=True)
     return chunk
-
-
-def _incomplete(failed: Mapping[int, BaseException], made: Made) -> IncompleteError:
-    """The error for chunks that cannot be made; the first ten are named."""
-    lines = []
-    for number, error in sorted(failed.items())[:10]:
-        names = made.names[number]
-        more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-        lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {_reason(error)}")
-    what = f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
-    found = IncompleteError("".join([what, *lines]))
-    found.__cause__ = failed[min(failed)]
-    return found
 
 
 def _reason(error: BaseException) -> str:

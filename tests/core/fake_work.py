@@ -59,8 +59,8 @@ class FakeWork:
     def describe(self, item):
         return item[0], item[1].encode()
 
-    def builder(self, place):
-        return _Builder(self)
+    def maker(self, place):
+        return self.device, self._make
 
     def finish(self, folder, made):
         made.keep(folder, "shard-{:03d}.txt")
@@ -68,28 +68,21 @@ class FakeWork:
         assert names == [f"d{number}" for number in range(self.count)]
         return {"items": len(names)}
 
-
-class _Builder:
-    def __init__(self, work):
-        self.work = work
-        self.device = work.device
-
-    def make(self, items, path):
-        work = self.work
-        if work.folder is not None:
-            with (work.folder / "begun.txt").open("a") as file:
+    def _make(self, items, path):
+        if self.folder is not None:
+            with (self.folder / "begun.txt").open("a") as file:
                 file.write(f"{items[0][0]} {os.getpid()}\n")
         path.write_text("half of it")
-        time.sleep(work.seconds)
+        time.sleep(self.seconds)
         for name, _ in items:
-            if name in work.trouble:
-                self._trouble(name, work.trouble[name])
+            if name in self.trouble:
+                self._trouble(name, self.trouble[name])
         path.write_text("".join(f"{name}\t{text}\n" for name, text in items))
 
     def _trouble(self, name, what):
         kind, _, once = what.partition(" ")
         if once:
-            came = self.work.folder / f"came-{name}"
+            came = self.folder / f"came-{name}"
             if came.exists():
                 return
             came.touch()
@@ -98,7 +91,7 @@ class _Builder:
         if kind == "data":
             raise InputError(f"{name} cannot be done.")
         if kind == "disk":
-            raise OSError(28, "No space left on device", str(self.work.folder))
+            raise OSError(28, "No space left on device", str(self.folder))
         if kind == "unreadable":
             raise Unreadable(name, why="odd")
         raise ValueError(f"surprised by {name}")
