@@ -17,24 +17,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Context:
-    """What every step is handed; nothing of it is in a fingerprint.
+    """What every step is handed; nothing of it is in a fingerprint."""
 
-    Attributes:
-        threads: Of a search, or of torch; None for one per core, or torch's own choice.
-        device: Where networks run, as :func:`adducir.models.machine.choose_device` takes it.
-        batch_tokens: Padded tokens in a batch of what networks compute, except in training; None
-            for what suits the device. Figures depend on it in their last digits.
-        execution: Who makes the chunks of a step.
-        rebuild: Whether everything is made again, even what is up to date.
-        folder: The study's, which the paths in notes start from.
-    """
-
-    threads: int | None = None
+    threads: int | None = None  # of a search, or of torch; None: one per core
     device: str = "auto"
-    batch_tokens: int | None = None
-    execution: Execution = HERE
-    rebuild: bool = False
-    folder: Path | None = None
+    batch_tokens: int | None = None  # padded; figures depend on it in their last digits
+    execution: Execution = HERE  # who makes chunks
+    rebuild: bool = False  # even what is up to date
+    folder: Path | None = None  # the study's, which the paths in notes start from
     _shared: dict[Hashable, tuple[Hashable, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -56,7 +46,7 @@ class Context:
         return shown(path, self.folder)
 
     def chunking(self, output: Path) -> "Chunking":
-        """How the chunks of an output are made; see :class:`adducir.core.chunks.Chunking`."""
+        """How the chunks of an output are made."""
         from adducir.core.chunks import Chunking
 
         return Chunking(output, self.execution)

@@ -79,10 +79,8 @@ def plan_experiment(
 class Plan:
     """An experiment, checked and opened, and the steps to its tables.
 
-    Attributes:
-        output: The folder that takes the tables in all their formats.
-        goals: The steps whose artifacts are evaluated.
-        steps: All steps, each after those that it is made from.
+    ``goals`` are the steps whose artifacts are evaluated, ``steps`` all of them, each after those
+    that it is made from; ``output`` is the folder that takes the tables in all their formats.
     """
 
     def __init__(

@@ -33,13 +33,8 @@ class Known(AdducirError):  # noqa: N818
 class Planner:
     """Opens what an experiment file names, and keeps what is wrong and what is missing.
 
-    Attributes:
-        path: The experiment file.
-        name: That of the folders that it gets.
-        folder: The study's, where relative paths start.
-        output: The folder of the tables.
-        overrides: ``key=value`` changes of the file.
-        names: The entries of the file by section; they may have errors of their own.
+    ``folder`` is the study's, where relative paths start, ``output`` that of the tables; ``names``
+    are the entries of the file by section, which may have errors of their own.
     """
 
     def __init__(
@@ -103,12 +98,7 @@ class Planner:
         return source_path(source, self.folder)
 
     def check(self) -> None:
-        """Raise everything that is wrong as one error.
-
-        Raises:
-            InputError: Something is wrong or, except in a dry run, not available.
-            MachineError: Something cannot be downloaded, and nothing else is wrong.
-        """
+        """Raise everything that is wrong as one error; except in a dry run also what is missing."""
         found = dict(self._errors)
         for place, cause in () if self._dry_run else self._missing:
             if not (self._is_broken and isinstance(cause, MachineError)):

@@ -26,45 +26,27 @@ Shown = Callable[[Path], str]
 
 
 class Step(ABC):
-    """One artifact to make.
+    """One artifact to make."""
 
-    Attributes:
-        path: Where it is published.
-        fingerprint: Of all that determines its content.
-        kind: What it is called in manifests; an artifact of another kind is not replaced.
-        place: The entry of the file that it is made for.
-        inputs: The steps whose artifacts are read while it is made.
-        reads: The entries of the file that name what is read while it is made: what has to be
-            fetched for them is fetched before anything is made.
-        verb: What is done, for the plan's lines: "build", "search".
-        kept: What is done where it is there.
-        stage: Where its line stands in the plan.
-        runs_code: The digest and name of the study's own code that runs while it is made.
-        chunk_places: Other places than its own beside which chunks of it are kept.
-    """
-
-    path: Path
-    fingerprint: str
-    kind: str = ""
-    place: KeyPath = ()
-    inputs: Sequence["Step"] = ()
+    path: Path  # where it is published
+    fingerprint: str  # of all that determines its content
+    kind: str = ""  # in manifests; an artifact of another kind is not replaced
+    place: KeyPath = ()  # the entry of the file that it is made for
+    inputs: Sequence["Step"] = ()  # whose artifacts are read while it is made
+    # Entries of the file: what has to be fetched for them is fetched before anything is made.
     reads: Sequence[KeyPath] = ()
-    verb: str = "make"
-    kept: str = "keep"
-    stage: int = 0
-    runs_code: tuple[str, str] | None = None
-    chunk_places: Sequence[Path] = ()
+    verb: str = "make"  # what is done, for the plan's lines: "build", "search"
+    kept: str = "keep"  # what is done where it is there
+    stage: int = 0  # where its line stands in the plan
+    runs_code: tuple[str, str] | None = None  # digest and name of the study's own code
+    chunk_places: Sequence[Path] = ()  # beside which chunks are kept as well
 
     def recipe(self) -> Mapping[str, Any]:
         """All that determines its content beside what it is made from, as the manifest has it."""
         return {}
 
     def why(self) -> str | None:
-        """Why it has to be made, as things are now; None if it is there as it would be made.
-
-        Raises:
-            ArtifactError: Something else stands there, which is not replaced.
-        """
+        """Why it has to be made, as things are now; None if it is there as it would be made."""
         return out_of_date(self.path, self.kind, self.recipe, self.fingerprint)
 
     @abstractmethod
@@ -171,10 +153,9 @@ class Models:
         place: KeyPath,
         before: Sequence[ModelStep] = (),
     ) -> ModelStep:
-        """The step that trains a model, however many entries of the file (``place``) name it.
+        """The step that trains a model, and ``before`` it its base, by default as its recipe says.
 
-        Args:
-            before: What trains its base; by default as its recipe says.
+        Several entries of the file (``place``) may name it.
         """
         if path not in self._steps:
             if not before and plan.before is not None:

@@ -94,19 +94,12 @@ TASKS = Family(
 
 
 class Trial(NamedTuple):
-    """What is done once: a system on a data set.
+    """What is done once: a system on a data set."""
 
-    Attributes:
-        system: Its name in the file.
-        data: The data set's, or the topic set's, where a file has several.
-        seed: Of the system's trainings; None where nothing of it is trained for a seed.
-        part: What else the task tells apart: a context, a round, a number of passages.
-    """
-
-    system: str
-    data: str = ""
-    seed: int | None = None
-    part: Any = None
+    system: str  # its name in the file
+    data: str = ""  # the name of the data set, or topic set, where a file has several
+    seed: int | None = None  # of the system's trainings; None where it has none
+    part: Any = None  # what else the task tells apart: a context, a round, a number of passages
 
     @property
     def run(self) -> str:
@@ -116,39 +109,25 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """A table of a study, and where it goes.
-
-    Attributes:
-        table: The table.
-        name: What it is of, where a study has several tables that are printed.
-        folder: The folder below the study's results.
-        file: The name of its files.
-        each: The name of a CSV with the values of every query; None for no such file.
-        is_printed: Whether it is printed, beside being written.
-    """
+    """A table of a study, and where it goes."""
 
     table: "ResultTable"
-    name: str = ""
-    folder: str = ""
-    file: str = "table"
-    each: str | None = None
-    is_printed: bool = True
+    name: str = ""  # what it is of, where a study has several tables that are printed
+    folder: str = ""  # below the study's results
+    file: str = "table"  # the name of its files
+    each: str | None = None  # the name of a CSV with the values of every query
+    is_printed: bool = True  # beside being written
 
 
 class Study(ABC):
     """A task whose data are opened: what it makes, and the tables that show it.
 
-    Attributes:
-        makes: What its trials make, for notes: "runs".
-        verb: What is done in a trial, for the line of one whose data are not available.
-        tables: How many tables are printed.
-        models: What it trains.
-        planned: The steps of trials that were planned so far.
+    ``models`` are those that it trains, ``planned`` the steps of trials that were planned so far.
     """
 
-    makes: ClassVar[str]
-    verb: ClassVar[str] = "make"
-    tables: int = 1
+    makes: ClassVar[str]  # what its trials make, for notes: "runs"
+    verb: ClassVar[str] = "make"  # what is done in a trial whose data are not available
+    tables: int = 1  # that are printed
 
     def __init__(self, recipe: Any, planner: Planner) -> None:
         self.recipe, self.planner = recipe, planner
@@ -195,11 +174,7 @@ class Study(ABC):
 
     @abstractmethod
     def step(self, trial: Trial) -> Step | None:
-        """What does it; nothing is loaded or trained. None where its data are not available.
-
-        Raises:
-            AdducirError: Something that the system names is wrong, or is not available.
-        """
+        """What does it; nothing is loaded or trained. None where its data are not available."""
 
     def path_of(self, trial: Trial) -> Path:
         """Where what a trial makes goes."""
@@ -286,14 +261,9 @@ class Study(ABC):
         notes: Sequence[str] = (),
         **more: Any,
     ) -> "Layout":
-        """How a table looks, as the file says.
+        """How a table looks, as the file says; ``of``: what it is of, where there are several.
 
-        Args:
-            provenance: How it was made.
-            title: Where the file gives no caption; by default its description.
-            of: What it is of, where there are several.
-            notes: Sentences for below it.
-            more: Other fields of the :class:`~adducir.tables.build.Layout`.
+        ``title`` is for a file without a caption, by default its description.
         """
         from adducir.tables.build import Layout
         from adducir.tables.style import Style

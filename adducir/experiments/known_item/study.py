@@ -86,13 +86,7 @@ def folder_name(name: str) -> str:
 
 
 class KnownItemStudy(Study):
-    """A study of known-item search, opened.
-
-    Attributes:
-        data: The data sets that could be opened, by name.
-        learned: Notes on gold items that a system was trained on, by data set.
-        places: The folders of trainings, by what determines them.
-    """
+    """A study of known-item search, opened."""
 
     makes: ClassVar[str] = "rankings"
     verb: ClassVar[str] = "rank"
@@ -101,8 +95,8 @@ class KnownItemStudy(Study):
     def __init__(self, recipe: KnownItem, planner: Planner) -> None:
         super().__init__(recipe, planner)
         self.tables = len(recipe.data)
-        self.learned: dict[str, list[str]] = {}
-        self.places: dict[str, Path] = {}
+        self.learned: dict[str, list[str]] = {}  # notes on gold items that are trained on
+        self.places: dict[str, Path] = {}  # folders of trainings, by what determines them
         self.data: dict[str, SpanData] = {}
         for name, data in recipe.data.items():
             with suppress(Known), planner.at("data", name):

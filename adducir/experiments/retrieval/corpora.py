@@ -28,21 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenedCorpus:
-    """A corpus, and what has to be there before its documents can be read.
+    """A corpus, and what has to be there before its documents can be read."""
 
-    Attributes:
-        corpus: The documents; they need not be readable yet.
-        label: What it is, in a few words.
-        steps: What has to be made first.
-        reads: The entries of the file that name what is read with its documents.
-        facts: What shows how it is made, for the provenance of a table.
-    """
-
-    corpus: Corpus
-    label: str
-    steps: Sequence[Step] = ()
-    reads: Sequence[KeyPath] = ()
-    facts: dict[str, Any] = field(default_factory=dict)
+    corpus: Corpus  # its documents need not be readable yet
+    label: str  # what it is, in a few words
+    steps: Sequence[Step] = ()  # what has to be made first
+    reads: Sequence[KeyPath] = ()  # the entries of the file that name what is read with them
+    facts: dict[str, Any] = field(default_factory=dict)  # how it is made, for provenance
 
 
 class CorpusRecipe(Linked):
@@ -50,13 +42,7 @@ class CorpusRecipe(Linked):
 
     @abstractmethod
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
-        """Open it; its documents are not read.
-
-        Args:
-            name: Its own, in the file.
-            seed: Of the trainings that it stands on; None for their recipes' own.
-            study: Where it stands.
-        """
+        """Open it; its documents are not read. ``seed``: of the trainings that it stands on."""
 
 
 class SourceCorpus(CorpusRecipe):

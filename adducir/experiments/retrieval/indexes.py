@@ -44,19 +44,12 @@ _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """How an index is built.
+    """How an index is built."""
 
-    Attributes:
-        fingerprint: Gives that of the index that ``build`` would build.
-        recipe: All that determines it beside the corpus, as the manifest has it.
-        build: Builds it, unless it is there.
-        models: What is trained for it.
-    """
-
-    fingerprint: Callable[[], str]
-    recipe: Mapping[str, Any]
-    build: Callable[["Context"], Manifest]
-    models: Sequence[Step] = ()
+    fingerprint: Callable[[], str]  # gives that of the index that ``build`` would build
+    recipe: Mapping[str, Any]  # all that determines it beside the corpus, as the manifest has it
+    build: Callable[["Context"], Manifest]  # unless it is there
+    models: Sequence[Step] = ()  # what is trained for it
 
 
 class IndexRecipe(Linked):
@@ -80,10 +73,7 @@ class IndexRecipe(Linked):
     def plan(self, step: "IndexStep", seed: int | None, study: "RetrievalStudy") -> IndexPlan:
         """Open what the entry names, for an index of ``step.corpus`` at ``step.path``.
 
-        Args:
-            step: With path, corpus, fields and place.
-            seed: Of the trainings that it stands on; None for their recipes' own.
-            study: Where it stands.
+        ``seed`` is that of the trainings that it stands on; None for their recipes' own.
         """
 
     def search(
@@ -113,16 +103,7 @@ class IndexRecipe(Linked):
 
 
 class IndexStep(Step):
-    """An index that a system searches or reads documents of.
-
-    Attributes:
-        entry: What the file says of it.
-        corpus: Its documents.
-        source: The corpus in a few words.
-        facts: What shows how the corpus is made, for the provenance of a table.
-        fields: The fields of the documents that are indexed.
-        plan: How it is built.
-    """
+    """An index that a system searches or reads documents of."""
 
     verb, stage = "build", 1
 

@@ -43,19 +43,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scorer:
-    """The reranker of a system: one that is there, or one that is trained first.
-
-    Attributes:
-        recipe: How it reads and scores.
-        identity: All that determines the score of a pair; the model may still have to be trained.
-        open: Opens it, once it is there.
-        models: What trains it.
-    """
+    """The reranker of a system: one that is there, or one that is trained first."""
 
     recipe: RerankerRecipe
-    identity: Mapping[str, Any]
-    open: Callable[[], Reranker]
-    models: tuple[ModelStep, ...] = ()
+    identity: Mapping[str, Any]  # all that determines the score of a pair
+    open: Callable[[], Reranker]  # once it is there
+    models: tuple[ModelStep, ...] = ()  # what trains it
 
 
 class Rerank(System):

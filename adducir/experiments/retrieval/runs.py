@@ -33,25 +33,15 @@ _RUN_VERSION = 2
 
 @dataclass
 class Answer:
-    """A run that a system made, and what there is to say about it.
-
-    Attributes:
-        run: The run.
-        note: How it was made, in a few words.
-        method: The section of that name of its metadata.
-        seconds: How long it took.
-        data: More for the metadata's section of that name.
-        engines: Versions of the engines that took part.
-        qids: The topics that there should be; by default the topic set's.
-    """
+    """A run that a system made, and what there is to say about it."""
 
     run: Run
-    note: str
-    method: dict[str, Any]
+    note: str  # how it was made, in a few words
+    method: dict[str, Any]  # the section of that name of its metadata
     seconds: float | None = None
-    data: dict[str, Any] = field(default_factory=dict)
-    engines: Mapping[str, str] | None = None
-    qids: Sequence[str] | None = None
+    data: dict[str, Any] = field(default_factory=dict)  # more for that section of the metadata
+    engines: Mapping[str, str] | None = None  # versions of those that took part
+    qids: Sequence[str] | None = None  # the topics that there should be; None: the topic set's
 
 
 class System(SystemEntry):
@@ -125,24 +115,15 @@ SYSTEMS = Family(
 
 @dataclass(eq=False)
 class RunStep(Step):
-    """A run that a system makes.
-
-    Attributes:
-        system: What makes it.
-        trial: Its name, topic set and seed.
-        parts: What the run is made from: other runs and indexes, by the key that names each.
-        models: What is trained for it alone.
-        opened: What the system has opened for it, such as code or a reranker.
-        topics: Those that are ranked.
-    """
+    """A run that a system makes; ``topics`` are those that are ranked."""
 
     system: System
     trial: Trial
     study: "RetrievalStudy"
-    parts: dict[str, Any]
-    models: Sequence[ModelStep] = ()
+    parts: dict[str, Any]  # the runs and indexes it is made from, by the key that names each
+    models: Sequence[ModelStep] = ()  # what is trained for it alone
     reads: Sequence[KeyPath] = ()
-    opened: Any = None
+    opened: Any = None  # by the system, for it: code, a reranker
     runs_code: tuple[str, str] | None = None
     stage = 2
 

@@ -109,14 +109,7 @@ class Retrieval(Task):
 
 
 class RetrievalStudy(Study):
-    """A retrieval experiment, opened.
-
-    Attributes:
-        measures: In the file's order, each once.
-        measure_names: As printed, by the measures' exact names.
-        topic_sets: Topics with judgements, by name.
-        weights: What weights the words of corpora, by place and fingerprint.
-    """
+    """A retrieval experiment, opened."""
 
     makes: ClassVar[str] = "runs"
     recipe: Retrieval

@@ -26,15 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TopicSet(JudgedTopics):
-    """Topics, their judgements, and what evaluates runs of them.
-
-    Attributes:
-        evaluator: By the judgements.
-        model: What evaluates by the judgements of a model, called ``judge``, if there are some.
-    """
+    """Topics, their judgements, and what evaluates runs of them."""
 
     evaluator: Evaluator
-    model: Evaluator | None = None
+    model: Evaluator | None = None  # by the judgements of a model, called ``judge``
     judge: str = ""
 
     def identity(self) -> dict[str, str]:

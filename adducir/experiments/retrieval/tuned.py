@@ -50,9 +50,7 @@ class TunableSystem(System):
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
         """The system with its hyperparameters left open, over the topics of all topic sets.
 
-        Args:
-            steps: Its untuned run on each topic set, whose parts are there.
-            context: How it runs.
+        ``steps`` are its untuned runs on each, whose parts are there.
         """
 
     @property
@@ -116,16 +114,10 @@ class TunableSystem(System):
 
 @dataclass(eq=False)
 class TunedStep(RunStep):
-    """The held-out rankings of one topic set; the topics of all sets are tuned together.
-
-    Attributes:
-        steps: The untuned run on each topic set.
-        tuning: What is tuned.
-        folds: The folds of all topics.
-    """
+    """The held-out rankings of one topic set; the topics of all sets are tuned together."""
 
     system: TunableSystem
-    steps: Mapping[str, RunStep] = field(default_factory=dict)
+    steps: Mapping[str, RunStep] = field(default_factory=dict)  # untuned, on each topic set
     tuning: TuneRecipe = None  # type: ignore[assignment]  # always given
     folds: "Folds" = None  # type: ignore[assignment]
 

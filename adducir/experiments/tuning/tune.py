@@ -65,17 +65,11 @@ FEW_TOPICS = 10
 
 @dataclass(frozen=True)
 class Tunable:
-    """A system with some of its hyperparameters left open.
+    """A system with some of its hyperparameters left open."""
 
-    Attributes:
-        run: Ranks topics with the values of a setting.
-        facts: What the system is, for metadata.
-        check: Raises UsageError if a setting makes no sense.
-    """
-
-    run: Callable[[Setting, Topics], Run]
-    facts: Mapping[str, Any]
-    check: Callable[[Setting], object] = bool
+    run: Callable[[Setting, Topics], Run]  # ranks topics with the values of a setting
+    facts: Mapping[str, Any]  # what the system is, for metadata
+    check: Callable[[Setting], object] = bool  # raises UsageError if a setting makes no sense
 
 
 Range = dict[Literal["from", "to", "step"], float]
