@@ -107,16 +107,16 @@ class Words(IndexRecipe):
         known = artifact_fingerprint(self.artifact, {}, inputs, 1)
         return IndexPlan(lambda: known, {}, built)
 
-    def search(self, step, search, topics, tag, depth, context):
-        words = json.loads((step.path / "words.json").read_text())
+    def search(self, step, search, context):
+        words = json.loads((step.parts["index"].path / "words.json").read_text())
         rows = [
             (qid, docno, float(sum(one in query.split() for one in held)))
-            for qid, query in zip(topics.qids, topics.queries, strict=True)
+            for qid, query in zip(step.topics.qids, step.topics.queries, strict=True)
             for docno, held in words.items()
         ]
         frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
         frame = frame.sort("qid", "score", "docno", descending=[False, True, True])
-        return Search(Run(frame, tag), (), (), (), 0.0, {"engine": self.engine})
+        return Search(Run(frame, step.tag), (), (), (), 0.0, {"engine": self.engine})
 
 
 class Shortest(RankingSystem):

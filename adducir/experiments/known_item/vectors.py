@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -21,7 +21,7 @@ from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.ranking import Floats, SpanTask
 from adducir.encoders.reading import ContextPart, LengthPart, shared_room
 from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.encoders.span_vectors import DualVectors, Encode, SpanSide
+from adducir.encoders.span_vectors import DualVectors, Encode, SpanSide, VectorSource
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.study import folder_name
@@ -44,12 +44,18 @@ if TYPE_CHECKING:
 Pooling = Literal["first", "mean", "pooler"]
 
 
-class _Encoder(RankingSystem):
-    """A dual encoder."""
+class _Vectors(RankingSystem):
+    """A system that ranks by vectors of contexts and candidates."""
+
+    kind: ClassVar[str] = "vectors"
 
     @abstractmethod
-    def source(self, step: RankStep) -> EncoderSource:
-        """The encoder, which must be there."""
+    def model_identity(self, step: RankStep) -> str:
+        """The fingerprint of its model, which may still have to be trained."""
+
+    @abstractmethod
+    def vectors(self, step: RankStep, *, load: bool) -> VectorSource:
+        """What encodes; ``load``: this process does, with the model loaded now."""
 
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
         """The tokens that are read, and how token vectors become one."""
@@ -58,16 +64,31 @@ class _Encoder(RankingSystem):
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         lengths, pooling = self.read_as()
         return {
-            "kind": "vectors",
+            "kind": self.kind,
             "lengths": lengths.model_dump(mode="json"),
             "pooling": pooling,
             "precision": study.recipe.precision,
         }
 
+    def identities(self, step: RankStep) -> Mapping[str, str]:
+        return {"model": self.model_identity(step)}
+
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
     def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+        vectors = self.vectors(step, load=context.execution.is_here)
+        return step.by_vectors(vectors, tasks, context)
+
+
+class _Encoder(_Vectors):
+    """A dual encoder."""
+
+    @abstractmethod
+    def source(self, step: RankStep) -> EncoderSource:
+        """The encoder, which must be there."""
+
+    def vectors(self, step: RankStep, *, load: bool) -> DualVectors:
         from adducir.encoders.model import DualEncoder
 
         source, (lengths, pooling) = self.source(step), self.read_as()
@@ -77,10 +98,8 @@ class _Encoder(RankingSystem):
             "lengths": None if lengths == LengthPart() else lengths,
             "pooling": pooling,
         }
-        is_alone = context.execution.is_here
-        loaded = Local(DualEncoder.load(source, **how)) if is_alone else NOT_LOADED
-        precision = step.study.recipe.precision
-        return step.by_vectors(DualVectors(source, how, precision, loaded), tasks, context)
+        loaded = Local(DualEncoder.load(source, **how)) if load else NOT_LOADED
+        return DualVectors(source, how, step.study.recipe.precision, loaded)
 
 
 class Pretrained(_Encoder):
@@ -102,8 +121,8 @@ class Pretrained(_Encoder):
     def source(self, step: RankStep) -> EncoderSource:
         return encoder_source(expanded(self.encoder), step.study.folder)
 
-    def identities(self, step: RankStep) -> Mapping[str, str]:
-        return {"model": self.source(step).identity()}
+    def model_identity(self, step: RankStep) -> str:
+        return self.source(step).identity()
 
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
         return self.lengths, self.pooling
@@ -132,8 +151,8 @@ class Trained(_Encoder):
     def source(self, step: RankStep) -> EncoderSource:
         return encoder_source(str(step.models[-1].path))
 
-    def identities(self, step: RankStep) -> Mapping[str, str]:
-        return {"model": step.models[-1].fingerprint}
+    def model_identity(self, step: RankStep) -> str:
+        return step.models[-1].fingerprint
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open the recipes, and hold what they learn from to what is tested on."""
@@ -212,7 +231,7 @@ def _check_examples(
             )
 
 
-class _Late(RankingSystem):
+class _Late(_Vectors):
     """Late interaction.
 
     Attributes:
@@ -221,41 +240,26 @@ class _Late(RankingSystem):
 
     lengths: LengthPart = LengthPart()
 
-    @property
-    @abstractmethod
-    def model(self) -> tuple[str, str]:
-        """What it is called, and the model's name."""
-
     @abstractmethod
     def reading(self) -> Reading:
         """How texts are read."""
 
+    def read_as(self) -> tuple[LengthPart, None]:
+        return self.lengths, None
+
     def _source(self, study: "KnownItemStudy") -> ModelSource:
-        return model_source(expanded(self.model[1]), study.folder)
+        return model_source(expanded(getattr(self, self.kind)), study.folder)
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         self._source(study).identity()
 
-    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
-        return {
-            "kind": self.model[0],
-            "lengths": self.lengths.model_dump(mode="json"),
-            "pooling": None,
-            "precision": study.recipe.precision,
-        }
+    def model_identity(self, step: RankStep) -> str:
+        return self._source(step.study).identity()
 
-    def versions(self) -> Mapping[str, str]:
-        return model_versions()
-
-    def identities(self, step: RankStep) -> Mapping[str, str]:
-        return {"model": self._source(step.study).identity()}
-
-    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+    def vectors(self, step: RankStep, *, load: bool) -> "LateVectors":
         source, precision = self._source(step.study), step.study.recipe.precision
         late = LateVectors(source, self.reading(), precision, step.read_of_context)
-        if context.execution.is_here:
-            late = replace(late, loaded=Local(late.model()))
-        return step.by_vectors(late, tasks, context)
+        return replace(late, loaded=Local(late.model())) if load else late
 
 
 class ColBERT(_Late):
@@ -265,11 +269,8 @@ class ColBERT(_Late):
         colbert: Its name.
     """
 
+    kind: ClassVar[str] = "colbert"
     colbert: str
-
-    @property
-    def model(self) -> tuple[str, str]:
-        return "colbert", self.colbert
 
     def reading(self) -> Reading:
         own = ColBERTRecipe()
@@ -287,11 +288,8 @@ class MaxSim(_Late):
         maxsim: Its name.
     """
 
+    kind: ClassVar[str] = "maxsim"
     maxsim: str
-
-    @property
-    def model(self) -> tuple[str, str]:
-        return "maxsim", self.maxsim
 
     def reading(self) -> Reading:
         return Reading(

@@ -18,7 +18,6 @@ from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family, entry, hyperparameters
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.token_weights import identity_of
-from adducir.corpora.topics import Topics
 from adducir.experiments.planner import Known
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.sections import Linked, Name, is_recipe
@@ -35,6 +34,7 @@ from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
+    from adducir.experiments.retrieval.runs import RunStep
     from adducir.experiments.retrieval.search import Search
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.indexes.index import Index
@@ -76,24 +76,16 @@ class IndexRecipe(Linked):
         ``seed`` is that of the trainings that it stands on; None for their recipes' own.
         """
 
-    def search(
-        self,
-        step: "IndexStep",
-        search: "Search",
-        topics: Topics,
-        tag: str,
-        depth: int | None,
-        context: "Context",
-    ) -> Found:
-        """Search every topic."""
+    def search(self, step: "RunStep", search: "Search", context: "Context") -> Found:
+        """Search every topic of a run; its part ``index`` is this index's step."""
         return search_topics(
-            step.open(context),
-            topics,
+            step.parts["index"].open(context),
+            step.topics,
             search.retrieval_model,
-            tag=tag,
+            tag=step.tag,
             feedback=search.feedback,
             fields=search.fields,
-            depth=depth,
+            depth=step.study.recipe.most,
             threads=context.threads,
         )
 

@@ -104,8 +104,7 @@ class Search(TunableSystem):
         from adducir.indexes.building import engine_versions
 
         index = step.parts["index"]
-        most = step.study.recipe.most
-        found = index.entry.search(index, self, step.topics, step.tag, most, context)
+        found = index.entry.search(step, self, context)
         note = "; ".join([f"{step.counted(found.run)} in {found.seconds:.1f} s", *found.remarks()])
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
         return Answer(found.run, note, found.method, found.seconds, data, engine_versions())
