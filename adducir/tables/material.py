@@ -4,8 +4,7 @@ A table knows systems, topics and figures only. Whoever evaluates runs hands in 
 part may be missing, and the section of the report that needs it is then left out.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -20,8 +19,6 @@ MOST_HITS = 200_000
 """So many hits are held at most; of more topics or systems, fewer for each."""
 FEWEST_HITS = 3
 """Fewer documents per topic show nothing: there is no section of hits then."""
-WORD = re.compile(r"[^\W_]+")
-"""A word as the page's script splits texts; weights of a text are those of its words."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,6 @@ class Material:
         costs: By system.
         curves: By the name of what was trained.
         plan: The steps of the plan: each its title and the titles that it is made from.
-        weights: By system that searches weighted documents and by docno, for each word of the
-            snippet (letters and digits) its weight in hundredths.
     """
 
     topics: Mapping[str, TopicHits] = field(default_factory=dict)
@@ -95,7 +90,6 @@ class Material:
     costs: Mapping[str, Cost] = field(default_factory=dict)
     curves: Mapping[str, Curve] = field(default_factory=dict)
     plan: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    weights: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
 
 
 def hits_held(topics: int, systems: int) -> int:

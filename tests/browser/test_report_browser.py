@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -164,21 +163,6 @@ def test_the_menu_saves_figures_with_their_colours_and_copies_the_table(
     page.get_by_text("Copy the table as CSV").click()
     # Waiting on an expression would evaluate a string, which the page's policy forbids.
     page.locator("#saved", has_text=re.compile("^CSV copied$")).wait_for()
-
-
-def test_words_are_underlined_by_their_weight_in_lists_of_weighted_systems_only(opened) -> None:
-    table = made_up()
-    known = {docno: [100, 0, 30, 0, 55, 0, 0, 1] for docno in table.material.snippets}
-    weighted = replace(table.material, weights={"system 1": known})
-    page = opened(replace(table, material=weighted)).go("#topic=q1&a=system+0&b=system+1")
-    assert page.locator("#hits-a [class^=w]").count() == 0
-    shown = page.locator("#hits-b li").first.locator(".snippet [title]")
-    assert shown.evaluate_all("all => all.map(m => [m.tagName, m.className, m.title])") == [
-        ["U", "w4", "1"],
-        ["U", "w2", "0.3"],
-        ["MARK", "w3", "0.55"],
-        ["U", "w1", "0.01"],
-    ]
 
 
 def test_without_script_the_table_stands(opened, table) -> None:

@@ -4,7 +4,6 @@ import csv
 import json
 import shutil
 import sys
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +17,10 @@ from adducir.corpora.spans import write_spans
 from adducir.evaluation.evaluator import Evaluator
 from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.indexes.documents import DocumentStore
 from adducir.rerankers.registry import open_reranker
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.statistics.two_level import two_level
-from adducir.tables.material import WORD
 from adducir.training.kinds import open_training
 
 sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encoders", "rerankers")]
@@ -331,19 +328,6 @@ def test_the_footer_and_the_files_say_what_runs_there_are(seeded, capsys):
         strict=True,
     ):
         assert [cell["mean"] for cell in row["cells"]] == [cell.mean for cell in own.cells]
-
-
-def test_snippets_of_weighted_documents_have_the_weights_of_their_index(seeds, seeded):
-    shown = run(seeds, "table.snippets=all", name="seeded")[1].table.material
-    # Hits are those of the first run, and so are the weights.
-    store = DocumentStore(seeds / "indexes" / "weighted.seed0")
-    assert shown.weights.keys() == {"DeepCT"}
-    assert shown.weights["DeepCT"].keys() == shown.snippets.keys()
-    for docno, weights in shown.weights["DeepCT"].items():
-        counts = Counter(store.get(docno).fields["weighted"].split())
-        words = WORD.findall(shown.snippets[docno].lower())
-        assert weights == [10 * counts[word] for word in words]
-        assert any(weights)
 
 
 def test_each_training_waits_for_that_of_its_base(study, capsys, monkeypatch):

@@ -1,6 +1,5 @@
 """From the runs of a retrieval experiment to its table, provenance, and report."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +23,7 @@ from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table, merged
 from adducir.tables.hits import HitCollector
-from adducir.tables.material import WORD, Cost, Material
+from adducir.tables.material import Cost, Material
 from adducir.tables.notes import unmatched
 from adducir.tables.run_notes import RunNotes
 from adducir.tables.table import ResultTable, printed_name
@@ -63,11 +62,9 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     remarks = [one.remark(name, names) for name, one in recipe.systems.items()]
     chosen = chosen_settings(study)
     topics = {name: one.found() for name, one in collected.items()}
-    texts = snippets(study, {name: one.runs for name, one in topics.items()})
     material = Material(
         topics=topics if several else {"": next(iter(topics.values()))},
-        snippets=texts,
-        weights=weights(study, texts),
+        snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
         costs={
             name: _mean([_cost(study, name, seed) for seed in study.seeds(name)])
             for name in recipe.systems
@@ -340,51 +337,3 @@ def _expanded(index: IndexStep) -> "ExpandedCorpus | None":
     """The corpus of an index, where its words are weighted by DeepCT."""
     corpus: Any = index.corpus
     return corpus if hasattr(corpus, "rendering") else None
-
-
-def weights(
-    study: "RetrievalStudy", snippets: Mapping[str, str]
-) -> dict[str, Mapping[str, Sequence[int]]]:
-    """For each system that searches documents weighted by DeepCT its weights of snippets' words.
-
-    The weight of a word is taken from what was indexed: its count in the field of weighted words
-    over the count of a word of weight 1. A word of several passages has the sum of its weights in
-    them. Of a system of several runs they are those of its first run, whose hits the report shows.
-    """
-    found: dict[str, Mapping[str, Sequence[int]]] = {}
-    known: dict[Path, dict[str, Sequence[int]]] = {}
-    for row, system in study.recipe.systems.items() if snippets else ():
-        if not (name := system.index_name(study)):
-            continue
-        index = study.index(name, study.seeds(row)[0])
-        corpus = _expanded(index)
-        if corpus is None:
-            continue
-        from adducir.deepct.expansion import WEIGHTED
-
-        if index.path not in known:
-            known[index.path] = {
-                docno: _weights_of(snippets[docno], document.fields.get(WEIGHTED, ""), corpus)
-                for docno, document in _documents(index, snippets)
-            }
-        found[row] = known[index.path]
-    return found
-
-
-def _weights_of(text: str, weighted: str, corpus: "ExpandedCorpus") -> list[int]:
-    """The weight of each word of a text in hundredths."""
-    from adducir.deepct.words import words
-
-    counts = Counter(weighted.lower().split())
-    known = iter(words(text, whole=corpus.settings.tokenization == "lucene"))
-    word, found = next(known, None), []
-    for match in WORD.finditer(text):
-        # What is one word here may be a part of one of DeepCT's ("well-known"), never more.
-        while word is not None and word.end <= match.start():
-            word = next(known, None)
-        inside = word is not None and word.start < match.end()
-        count = counts.get(word.text.lower(), 0) if word is not None and inside else 0
-        share = count / corpus.rendering.scale
-        weight = round(100 * (share**2 if corpus.rendering.transform == "sqrt" else share))
-        found.append(max(weight, 1) if count else 0)
-    return found

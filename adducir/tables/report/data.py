@@ -240,7 +240,7 @@ class ReportData:
             },
             "queries": {group: self._queries(group, qids) for group, qids in self.topics.items()},
             "hits": self.hits and {**self.hits, "docnos": list(map(visible, self.hits["docnos"]))},
-            **self._snippets(),
+            "snippets": self._snippets(),
             "recall": self.recall,
             "bounds": self.bounds,
             "costs": self.costs,
@@ -259,24 +259,10 @@ class ReportData:
         known = self.material.topics.get(group)
         return [visible(known.queries.get(qid, "")) for qid in qids] if known else []
 
-    def _snippets(self) -> dict[str, Any]:
-        """The beginnings of documents, and the weights of their words in each weighted index.
-
-        ``weighted`` gives the set of weights of each row, -1 for none: systems that search one
-        index share one.
-        """
+    def _snippets(self) -> list[str]:
+        """The beginnings of documents."""
         texts, docnos = self.material.snippets, (self.hits or {}).get("docnos", [])
-        each = [self.material.weights.get(row.system) for row in self.table.rows]
-        sets = list({id(one): one for one in each if one}.values()) if docnos else []
-        numbers = {id(one): number for number, one in enumerate(sets)}
-        return {
-            "snippets": [visible(texts.get(docno, "")) for docno in docnos] if texts else [],
-            "weights": [
-                {at: list(one[docno]) for at, docno in enumerate(docnos) if docno in one}
-                for one in sets
-            ],
-            "weighted": [numbers.get(id(one), -1) for one in each] if sets else [],
-        }
+        return [visible(texts.get(docno, "")) for docno in docnos] if texts else []
 
 
 def _described(title: str, column: Column) -> dict[str, Any]:

@@ -93,7 +93,6 @@ def _contents(data: ReportData) -> dict[str, Any]:
         "trainings": [visible(name) for name in material.curves],
         "plan": [(visible(title), map(visible, sources)) for title, sources in material.plan],
         "facts": [(visible(name), visible(value)) for name, value in facts],
-        "weighted": bool(material.weights),
         "many_topics": any(len(qids) > 100 for qids in data.topics.values()),
         "pairs_tested": table.pairs,
         "equivalence": bool(table.comparison and table.comparison.testing.equivalence),

@@ -596,30 +596,17 @@
     }
 
     /* the hits of a topic */
-    function quoted(text, weights) {
+    function quoted(text) {
       const words = new Set(
           query(S.topic)
             .toLowerCase()
             .match(/[\p{L}\p{N}]+/gu) || [],
         ),
         span = make("span", { className: "snippet" });
-      text.split(/([\p{L}\p{N}]+)/u).forEach((part, i) => {
-        const weight = i % 2 && weights ? weights[i >> 1] : 0,
-          tag = part.length > 3 && words.has(part.toLowerCase()) ? "mark" : weight ? "u" : "";
-        if (!tag) return span.append(part);
-        span.append(
-          make(
-            tag,
-            weight
-              ? {
-                  className: `w${Math.min(4, Math.ceil(weight / 25))}`,
-                  title: weight / 100,
-                  textContent: part,
-                }
-              : { textContent: part },
-          ),
-        );
-      });
+      for (const part of text.split(/([\p{L}\p{N}]+)/u)) {
+        const is_asked = part.length > 3 && words.has(part.toLowerCase());
+        span.append(is_asked ? make("mark", { textContent: part }) : part);
+      }
       return span;
     }
     function list(row, mine, other, grades, second) {
@@ -658,8 +645,7 @@
                 textContent: single ? "new" : moved ? (moved > 0 ? `↑${moved}` : `↓${-moved}`) : "",
               }),
             );
-          const set = D.weighted.length ? D.weighted[row] : -1;
-          if (D.snippets[doc]) item.append(quoted(D.snippets[doc], set >= 0 ? D.weights[set][doc] : null));
+          if (D.snippets[doc]) item.append(quoted(D.snippets[doc]));
           return item;
         }),
       );
