@@ -131,9 +131,9 @@ class Tabled(Testing, Printing):
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
     """The SHA-256 of each file that was read, by its path."""
-    from adducir.core.files import digest_as_read
+    from adducir.core.files import file_digest
 
-    return {str(path): digest_as_read(path) for path in paths}
+    return {str(path): file_digest(path) for path in paths}
 
 
 def form_of(output: Path | None, wanted: str | None = None) -> str:

@@ -331,15 +331,10 @@ def refuse_other_results(path: Path) -> None:
             refuse_other(path, "this folder holds files that Adducir did not create")
 
 
-def parts_path(artifact: Path, fingerprint: str) -> Path:
-    """Where the finished parts of work on the artifact with this fingerprint lie."""
-    target = Path(os.path.realpath(artifact))
-    return target.with_name(f".{target.name}.parts-{fingerprint[:16]}")
-
-
 def parts_folder(artifact: Path, fingerprint: str) -> Path:
-    """The folder of :func:`parts_path`, made if missing; several processes may use it at once."""
-    folder = parts_path(artifact, fingerprint)
+    """Where finished parts of work on an artifact lie; several processes may use it at once."""
+    target = Path(os.path.realpath(artifact))
+    folder = target.with_name(f".{target.name}.parts-{fingerprint[:16]}")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -210,9 +210,6 @@ def file_digest(path: Path) -> str:
         raise reading_error(error, path) from error
 
 
-digest_as_read = file_digest
-
-
 def link_or_copy(source: Path, target: Path) -> None:
     """Have a file under another name, too; a copy where the file system has no hard links."""
     try:

@@ -65,16 +65,13 @@ def locked_if_free(path: Path) -> Iterator[bool]:
     """Hold the lock of ``path`` inside the block if nobody does; yields whether it is held."""
     from filelock import Timeout
 
-    lock = _lock(path)
     try:
-        lock.acquire(timeout=0)
+        held = _lock(path).acquire(timeout=0)
     except (Timeout, OSError):
         yield False
         return
-    try:
+    with held:
         yield True
-    finally:
-        lock.release()
 
 
 def _lock(path: Path) -> "BaseFileLock":

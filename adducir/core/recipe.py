@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -223,18 +223,8 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
 
 
 def _unknown(key: str, model: type[BaseModel] | None) -> str:
-    fields = (
-        {f.alias or name: f.annotation for name, f in model.model_fields.items()} if model else {}
-    )
-    below = (
-        f"{name}.{key}"
-        for name, hint in fields.items()
-        for inner in (hint, *get_args(hint))
-        if get_origin(hint) not in (dict, list, tuple)
-        and _is_model(inner)
-        and key in inner.model_fields
-    )
-    guess = f"; did you mean `{found}`?" if (found := next(below, None)) else nearest(key, fields)
+    fields = [f.alias or name for name, f in model.model_fields.items()] if model else []
+    guess = nearest(key, fields)
     known = ", ".join(f"`{name}`" for name in sorted(fields))
     return "there is no such key here" + (guess or (f"; the keys are {known}" if known else ""))
 

@@ -48,15 +48,6 @@ def suffix_of(path: Path) -> str:
     return Path(plain_name(path.name.lower())).suffix
 
 
-def is_compressed(path: Path) -> bool:
-    """Whether a file is gzip or bzip2."""
-    try:
-        with path.open("rb") as file:
-            return file.read(3).startswith((_GZIP, _BZIP2))
-    except OSError as error:
-        raise reading_error(error, path) from error
-
-
 _pipes: ContextVar[dict[Path, bytes] | None] = ContextVar("what came through pipes", default=None)
 
 

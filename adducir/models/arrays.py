@@ -1,15 +1,16 @@
 """Arrays in a safetensors file that knows its own content: what is read is what was written.
 
-The file's metadata hold the SHA-256 of its other metadata and of the names, types, shapes and
-values of its arrays, so that a file which no artifact's manifest lists (kept scores, the parts of
-work under way) is never taken for what it was not.
+The file's metadata hold the SHA-256 of the names, types, shapes and values of its arrays, so that a
+file that no manifest lists (kept scores, the parts of work under way) is never taken for
+what it was not.
 """
 
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import ArtifactError
@@ -23,18 +24,34 @@ DIGEST = "sha256"
 
 def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays, whole or not at all."""
-    import numpy as np
     from safetensors.numpy import save_file
 
     # safetensors writes the memory as it lies there, which is not that of a transposed array.
     whole = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
     with publishing(path) as hidden:
-        save_file(whole, hidden, metadata={DIGEST: _digest(whole, {})})
+        save_file(whole, hidden, metadata={DIGEST: _digest(whole)})
 
 
 def read_shard(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a file of :func:`write_shard`; an ArtifactError where it is damaged."""
-    return _read(path, "np")[0]
+    from safetensors import SafetensorError, safe_open
+
+    damaged = ArtifactError(
+        "this file is damaged: it is not what was written.",
+        path=path,
+        hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
+    )
+    try:
+        with safe_open(path, "np") as file:
+            digest = dict(file.metadata() or {}).get(DIGEST)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise
+    except (OSError, SafetensorError, ValueError, TypeError, RuntimeError) as error:
+        raise damaged from error
+    if digest != _digest(arrays):
+        raise damaged
+    return arrays
 
 
 class Stored:
@@ -53,65 +70,28 @@ class Stored:
 def weights_of(model: "torch.nn.Module") -> "dict[str, torch.Tensor]":
     """Copies of all parameters and buffers on the CPU; what is shared is there once."""
     named = (*model.named_parameters(), *model.named_buffers())
-    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in named}
+    return {name: tensor.detach().cpu().clone() for name, tensor in named}
 
 
 def save_weights(path: Path, model: "torch.nn.Module") -> None:
     """Write a network's parameters and buffers, whole or not at all."""
-    from safetensors.torch import save_file
-
-    weights = weights_of(model)
-    with publishing(path) as hidden:
-        save_file(weights, hidden, metadata={DIGEST: _digest(weights, {})})
+    write_shard(path, {name: one.numpy() for name, one in weights_of(model).items()})
 
 
 def load_weights(path: Path, model: "torch.nn.Module") -> None:
     """Set a network's parameters and buffers from a file of :func:`save_weights`."""
     import torch
 
-    weights = _read(path, "pt")[0]
+    arrays = read_shard(path)
     with torch.no_grad():
         for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-            tensor.copy_(weights[name])
+            tensor.copy_(torch.from_numpy(arrays[name]))
 
 
-def _read(path: Path, framework: Literal["np", "pt"]) -> tuple[dict[str, Any], dict[str, str]]:
-    from safetensors import SafetensorError, safe_open
-
-    damaged = ArtifactError(
-        "this file is damaged: it is not what was written.",
-        path=path,
-        hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
-    )
-    try:
-        with safe_open(path, framework) as file:
-            metadata = dict(file.metadata() or {})
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise
-    except (OSError, SafetensorError, ValueError, TypeError, RuntimeError) as error:
-        raise damaged from error
-    if metadata.pop(DIGEST, None) != _digest(arrays, metadata):
-        raise damaged
-    return arrays, metadata
-
-
-def _digest(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> str:
+def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
     """Of names, types, shapes and values, whose memory is contiguous, in the order of names."""
     digest = hashlib.sha256()
     for name, one in sorted(arrays.items()):
         digest.update(f"{name} {one.dtype} {list(one.shape)}\n".encode())
-        digest.update(_bytes_of(one))
-    for item in sorted(metadata.items()):
-        digest.update(f"{item!r}\n".encode())
+        digest.update(one.data.cast("B") if one.size else b"")
     return digest.hexdigest()
-
-
-def _bytes_of(array: Any) -> Any:
-    import numpy as np
-
-    if not isinstance(array, np.ndarray):
-        import torch
-
-        array = array.reshape(-1).view(torch.uint8).numpy()
-    return array.data.cast("B") if array.size else b""

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from adducir.core.artifacts import refuse_damaged
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, told
+from adducir.core.texts import shortened
 
 Kind = TypeVar("Kind", bound=Recipe)
 
@@ -63,7 +64,5 @@ def as_settings(path: Path, found: Mapping[str, Any], kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate(found)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "it"
-        what = f"{where}: {first['msg']}"[:300].rstrip(".")
-        raise InputError(f"this is not what Adducir wrote: {what}.", path=path) from error
+        what = f"this is not what Adducir wrote: {shortened(told(error), 300)}."
+        raise InputError(what, path=path) from error

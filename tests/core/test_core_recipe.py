@@ -109,7 +109,6 @@ def test_a_good_recipe(check) -> None:
         ("nam: x\n", 1, ("`nam`", "did you mean `name`?")),
         (GOOD + "zzz: 1\n", 13, ("`zzz`", "`alpha`, `baseline`")),
         ("systems:\n  x:\n    kind: qld\n    k11: 1\n", 4, ("`systems.x.k11`", "`k1`?")),
-        ("systems:\n  x:\n    kind: qld\n    fb_docs: 1\n", 4, ("`rm3.fb_docs`?",)),
         ("systems:\n  x: {kind: bm52}\n", 2, ("`systems.x.kind`", "did you mean `bm25`?")),
         ("rows:\n  - index: a\n  - index: a\n    dept: 5\n", 4, ("`rows.1.dept`", "`depth`?")),
         ("qrels:\n  - a\n  - 5\n", 3, ("`qrels.1`", "in quotes")),
