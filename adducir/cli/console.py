@@ -98,7 +98,6 @@ class _Work:
     began: float
     before: int = 0
     done: int = 0
-    detail: str = ""
     next_line: float = FIRST_LINE_AFTER
 
     def line(self, seconds: float) -> str:
@@ -110,7 +109,7 @@ class _Work:
         parts.append(f"{rate:,.{0 if rate >= 10 else 1}f} a second")
         if self.total and rate:
             parts.append(f"{duration(max(0, self.total - done) / rate)} left")
-        return ", ".join([*parts, *filter(None, [self.detail])])
+        return ", ".join(parts)
 
     def last_line(self, seconds: float) -> str:
         """How long it took."""
@@ -145,10 +144,6 @@ class PlainProgress(Progress):
     def resume(self, count: int) -> None:
         for work in self._works[-1:]:
             work.before += count
-
-    def detail(self, text: str) -> None:
-        for work in self._works[-1:]:
-            work.detail = text
 
     def finish(self) -> None:
         work = self._works.pop() if self._works else None
@@ -185,7 +180,7 @@ class BarProgress(Progress):
         if self._bars is None:
             self._bars = _bars()
             self._bars.start()
-        self._tasks.append(self._bars.add_task(visible(what), total=total, unit=unit, detail=""))
+        self._tasks.append(self._bars.add_task(visible(what), total=total, unit=unit))
 
     def advance(self, count: int) -> None:
         if self._bars is not None and self._tasks:
@@ -193,10 +188,6 @@ class BarProgress(Progress):
 
     def resume(self, count: int) -> None:
         self.advance(count)
-
-    def detail(self, text: str) -> None:
-        if self._bars is not None and self._tasks:
-            self._bars.update(self._tasks[-1], detail=visible(text))
 
     def finish(self) -> None:
         if self._bars is None or not self._tasks:
@@ -240,7 +231,6 @@ def _bars() -> "RichProgress":
         Rate(),
         rich.TimeElapsedColumn(),
         rich.TimeRemainingColumn(compact=True),
-        rich.TextColumn("{task.fields[detail]}", markup=False),
         console=Console(stderr=True),
         redirect_stdout=False,  # results may go to a file while the bars are on the terminal
     )

@@ -154,14 +154,17 @@ def _system(settings: Tune, names: list[str]) -> tuple[Said, Any]:
     from adducir.core.recipe import ErrorDetail, validated
     from adducir.experiments.retrieval.fusion import Fusion
     from adducir.experiments.retrieval.search import Search
-    from adducir.experiments.tuning.grid import from_text
 
-    grid: dict[str, list[float]] = {}
+    grid: dict[str, Any] = {}
     for item in settings.grid:
         name, equals, values = (part.strip() for part in item.partition("="))
         if not (equals and name) or name in grid:
             raise UsageError(f"--grid takes NAME=VALUES, such as k1=0.9,1.2, once: not {item!r}.")
-        grid[name] = [float(value) for value in from_text(values)]
+        ends = values.split(":")
+        is_range = len(ends) == 3
+        grid[name] = (
+            dict(zip(("from", "to", "step"), ends, strict=True)) if is_range else values.split(",")
+        )
     folds: Any = settings.folds or ("topics" if len(settings.topics) > 1 else "5")
     if folds != "topics":
         folds = {"k": int(folds)} if folds.isdecimal() else {"file": folds}

@@ -36,9 +36,6 @@ class Progress:
     def resume(self, count: int) -> None:
         """Note that ``count`` units were done before this piece of work began."""
 
-    def detail(self, text: str) -> None:
-        """Say how the piece of work begun last stands, in a few words that replace the last."""
-
     def finish(self) -> None:
         """End the piece of work begun last."""
 

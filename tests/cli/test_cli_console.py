@@ -85,7 +85,6 @@ with open_progress() as progress:
     for _ in range(3):
         time.sleep(.12)
         progress.advance(100)
-    progress.detail({EVIL!r})
     progress.note("a note [of mine] " + {EVIL!r})
     progress.finish()
     progress.start("reading", None, "lines")

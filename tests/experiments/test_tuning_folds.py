@@ -8,7 +8,7 @@ from tuning_cases import pool_of, topic_set
 
 from adducir.core.errors import InputError, UsageError
 from adducir.experiments.tuning.folds import Pool, by_topic_set, from_file, k_fold
-from adducir.experiments.tuning.grid import Grid, Hyperparameter, from_recipe, from_text, plain
+from adducir.experiments.tuning.grid import Grid, Hyperparameter, from_recipe, plain
 
 PINNED = ["4", "6", "8", "11", "12", "13", "15", "16", "17", "19"]
 HYPERPARAMETERS = {
@@ -112,36 +112,38 @@ def test_fold_files_with_unjudged_topics_and_shared_qids(tmp_path):
     assert list(members(from_file(pool, path), pool).values()) == [{"a:1", "2"}, {"b:1", "3"}]
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("0.2:1.0:0.2", [0.2, 0.4, 0.6, 0.8, 1.0]),  # adding floats would give 0.6000000000000001
-        ("4:14:2", [4, 6, 8, 10, 12, 14]),
-        ("3:3:1", [3]),
-        ("0.9, 1:2:0.5", [0.9, 1.0, 1.5, 2.0]),
-        ("-1:1:1", [-1, 0, 1]),
-        ("1e3:3e3:1e3", [1000, 2000, 3000]),
-    ],
-)
-def test_values_are_those_a_person_would_write(text, values):
-    assert [float(value) for value in from_text(text)] == values
+def span(first, last, step):
+    return from_recipe({"from": first, "to": last, "step": step})
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("ends", "values"),
     [
-        ("0.5:2.4:0.5", "2 or 2.5"),
-        ("1:2:0", "step"),
-        ("2:1:1", "from 2 to 1"),
-        ("1:2", "1:2"),
-        ("a", "'a'"),
-        ("1:inf:1", "inf"),
-        ("0:1:0.0000001", "100,000"),
+        ((0.2, 1.0, 0.2), [0.2, 0.4, 0.6, 0.8, 1.0]),  # adding floats would give 0.6000000000000001
+        ((4, 14, 2), [4, 6, 8, 10, 12, 14]),
+        ((3, 3, 1), [3]),
+        ((-1, 1, 1), [-1, 0, 1]),
+        ((1e3, 3e3, 1e3), [1000, 2000, 3000]),
     ],
 )
-def test_odd_ranges_are_refused(text, named):
+def test_values_are_those_a_person_would_write(ends, values):
+    assert [float(value) for value in span(*ends)] == values
+
+
+@pytest.mark.parametrize(
+    ("ends", "named"),
+    [
+        ((0.5, 2.4, 0.5), "2 or 2.5"),
+        ((1, 2, 0), "step"),
+        ((2, 1, 1), "from 2 to 1"),
+        (("a", 2, 1), "'a'"),
+        ((1, "inf", 1), "inf"),
+        ((0, 1, 1e-7), "100,000"),
+    ],
+)
+def test_odd_ranges_are_refused(ends, named):
     with pytest.raises(UsageError, match=named):
-        from_text(text)
+        span(*ends)
 
 
 def test_settings_go_up_and_the_last_parameter_varies_fastest():
@@ -160,7 +162,7 @@ def test_settings_go_up_and_the_last_parameter_varies_fastest():
         ({}, "nothing"),
         ({"k2": [1]}, "`k1`"),
         ({"k1": []}, "k1"),
-        ({"k1": from_text("0.4,0.40")}, "0.4"),
+        ({"k1": from_recipe([0.4, 0.4])}, "0.4"),
         ({"fb_terms": [2.5]}, "2.5"),
         ({"b": [0.5, 1.5]}, "0 to 1, not 1.5"),
         ({"k1": from_recipe([-1])}, "-1"),

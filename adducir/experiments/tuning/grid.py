@@ -63,17 +63,6 @@ def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
     return [first + number * step for number in range(int(steps) + 1)]
 
 
-def from_text(text: str) -> list[Decimal]:
-    """The values of ``0.2,0.4``, of ``0.5:2.5:0.5`` (first, last, step), or of both joined."""
-    values: list[Decimal] = []
-    for item in text.split(","):
-        parts = [decimal(part) for part in item.split(":")]
-        if len(parts) not in (1, 3):
-            raise UsageError(f"{item!r} is neither a value nor a range first:last:step.")
-        values += span(*parts) if len(parts) == 3 else parts
-    return values
-
-
 def from_recipe(given: Number | Iterable[Number] | Mapping[Any, Number]) -> list[Decimal]:
     """The values of a number, of a list, or of the keys ``from``, ``to`` and ``step``."""
     if isinstance(given, Mapping):
