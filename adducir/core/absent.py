@@ -11,7 +11,7 @@ of one, it is not known, and neither is any fingerprint over it (:mod:`adducir.c
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -32,26 +32,13 @@ class Later:
     fetch: Callable[[], object]
 
 
-@dataclass
-class Unread:
-    """The files that a dry run has left unread, though they would have been checked."""
-
-    files: dict[Path, None] = field(default_factory=dict)
-
-
 class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without the file
     """The content of a file matters, and a dry run does not read it."""
-
-    @classmethod
-    def of(cls, path: Path) -> "NotRead":
-        """The note of a file."""
-        what = f"{_size(path) / 1e6:,.0f} MB, which a dry run does not read."
-        return cls(what, path=path, absent=True)
 
 
 _downloading: ContextVar[bool] = ContextVar("downloading", default=True)
 _watching: ContextVar[list[Later] | None] = ContextVar("watching", default=None)
-_dry: ContextVar[Unread | None] = ContextVar("what a dry run leaves unread", default=None)
+_dry: ContextVar[bool] = ContextVar("leaving large files unread", default=False)
 
 
 def may_download() -> bool:
@@ -110,9 +97,9 @@ def gathering() -> Iterator[Callable[[Callable[[], T]], T]]:
 
 
 @contextmanager
-def leaving_unread(unread: Unread | None) -> Iterator[None]:
-    """Inside the block, leave large files of data unread, and note them; None: read all."""
-    token = _dry.set(unread)
+def leaving_unread(large: bool = True) -> Iterator[None]:
+    """Inside the block, leave large files of data unread."""
+    token = _dry.set(large)
     try:
         yield
     finally:
@@ -121,22 +108,15 @@ def leaving_unread(unread: Unread | None) -> Iterator[None]:
 
 def reads(*paths: Path) -> bool:
     """Whether the files of one source are read: not in a dry run, if they are large together."""
-    return _dry.get() is None or sum(map(_size, paths)) <= LARGEST
-
-
-def may_read(*paths: Path) -> bool:
-    """Whether the files of a source may be read here; if not, they are noted as unread."""
-    unread = _dry.get()
-    if unread is None or reads(*paths):
-        return True
-    unread.files.update(dict.fromkeys(paths))
-    return False
+    return not _dry.get() or sum(map(_size, paths)) <= LARGEST
 
 
 def refuse_large(*paths: Path) -> None:
     """Refuse to read the files of a source that a dry run does not read; raises NotRead."""
     if not reads(*paths):
-        raise NotRead.of(max(paths, key=_size))
+        path = max(paths, key=_size)
+        what = f"{_size(path) / 1e6:,.0f} MB, which a dry run does not read."
+        raise NotRead(what, path=path, absent=True)
 
 
 def _size(path: Path) -> int:

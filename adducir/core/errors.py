@@ -228,20 +228,11 @@ def explaining_writes(path: Path) -> Iterator[None]:
 
 
 def _concerns(error: Exception, path: Path) -> bool:
-    """Whether ``error`` says that ``path`` cannot be written.
-
-    It does if it names ``path``, a hidden sibling (``.NAME.…``) or something in one of the two, or
-    if a folder above cannot be made. A missing file was to be read.
-    """
+    """Whether ``error`` says that ``path`` cannot be written; a missing file was to be read."""
     name = getattr(error, "filename", None)
     if not isinstance(name, str | bytes) or isinstance(error, FileNotFoundError):
         return False
     culprit = Path(os.fsdecode(name))
     if isinstance(error, FileExistsError | NotADirectoryError):
         return culprit in path.parents
-    inside = any(
-        part.parent == path.parent
-        and (part.name == path.name or part.name.startswith(f".{path.name}."))
-        for part in (culprit, *culprit.parents)
-    )
-    return inside or culprit in path.parents
+    return culprit.is_relative_to(path.parent) or culprit in path.parents

@@ -20,14 +20,12 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import Any
-from urllib.parse import quote, unquote
 
 from adducir.core.absent import reads
 from adducir.core.errors import reading_error
 from adducir.core.files import cache_folder, file_digest
 
-_MARK = "~not known~"  # stands in no path or name as it is quoted here
-UNREAD = f"{_MARK}{_MARK}"
+UNREAD = "~not known~"
 """A digest that is not known, and is not an artifact's: of what a dry run does not read."""
 
 
@@ -39,10 +37,7 @@ def canonical(value: Any) -> str:
 def fingerprint(value: Any) -> str:
     """The SHA-256, in hexadecimal, of :func:`canonical`; not known where a digest in it is not."""
     text = canonical(value)
-    digest = sha256(text.encode("ascii")).hexdigest()
-    if _MARK not in text:
-        return digest
-    return f"{_MARK}{text.split(_MARK)[1]}{_MARK}{digest}"
+    return UNREAD * (UNREAD in text) + sha256(text.encode("ascii")).hexdigest()
 
 
 def digest_of(texts: Iterable[str]) -> str:
@@ -56,13 +51,7 @@ def digest_of(texts: Iterable[str]) -> str:
 
 def is_known(fingerprint: str) -> bool:
     """Whether all that a fingerprint covers has been read."""
-    return _MARK not in fingerprint
-
-
-def unread_file(fingerprint: str) -> Path | None:
-    """The file for which a fingerprint is not known; None where data are missing."""
-    path = fingerprint.split(_MARK)[1]
-    return Path(unquote(path)) if path else None
+    return UNREAD not in fingerprint
 
 
 def plain(value: Any, where: str = "value") -> Any:
@@ -109,9 +98,7 @@ def source_digests(paths: Sequence[Path]) -> list[str]:
 
     It is not known in a dry run, of a large file that no earlier run has read as it is now.
     """
-    names = (quote(str(path), errors="surrogateescape") for path in paths)
-    unread = [f"{_MARK}{name}{_MARK}" for name in names]
-    return [known or mark for known, mark in zip(known_digests(paths), unread, strict=True)]
+    return [known or UNREAD for known in known_digests(paths)]
 
 
 def known_digests(paths: Sequence[Path]) -> list[str | None]:
@@ -158,7 +145,7 @@ def _cached(sql: str, rows: Iterable[Sequence[str]]) -> list[tuple[str, str, str
     if folder is None or not rows:
         return []
     try:
-        with closing(sqlite3.connect(folder / "digests.sqlite", timeout=1)) as base, base:
+        with closing(sqlite3.connect(folder / "digests.sqlite", timeout=10)) as base, base:
             base.execute("CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp, sha256)")
             found = [one for row in rows for one in base.execute(sql, row)]
             if sql.startswith("INSERT"):

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adducir.core.absent import NotRead, Unread, leaving_unread
-from adducir.core.artifacts import MISSING, UNKNOWN, clear_up_if_free, publishing_results
+from adducir.core.absent import leaving_unread
+from adducir.core.artifacts import MISSING, clear_up_if_free, publishing_results
 from adducir.core.config import load, read
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.files import study_folder, writing_text
-from adducir.core.fingerprint import is_known, unread_file
+from adducir.core.fingerprint import is_known
 from adducir.core.progress import progress
 from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context, shown
-from adducir.experiments.planner import Planner, note
+from adducir.experiments.planner import Planner
 from adducir.experiments.step import ModelStep, Step, training_log
 from adducir.experiments.study import TASKS, Finding, Study
 from adducir.tables.formats import TABLES, render
@@ -65,9 +65,8 @@ def plan_experiment(
     if recipe is None:
         planner.check()
         raise InputError("the file cannot be understood.", path=path)  # never without an error
-    unread = Unread() if dry_run else None
-    with leaving_unread(unread):
-        plan = Plan(recipe.study(planner), planner, unread, rebuild=rebuild)
+    with leaving_unread(dry_run):
+        plan = Plan(recipe.study(planner), planner, dry_run=dry_run, rebuild=rebuild)
         if planner.output.is_file():
             what = f"{planner.output}: a file stands where the folder of the tables is to be"
             ending = ": the experiment file's name needs an ending, such as .yaml"
@@ -84,9 +83,9 @@ class Plan:
     """
 
     def __init__(
-        self, study: Study, planner: Planner, unread: Unread | None = None, *, rebuild: bool = False
+        self, study: Study, planner: Planner, *, dry_run: bool = False, rebuild: bool = False
     ) -> None:
-        self.study, self.planner, self.unread, self.rebuild = study, planner, unread, rebuild
+        self.study, self.planner, self.dry_run, self.rebuild = study, planner, dry_run, rebuild
         self.output = planner.output
         self.goals = tuple(study.goals())
         found: dict[Step, None] = {}
@@ -118,17 +117,12 @@ class Plan:
 
     def state(self) -> dict[Step, str | None]:
         """Why each step has to be made, as things are now; None if not."""
-        with leaving_unread(self.unread):
-            return {step: self._why(step) for step in self.steps}
-
-    def _why(self, step: Step) -> str | None:
-        why = step.why()
-        if why == UNKNOWN:
-            file = unread_file(step.fingerprint)
-            return f"{UNKNOWN} until {f'{self.shown(file)} is' if file else 'its data are'} read"
-        if self.rebuild and step.kept == "keep" and why != MISSING:
-            return "everything is built again"
-        return why
+        with leaving_unread(self.dry_run):
+            found = {step: step.why() for step in self.steps}
+        for step, why in found.items():
+            if self.rebuild and step.kept == "keep" and why != MISSING:
+                found[step] = "everything is built again"
+        return found
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
         """The steps to be made: goals that are not there, and what these are made from."""
@@ -165,7 +159,7 @@ class Plan:
 
     def lines(self) -> list[str]:
         """What running it would do, a line per artifact."""
-        with leaving_unread(self.unread):
+        with leaving_unread(self.dry_run):
             return [f"{verb:6} {what}" for verb, what in self._lines()]
 
     def _lines(self) -> Iterator[tuple[str, str]]:
@@ -184,11 +178,8 @@ class Plan:
         yield "write", f"{self.shown(self.output)}/"
 
     def notes(self) -> list[str]:
-        """What a dry run lacks or has left unread, a line each."""
-        lines = self.planner.notes()
-        unread = self.unread.files if self.unread is not None else ()
-        notes = [note(NotRead.of(path)) for path in unread]
-        return [*lines, *(one for one in notes if not any(one in line for line in lines))]
+        """What a dry run lacks, a line each."""
+        return self.planner.notes()
 
 
 def _clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:
@@ -241,7 +232,7 @@ def run_experiment(
         ArtifactError: Something else stands where the tables go.
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
-    if plan.unread is not None:
+    if plan.dry_run:
         raise UsageError(
             "this plan is of a dry run, which is for reading.", hint="Plan it without dry_run."
         )

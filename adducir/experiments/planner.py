@@ -112,7 +112,10 @@ class Planner:
 
     def notes(self) -> list[str]:
         """A line for each thing that is not available, with the entries that need it."""
-        messages = [(note(error), place) for place, error in self._missing]
+        messages = []
+        for place, error in self._missing:
+            what = "not read" if isinstance(error, NotRead) else "not available"
+            messages.append((f"{what}: {error.paragraph()}".rstrip("."), place))
         messages += [
             (f"not available: {need.what}", place)
             for place, need in self._later
@@ -136,9 +139,3 @@ class Planner:
                 failed.append(error)
         if failed:
             raise AdducirError.united(failed)
-
-
-def note(error: AdducirError) -> str:
-    """A dry run's line for what is not available, or is left unread."""
-    what = "not read" if isinstance(error, NotRead) else "not available"
-    return f"{what}: {error.paragraph()}".rstrip(".")

@@ -291,8 +291,6 @@ def test_no_task_opens_a_large_file(text: str, steps: list[str], tmp_path: Path)
     _, lines = dry_run(tmp_path / "experiments" / "study.yaml")
     verbs = [line.split()[0] for line in lines]
     assert list(dict.fromkeys(verbs))[: len(steps)] == steps
-    if text != GROUNDED:
-        assert any(line.startswith("not read: ") and "train.jsonl: " in line for line in lines)
 
 
 def test_what_a_run_has_read_is_known_to_a_dry_run(tmp_path: Path) -> None:
@@ -300,16 +298,14 @@ def test_what_a_run_has_read_is_known_to_a_dry_run(tmp_path: Path) -> None:
     study.change("fields: [text]", "engine: memory")
     rows = [{"docno": docno, "text": text} for docno, text in DOCUMENTS.items()]
     study.write("pets.jsonl", *(json.dumps({**row, "note": " " * (2 << 20)}) for row in rows))
-    time.sleep(0.06)  # a file's times are sure when the clock has gone on
+    time.sleep(0.3)  # a file's times are sure when the clock has gone on
 
     def verbs() -> list[str]:
         code = "import sys; from adducir.cli.app import main; main(sys.argv[1:])"
         arguments = [sys.executable, "-c", code, "experiment", str(study.file), "--dry-run"]
         done = subprocess.run(arguments, capture_output=True, text=True, check=True)
-        return [
-            f"{line.split()[0]} {'until data/pets.jsonl is read' in line}"
-            for line in done.stdout.splitlines()[:3]
-        ]
+        lines = done.stdout.splitlines()[:3]
+        return [f"{line.split()[0]} {line.endswith('is unknown')}" for line in lines]
 
     assert verbs() == ["build False", "search False", "search False"]
     study.run()

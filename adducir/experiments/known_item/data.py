@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
-from adducir.core.absent import gathering, may_read
+from adducir.core.absent import gathering, reads
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.corpora.references import file_path
@@ -95,27 +95,30 @@ class SpanData:
 
 def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     """Read a data set's contexts, and choose those that are ranked."""
-    paths = _paths(recipe, folder)
+    names = (*listed(recipe.spans), *listed(recipe.candidates), *filter(None, [recipe.relic]))
+    paths = [file_path(name, folder) for name in names]
+    if recipe.pools:
+        pools = file_path(recipe.pools, folder)
+        paths = [pools / name for name in ("queries.jsonl", "corpus.jsonl", "qrels.txt")]
     with gathering() as each:
         digests = [each(partial(source_digest, path)) for path in paths]
     choice = recipe.model_dump(mode="json", include={"part", "seed", "groups", "sentences"})
     identity = fingerprint([*digests, choice | {"shares": recipe.divided}])
-    if not may_read(*paths):
+    if not reads(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
-    known: set[str] = set()
-    chosen: list[MaskedSpan] = []
-    count = 0
+    chosen, count, known = list[MaskedSpan](), 0, set[str]()
     for span in _contexts(recipe, folder):
         count += 1
         known.add(span.group)
-        if _is_chosen(span, recipe):
+        if (
+            (not recipe.groups or span.group in recipe.groups)
+            and (not recipe.sentences or len(span.span) in recipe.sentences)
+            and (not recipe.part or part_of(span.group, recipe.divided, recipe.seed) == recipe.part)
+        ):
             chosen.append(span)
-    unknown = set(recipe.groups) - known
-    if unknown:
-        raise InputError(
-            f"there is no group {min(unknown)!r}; there are {', '.join(sorted(known)[:12])}.",
-            path=paths[0],
-        )
+    if unknown := set(recipe.groups) - known:
+        what = f"there is no group {min(unknown)!r}; there are {', '.join(sorted(known)[:12])}."
+        raise InputError(what, path=paths[0])
     if not chosen:
         raise InputError(
             f"none of its {count:,} contexts is chosen.",
@@ -123,10 +126,8 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
     data = SpanData(recipe, folder, tuple(chosen), identity)
-    if recipe.relic or recipe.pools:
-        return data
-    for _ in data.tasks():  # a candidate with two texts is found now
-        pass
+    for _ in () if recipe.relic or recipe.pools else data.tasks():
+        pass  # a candidate with two texts is found now
     return data
 
 
@@ -138,24 +139,6 @@ def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
     if recipe.pools:
         return read_pools(file_path(recipe.pools, folder)).spans
     return items_of([file_path(name, folder) for name in listed(recipe.spans)], read_spans)
-
-
-def _is_chosen(span: MaskedSpan, recipe: DataRecipe) -> bool:
-    if recipe.groups and span.group not in recipe.groups:
-        return False
-    if recipe.sentences and len(span.span) not in recipe.sentences:
-        return False
-    return recipe.part is None or part_of(span.group, recipe.divided, recipe.seed) == recipe.part
-
-
-def _paths(recipe: DataRecipe, folder: Path) -> list[Path]:
-    if recipe.pools:
-        pools = file_path(recipe.pools, folder)
-        return [pools / name for name in ("queries.jsonl", "corpus.jsonl", "qrels.txt")]
-    if recipe.relic:
-        return [file_path(recipe.relic, folder)]
-    named = (*listed(recipe.spans), *listed(recipe.candidates))
-    return [file_path(name, folder) for name in named]
 
 
 def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:

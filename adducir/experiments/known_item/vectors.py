@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from adducir.core.absent import gathering, may_read
+from adducir.core.absent import gathering, reads
 from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
@@ -201,7 +201,7 @@ def _check_examples(
 ) -> None:
     """Hold what a recipe learns from to what is tested on; a dry run does so for small files."""
     files = recipe.data.files(study.folder)
-    if not may_read(*(path for paths in files.values() for path in paths)):
+    if not reads(*(path for paths in files.values() for path in paths)):
         return
     # What is learned from may be more than memory holds; what is tested is not.
     sought = {

@@ -1,6 +1,6 @@
 """From the runs of a retrieval experiment to its table, provenance, and report."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
@@ -65,10 +65,7 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     material = Material(
         topics=topics if several else {"": next(iter(topics.values()))},
         snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
-        costs={
-            name: _mean([_cost(study, name, seed) for seed in study.seeds(name)])
-            for name in recipe.systems
-        },
+        costs={name: _mean_cost(study, name) for name in recipe.systems},
     )
     layout = study.layout(
         _provenance(study, chosen, context),
@@ -247,23 +244,17 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
     }
 
 
-def _mean(costs: Sequence[Cost]) -> Cost:
+def _mean_cost(study: "RetrievalStudy", system: str) -> Cost:
     """The mean cost of a system's runs; None of what is not known of each."""
-
-    def mean(each: Sequence[float | None]) -> float | None:
-        known = [one for one in each if one is not None]
-        return fmean(known) if len(known) == len(each) else None
-
-    size = mean([one.index_bytes for one in costs])
-    return Cost(
-        mean([one.milliseconds for one in costs]),
-        None if size is None else round(size),
-        mean([one.training_seconds for one in costs]),
-    )
+    each = zip(*(_cost(study, system, seed) for seed in study.seeds(system)), strict=True)
+    time, size, training = (None if None in some else fmean(some) for some in each)
+    return Cost(time, None if size is None else round(size), training)
 
 
-def _cost(study: "RetrievalStudy", system: str, seed: int | None) -> Cost:
-    """Its time per topic over all topic sets, and the size of the index that it searches."""
+def _cost(
+    study: "RetrievalStudy", system: str, seed: int | None
+) -> tuple[float | None, float | None, float | None]:
+    """Milliseconds per topic over all topic sets, bytes of its index, seconds of trainings."""
     seconds, topics = 0.0, 0
     steps = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
     for step in steps:
@@ -271,7 +262,7 @@ def _cost(study: "RetrievalStudy", system: str, seed: int | None) -> Cost:
         time = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
         count = part_of(facts, "run file").get("topics")
         if not time.endswith(" s") or not isinstance(count, int):
-            return Cost()
+            return None, None, None
         seconds, topics = seconds + float(time.removesuffix(" s")), topics + count
     size = None
     if name := study.recipe.systems[system].index_name(study):
@@ -279,7 +270,7 @@ def _cost(study: "RetrievalStudy", system: str, seed: int | None) -> Cost:
         size = sum(one.stat().st_size for one in files) if files else None
     times = [training_log(model.path).get("seconds") for model in _models(steps)]
     trained = sum(time for time in times if time) if any(times) else None
-    return Cost(1000 * seconds / topics if topics else None, size, trained)
+    return 1000 * seconds / topics if topics else None, size, trained
 
 
 def _models(steps: Iterable[Step]) -> set[ModelStep]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from adducir.core.absent import gathering, may_read
+from adducir.core.absent import gathering, reads
 from adducir.core.config import load
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import require
@@ -217,8 +217,8 @@ class EvidenceStudy(Study):
         with gathering() as each:
             for path in (*tests, *others):
                 each(partial(require, path))
-        reads_others = may_read(*others)
-        if not may_read(*tests):
+        reads_others = reads(*others)
+        if not reads(*tests):
             return False
         texts = {same_text(one.question): one.question for one in read_questions(*tests)}
         for path in others if reads_others else ():
