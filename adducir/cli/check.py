@@ -3,9 +3,6 @@
 import csv
 import io
 import json
-import shutil
-import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -86,7 +83,6 @@ def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
         rows = ([run, *row] for run, row in zip(runs, cells, strict=True))
         yield from columns([["", *codes], *rows])
         yield ""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     for run in dict.fromkeys(runs):
         own = [one for one in found if one.run == run]
         counts = Counter(one.severity for one in own)
@@ -94,5 +90,4 @@ def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
         yield f"{run}: {', '.join(shown) or 'nothing to remark'}"
         for one in own:
             place = f"{run}:{one.line}: " if one.line else ""
-            line = f"  {one.severity:<7}  {place}{one.message} [{one.code}]"
-            yield textwrap.fill(line, width, subsequent_indent=" " * 11) if width else line
+            yield f"  {one.severity:<7}  {place}{one.message} [{one.code}]"

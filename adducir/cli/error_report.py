@@ -2,9 +2,7 @@
 
 import contextlib
 import os
-import shutil
 import sys
-import textwrap
 import traceback
 from pathlib import Path
 
@@ -54,26 +52,9 @@ def report(error: BaseException, *, debug: bool = False) -> int:
 
 
 def print_error(message: str) -> None:
-    """Print to stderr, each line of the message wrapped where stderr is a terminal.
-
-    Messages quote data: control characters are written out, and lines of data are cut.
-    """
-    lines = [
-        shortened(line, _LONGEST_LINE) for line in visible(f"adducir: error: {message}").split("\n")
-    ]
-    if sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns
-        lines = [
-            textwrap.fill(
-                line,
-                width,
-                subsequent_indent=line[: len(line) - len(line.lstrip())],
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            for line in lines
-        ]
-    print("\n".join(lines), file=sys.stderr)
+    """Print to stderr; messages quote data, whose control characters are written out."""
+    for line in visible(f"adducir: error: {message}").split("\n"):
+        print(shortened(line, _LONGEST_LINE), file=sys.stderr)
 
 
 def _meaning(error: BaseException) -> AdducirError | None:

@@ -10,7 +10,6 @@ own by entry points of the group ``adducir.commands``::
 """
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -116,11 +115,6 @@ class LazyGroup(PlainHelp, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """As typer's own, with the command's module imported now."""
-        known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
-            near = get_close_matches(args[0], known, 1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            ctx.fail(f"No such command '{args[0]}'.{hint}")
         name, command, rest = super().resolve_command(ctx, args)
         whole = f"{self.name} {name}" if self.name in GROUPS else f"{name}"
         return name, load_command(whole) if whole in COMMANDS else command, rest

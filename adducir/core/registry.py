@@ -167,14 +167,6 @@ def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
         names = [key for key in value if key in family]
         if len(names) != 1:
             raise ValueError(refusal)
-        strange = value.keys() - set(keys_of(family, names[0]))
-        # Only for this message: other kinds may have to import much to be asked for their keys.
-        misplaced = (
-            {key for name in family for key in keys_of(family, name)} & strange if strange else None
-        )
-        if misplaced:
-            listed = ", ".join(f"`{key}`" for key in sorted(misplaced))
-            raise ValueError(f"{listed} has no effect beside `{names[0]}`")
         return entry(family, names[0], value)
 
     return choose

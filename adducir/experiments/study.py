@@ -2,11 +2,8 @@
 
 A task is an experiment file (:class:`Task`) and the study that it makes (:class:`Study`). The study
 opens the file's data in its ``__init__``, with ``planner.opening``, which keeps errors for one
-message. It names its :meth:`~Study.trials`: systems × data × seed, and whatever else the task tells
-apart. It gives the :meth:`~Study.step` of each trial, nearly always by asking the trial's system,
-and makes tables of what the steps have made (:meth:`~Study.findings`). Plans, reuse, notes of what
-is missing, seeds, the refusal of comparisons that cannot be tested, provenance and layout are the
-same for all tasks. A step (:mod:`adducir.experiments.step`) says what it is made from and makes it:
+message. It names its trials, gives the step that makes each (:mod:`adducir.experiments.step`), and
+makes tables of what the steps have made; all else is the same for all tasks:
 
     class Lengths(Task):
         task: Literal["lengths"]
