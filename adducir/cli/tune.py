@@ -1,6 +1,5 @@
-"""``adducir tune``: one tuned system of an experiment file, said by options."""
+"""``adducir tune``: a tuned search of an experiment file, said by options."""
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe, needs
+from adducir.core.recipe import Recipe
 from adducir.evaluation.lists import NegativeGrades
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
@@ -32,8 +31,7 @@ class Tune(Recipe):
     grid: list[str] = option(
         "A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
         "b=0.2,0.4; can be repeated. Of equal settings the one with the smallest values is chosen, "
-        "the first parameter first. Parameters of a search are the numbers of its model and "
-        "feedback; of a fusion weights.NAME and those of its method.",
+        "the first parameter first. Parameters are the numbers of the model and the feedback.",
         "-g",
         metavar="NAME=VALUES",
     )
@@ -52,30 +50,20 @@ class Tune(Recipe):
         shown="nDCG(judged_only=True)@5",
     )
     changes: tuple[str, ...] = option(
-        "Change anything else, by the keys of an experiment file: system.method=combsum, "
-        "system.rm3.fb_docs=5, system.tune.folds.seed=7, topics.field=title, "
-        "negative_grades=trec_eval; can be repeated.",
+        "Change anything else, by the keys of an experiment file: system.rm3.fb_docs=5, "
+        "system.tune.folds.seed=7, topics.field=title, negative_grades=trec_eval; can be repeated.",
         "--set",
         metavar="KEY=VALUE",
         default=(),
     )
     depth: common.Depth = 1000
-    threads: Annotated[common.Threads, needs("index")] = None
-    index: Path | None = option(
-        "The index to search.", "-i", metavar="FOLDER", panel=SYSTEM, default=None
-    )
-    model: Annotated[str | None, MODELS.named, needs("index")] = option(
+    threads: common.Threads = None
+    index: Path = option("The index to search.", "-i", metavar="FOLDER", panel=SYSTEM)
+    model: Annotated[str | None, MODELS.named] = option(
         "The retrieval model.", default=None, shown="bm25", panel=SYSTEM
     )
-    feedback: Annotated[str | None, FEEDBACK.named, needs("index")] = option(
+    feedback: Annotated[str | None, FEEDBACK.named] = option(
         "Expand queries by their best documents.", default=None, panel=SYSTEM
-    )
-    fuse: tuple[Path, ...] = option(
-        "Instead of searching, fuse runs; repeat it for each of them. A run's weight is called by "
-        "the name of its file: weights.bm25.",
-        metavar="RUN",
-        default=(),
-        panel=SYSTEM,
     )
 
 
@@ -98,14 +86,7 @@ def tune(settings: Tune) -> None:
         adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels \
             --grid k1=0.4:1.6:0.4 --grid b=0.2,0.4 -o tuning/bm25
     """
-    from adducir.cli.common import system_names
-
-    if bool(settings.index) == bool(settings.fuse):
-        raise UsageError("name what to tune: one of --index and --fuse.")
-    # As systems of a file may be called: 2020-bm25 for 2020/bm25.
-    runs = system_names(settings.fuse)
-    names = [re.sub(r"[^\w .+&()=-]", "-", name) for name in runs.values()]
-    said, system = _system(settings, names)
+    said, system = _system(settings)
 
     from adducir.cli.console import open_progress, show
     from adducir.core.artifacts import refuse_other_results
@@ -115,7 +96,6 @@ def tune(settings: Tune) -> None:
     from adducir.experiments.tuning.report import write_report
     from adducir.experiments.tuning.tune import tune as tune_grid
     from adducir.indexes.engines import open_index
-    from adducir.runs.read import read_run
 
     depth, output = settings.depth, settings.output
     objective = parse_measure(system.tune.objective)
@@ -124,17 +104,8 @@ def tune(settings: Tune) -> None:
     refuse_other_results(output)
     with open_progress() as progress:
         pool = Pool.of(_topic_sets(settings.topics, settings.qrels, said.topics.get("field")))
-        if settings.index is not None:
-            tunable = system.tunable(open_index(settings.index), depth, settings.threads)
-        elif pool.has_own_qids:
-            tunable = system.tunable([read_run(path) for path in runs], depth)
-        else:
-            raise UsageError(
-                "topic sets share qids, which the topics of one run cannot distinguish.",
-                hint="Tune each topic set by itself.",
-            )
         tuning = tune_grid(
-            tunable,
+            system.tunable(open_index(settings.index), depth, settings.threads),
             Grid.of(system.tune.values, system.hyperparameters),
             pool,
             system.tune.make_folds(pool, str),
@@ -148,11 +119,10 @@ def tune(settings: Tune) -> None:
     show(summary(tuning))
 
 
-def _system(settings: Tune, names: list[str]) -> tuple[Said, Any]:
+def _system(settings: Tune) -> tuple[Said, Any]:
     """What ``--set`` says, and the system as its class in an experiment file."""
     from adducir.core.config import OverrideError, apply
     from adducir.core.recipe import ErrorDetail, validated
-    from adducir.experiments.retrieval.fusion import Fusion
     from adducir.experiments.retrieval.search import Search
 
     grid: dict[str, Any] = {}
@@ -168,27 +138,23 @@ def _system(settings: Tune, names: list[str]) -> tuple[Said, Any]:
     folds: Any = settings.folds or ("topics" if len(settings.topics) > 1 else "5")
     if folds != "topics":
         folds = {"k": int(folds)} if folds.isdecimal() else {"file": folds}
-    entry: dict[str, Any] = {"tune": {"grid": grid, "folds": folds}}
+    entry: dict[str, Any] = {"index": "index", "tune": {"grid": grid, "folds": folds}}
     if settings.measure is not None:
         entry["tune"]["objective"] = settings.measure
-    if settings.index:
-        entry |= {"index": "index"} | ({"model": settings.model} if settings.model else {})
-        entry |= {settings.feedback: {}} if settings.feedback else {}
-    else:
-        entry["fuse"] = names
+    entry |= {"model": settings.model} if settings.model else {}
+    entry |= {settings.feedback: {}} if settings.feedback else {}
     data: dict[str, Any] = {"system": entry}
     for text in settings.changes:
         try:
             data, override = apply(data, text)
         except OverrideError as error:
             raise UsageError(f"--set {text}: {error}.") from error
-        own = ("index", "fuse", "seeds", "group")
+        own = ("index", "seeds", "group")
         if override.path in (("system",), *(("system", key) for key in own)):
             raise UsageError(f"--set {text} has no effect here.")
     said, errors = validated(Said, data)
     if said is not None:
-        kind: type[Recipe] = Search if settings.index else Fusion
-        system, found = validated(kind, said.system)
+        system, found = validated(Search, said.system)
         if system is not None:
             return said, system
         errors = [ErrorDetail(("system", *one.path), one.what) for one in found]

@@ -94,7 +94,7 @@ ARTIFACTS = {
     ),
     "tuning": Artifact(
         "out/tuned",
-        "tune --fuse a.trec --fuse b.trec -t topics.tsv -q qrels.txt --grid k=10,60 --folds 3 "
+        "tune -i indexes/memory -t topics.tsv -q qrels.txt --grid k1=0.5,0.9 --folds 3 "
         "-o out/tuned",
         ("evaluate out/tuned/held-out.trec.gz -q qrels.txt --format csv",),
     ),
