@@ -5,6 +5,7 @@ stderr: as bars on a terminal, as plain lines elsewhere.
 """
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +19,7 @@ from adducir.core.progress import Progress
 from adducir.core.texts import visible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
-    from rich.progress import TaskID
+    from tqdm import tqdm
 
 FIRST_LINE_AFTER = 5.0
 """Seconds of work before the first line about it, where there is no terminal."""
@@ -168,72 +168,38 @@ class BarProgress(Progress):
     """Progress as bars with rate and time left, on a terminal."""
 
     def __init__(self) -> None:
-        self._bars: RichProgress | None = None
-        self._tasks: list[TaskID] = []
+        self._bars: list[tqdm[Any]] = []
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        self._tasks.clear()
-        self._stop()
+        while self._bars:
+            self.finish()
 
     def start(self, what: str, total: int | None, unit: str) -> None:
-        if self._bars is None:
-            self._bars = _bars()
-            self._bars.start()
-        self._tasks.append(self._bars.add_task(visible(what), total=total, unit=unit))
+        from tqdm import tqdm
+
+        ncols, nrows = shutil.get_terminal_size()
+        room: dict[str, Any] = {"file": sys.stderr, "ncols": ncols, "nrows": nrows}
+        self._bars.append(tqdm(desc=visible(what), total=total, unit=f" {unit}", **room))
 
     def advance(self, count: int) -> None:
-        if self._bars is not None and self._tasks:
-            self._bars.advance(self._tasks[-1], count)
+        for bar in self._bars[-1:]:
+            bar.update(count)
 
     def resume(self, count: int) -> None:
-        self.advance(count)
+        for bar in self._bars[-1:]:
+            bar.initial += count  # what the rate leaves out
+            bar.update(count)
 
     def finish(self) -> None:
-        if self._bars is None or not self._tasks:
-            return
-        task = self._tasks.pop()
-        # A total that was not known is what was done: the bar stands full instead of pulsing on.
-        work = self._bars.tasks[self._bars.task_ids.index(task)]
-        self._bars.update(task, total=work.completed if work.total is None else work.total)
-        self._bars.stop_task(task)
-        if not self._tasks:
-            self._stop()
+        if self._bars:
+            self._bars.pop().close()
 
     def note(self, message: str) -> None:
-        if self._bars is None:
-            note(message)
+        if self._bars:
+            self._bars[-1].write(visible(message), file=sys.stderr)
         else:
-            self._bars.console.print(
-                visible(message), markup=False, highlight=False, soft_wrap=True
-            )
-
-    def _stop(self) -> None:
-        if self._bars is not None:
-            self._bars.stop()
-            self._bars = None
-
-
-def _bars() -> "RichProgress":
-    from rich import progress as rich
-    from rich.console import Console
-
-    class Rate(rich.ProgressColumn):
-        def render(self, task: rich.Task) -> str:
-            speed = task.finished_speed or task.speed
-            return "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}/s"
-
-    return rich.Progress(
-        rich.TextColumn("{task.description}", markup=False),
-        rich.BarColumn(bar_width=24),
-        rich.MofNCompleteColumn(),
-        rich.TextColumn("{task.fields[unit]}", markup=False),
-        Rate(),
-        rich.TimeElapsedColumn(),
-        rich.TimeRemainingColumn(compact=True),
-        console=Console(stderr=True),
-        redirect_stdout=False,  # results may go to a file while the bars are on the terminal
-    )
+            note(message)
 
 
 class PlainHelp:

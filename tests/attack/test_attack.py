@@ -94,9 +94,9 @@ ARTIFACTS = {
     ),
     "tuning": Artifact(
         "out/tuned",
-        "tune -i indexes/memory -t topics.tsv -q qrels.txt --grid k1=0.5,0.9 --folds 3 "
-        "-o out/tuned",
+        "tune -i out/i -t topics.tsv -q qrels.txt --grid k1=0.5,0.9 --folds 3 -o out/tuned",
         ("evaluate out/tuned/held-out.trec.gz -q qrels.txt --format csv",),
+        before=("index corpus.jsonl -o out/i --engine memory",),
     ),
 }
 
