@@ -27,6 +27,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from ir_measures import Measure
@@ -217,7 +218,7 @@ def _from_lines(path: Path) -> Iterator[Value]:
 def _from_json(path: Path) -> Iterator[Value]:
     """``{qid: {measure: value}}`` or ``{measure: {qid: value}}``: whichever keys are measures."""
     found = json_document(path)
-    inner = list(found.values()) if isinstance(found, dict) else [None]
+    inner: list[Any] = list(found.values()) if isinstance(found, dict) else [None]
     values = [one for each in inner if isinstance(each, dict) for one in each.values()]
     if not all(isinstance(one, dict) for one in inner) or any(isinstance(v, dict) for v in values):
         what = "the JSON is neither {qid: {measure: value}} nor {measure: {qid: value}}"
