@@ -14,7 +14,7 @@ from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.statistics.prediction_powered import powered_mean
 from adducir.tables.build import Layout, build_table
-from adducir.tables.run_notes import RunNotes
+from adducir.tables.run_facts import RunFacts
 from adducir.tables.table import ResultTable
 
 RUN = {f"d{place}": 10.0 - place for place in range(6)}
@@ -105,7 +105,7 @@ def test_prediction_powered_figures_are_those_of_the_function() -> None:
         for s in "ab"
     }
     mine, theirs = (Evaluator(Qrels.of(one), "AP P@5") for one in (human, model))
-    notes = RunNotes(Qrels.of(human), mine.measures, model=theirs, judge="Judge 1")
+    notes = RunFacts(Qrels.of(human), mine.measures, model=theirs, judge="Judge 1")
     for name, run in runs.items():
         notes.add(run, name)
     comparison = compare([mine.score(run) for run in runs.values()], baseline="a")
@@ -125,7 +125,7 @@ def test_prediction_powered_figures_are_those_of_the_function() -> None:
         assert f"b {one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}] ({one.weight:.2f})" in gap
     for other, what in (({"t0": model["t0"]}, "has not judged"), (human, "two topics")):
         short = Evaluator(Qrels.of(other), "AP P@5")
-        notes = RunNotes(Qrels.of(human), mine.measures, model=short, judge="Judge 1")
+        notes = RunFacts(Qrels.of(human), mine.measures, model=short, judge="Judge 1")
         notes.add(runs["a"], "a")
         with pytest.raises(UsageError, match=what):
             notes.notes(comparison)
@@ -133,7 +133,7 @@ def test_prediction_powered_figures_are_those_of_the_function() -> None:
 
 def test_bounds_from_unjudged_documents_are_stated() -> None:
     qrels = Qrels.of({"q": {"d0": 1, "d9": 1}})
-    notes = RunNotes(qrels, Evaluator(qrels, "nDCG@2 P@2").measures, unjudged=True)
+    notes = RunFacts(qrels, Evaluator(qrels, "nDCG@2 P@2").measures, unjudged=True)
     for name, docnos in (("full", ("d0", "d9")), ("open", ("x", "y"))):
         notes.add(Run.of({"q": dict(zip(docnos, (2.0, 1.0), strict=True))}, tag=name), name)
     comparison = compare(scores_of({"full": [1.0, 1.0], "open": [0.0, 0.0]}, "AP"))
@@ -141,4 +141,4 @@ def test_bounds_from_unjudged_documents_are_stated() -> None:
     assert text.startswith("Bounds of nDCG@2 over all grades of unjudged documents: full 1.000 to")
     assert text.endswith("no two systems.")
     with pytest.raises(UsageError, match="none of the measures has bounds"):
-        RunNotes(qrels, Evaluator(qrels, "P@2").measures, unjudged=True).notes(comparison)
+        RunFacts(qrels, Evaluator(qrels, "P@2").measures, unjudged=True).notes(comparison)

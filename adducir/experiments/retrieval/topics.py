@@ -96,7 +96,7 @@ class TopicsRecipe(Recipe):
 
     def _model(self, name: str, topics: Topics, qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
         """What evaluates by the judgements of a model."""
-        from adducir.tables.run_notes import TOPICS_ALONE, check_judged
+        from adducir.tables.run_facts import TOPICS_ALONE, check_judged
 
         place = ("topics", name, "model_qrels")
         if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
