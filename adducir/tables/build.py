@@ -114,9 +114,8 @@ def build_table(
         comparison=comparison,
         places=places,
     )
-    printed = layout.system_names, layout.measure_names
-    notes = lines_of(table, *printed, unit=layout.unit, evaluated=layout.evaluated)
-    return replace(table, notes=(*notes, *((note,) for note in layout.notes)))
+    notes = (*lines_of(table, layout), *((note,) for note in layout.notes))
+    return replace(table, notes=notes)
 
 
 def _grouped(keys: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
