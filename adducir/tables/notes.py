@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 FEW_SAMPLED = 30
 """With so many topics or fewer, the set of best systems is too small more often than alpha says."""
-ESTIMATED = "infAP"
-"""It estimates the relevance of documents that were pooled and not judged (a negative grade: -1 by
-convention, and all others as well), and counts what the qrels do not name as not relevant
-(m_infap.c of trec_eval; Yilmaz and Aslam, 2006)."""
 _DETAILS: Mapping[Detail, str] = {
     "difference": "difference to the baseline",
     "ci": "{}confidence interval of the difference",
@@ -154,7 +150,6 @@ class _Lines:
 
         without = self.printed(lambda one: counts(one) and leaves_unjudged_out(one))
         others = self.printed(lambda one: counts(one) and not leaves_unjudged_out(one))
-        inferred = self.printed(lambda one: counts(one) and one.NAME == ESTIMATED)
         parts = []
         if others:
             what = "all measures" if not without else listed(others)
@@ -162,14 +157,9 @@ class _Lines:
         if without:
             parts.append(f"are left out by {listed(without)}")
         sentences = [f"Unjudged documents {' and '.join(parts)}"] if parts else []
-        if inferred:
-            sentences.append(
-                f"{listed(inferred)} estimates the relevance of pooled documents that were not "
-                "judged (a negative grade)"
-            )
         for name, many in self._by_set():
             one = next((one for one in many if one.negatives), None)
-            if one is not None and len(without) + len(others) > len(inferred):
+            if one is not None and (without or others):
                 how = (
                     "counted as judged and not relevant"
                     if one.negative == "zero"

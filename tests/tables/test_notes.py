@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import pytrec_eval
 from sample_tables import scores_of
 
 from adducir.core.errors import UsageError
@@ -60,22 +59,6 @@ def test_hollow_equivalences_are_named() -> None:
             assert "Warning" not in text
 
 
-def inferred(qrels: dict[str, int]) -> float:
-    evaluator = pytrec_eval.RelevanceEvaluator({"q": qrels}, {"infAP"})
-    return float(evaluator.evaluate({"q": RUN})["q"]["infAP"])
-
-
-def test_infap_counts_what_the_qrels_do_not_name_as_not_relevant() -> None:
-    judged = inferred({"d0": 0, "d1": 1, "d2": 0, "d3": 1})
-    unnamed = inferred({"d1": 1, "d2": 0, "d3": 1})
-    pooled = inferred({"d0": -1, "d1": 1, "d2": 0, "d3": 1})
-    assert unnamed == pytest.approx(judged, abs=1e-4)  # not left out, which would give 0.83
-    assert pooled > judged + 0.1  # estimated from the judged ones
-    text = " ".join(of(drawn(), "infAP Bpref AP", baseline="a"))
-    assert "count as not relevant in infAP, AP and are left out by Bpref" in text
-    assert "infAP estimates the relevance of pooled documents" in text
-
-
 def evaluated(qrels: dict[str, int], measures: str, **options: Any) -> str:
     judged, run = Qrels.of({"q": qrels, "r": qrels}), Run.of({"q": RUN, "r": RUN}, tag="a")
     return " ".join(lines(build_table(compare(evaluate(run, judged, measures, **options)))))
@@ -89,7 +72,6 @@ def test_qrels_that_tell_little_are_warned_of() -> None:
     assert "Warning" not in evaluated(positives | {"d1": 0}, "Bpref AP")
     assert "no document of a is judged" in evaluated({"x": 1, "y": 0}, "AP")
     spam = {"d0": -1, "d1": 1, "d2": 0}
-    assert "(spam)" not in evaluated(spam, "infAP")
     assert "2 judgements with a negative grade (spam) counted as judged" in evaluated(spam, "AP")
     as_trec_eval = evaluated(spam, "Bpref", negative="trec_eval")
     assert "left out as unjudged by condensed measures and Bpref" in as_trec_eval
