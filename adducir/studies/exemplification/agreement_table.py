@@ -1,6 +1,5 @@
 """The table of a human study: systems as rows, means and agreement as columns."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 
@@ -34,67 +33,46 @@ def agreement_table(
         unigrams: Ratings are texts that raters marked.
         testing: What to test; None: nothing.
     """
-    whats: list[What] = [what for what in TITLES if ratings.has(what)]
-    systems, several = ratings.names("system"), len(whats) > 1
+    groups = {what: title for what, title in TITLES.items() if ratings.has(what)}
+    if len(groups) == 1:
+        groups = dict.fromkeys(groups, "")
+    systems = ratings.names("system")
     names = [*systems, *([ALL] if len(systems) > 1 else [])]
     columns: list[Column] = []
     rows: dict[str, list[float | None]] = {name: [] for name in names}
     figures: list[Figure] = []
     notes: list[str] = []
-    for what in whats:
-        group = TITLES[what] if several else ""
-        marked = unigrams and what == "rating"
-        found = {
-            name: agreement_of(
-                ratings,
-                what,
-                level,
-                drawing,
-                system=None if name == ALL else name,
-                unigrams=marked,
-            )
-            for name in [*systems, ALL]
-        }
-        measure = str(MEASURES[what])
-        own = [
-            Column(measure, group, higher_is_better=what == "rating", descriptive=True),
-            *(
-                Column(name, group, descriptive=True, summed=name == "Items")
-                for name in ("Items", "SD", "low", "high", *found[ALL].figures)
-            ),
+    for what, group in groups.items():
+        measure, marked = str(MEASURES[what]), unigrams and what == "rating"
+        own = [Column(measure, group, higher_is_better=what == "rating", descriptive=True)]
+        whole = agreement_of(ratings, what, level, drawing, unigrams=marked)
+        own += [
+            Column(name, group, descriptive=True, summed=name == "Items")
+            for name in ("Items", "SD", "low", "high", *whole.figures)
         ]
         columns += own
         for name in names:
-            values = _row(ratings, what, name, found[name], drawing)
-            rows[name] += [values.get(column.measure) for column in own]
+            values: dict[str, float | None] = {"Items": len(ratings.names("item"))}
+            found = whole
+            if name != ALL:
+                values = {**ratings.described(what, name, drawing.confidence)}
+                found = agreement_of(ratings, what, level, drawing, system=name, unigrams=marked)
+            values |= found.figures
+            cells = [values.get(column.measure) for column in own]
+            cells = [None if one is None or not isfinite(one) else float(one) for one in cells]
+            rows[name] += cells
             figures += [
-                Figure(group, name, column.measure, values.get(column.measure))
-                for column in own[1:]
+                Figure(group, name, column.measure, cell)
+                for column, cell in zip(own[1:], cells[1:], strict=True)
             ]
-        notes += _notes(ratings, found[ALL], level, drawing, of=f" ({what}s)" if several else "")
+        notes += _notes(ratings, whole, level, drawing, of=f" ({what}s)" if group else "")
     layout = replace(layout, notes=tuple(dict.fromkeys(notes)), unit="item")
     if testing is None:
         return figure_table(columns, rows, layout)
-    scores = [
-        one.in_set(TITLES[what] if several else "")
-        for what in whats
-        for one in ratings.scores(what)
-    ]
+    scores = [one.in_set(group) for what, group in groups.items() for one in ratings.scores(what)]
     described = {column.measure: column for column in columns if "Mean" not in column.measure}
     table = build_table(compare(scores, testing), layout, figures=figures, columns=described)
     return replace(table, rows=tuple(sorted(table.rows, key=lambda row: row.system == ALL)))
-
-
-def _row(
-    ratings: Ratings, what: What, name: str, found: Agreement, drawing: Drawing
-) -> dict[str, float]:
-    if name == ALL:
-        described: Mapping[str, float] = {"Items": len(ratings.names("item"))}
-    else:
-        described = ratings.described(what, name, drawing.confidence)
-    every = {**described, **found.figures}
-    known = {key: one for key, one in every.items() if one is not None and isfinite(one)}
-    return {key: float(one) for key, one in known.items()}
 
 
 def _notes(

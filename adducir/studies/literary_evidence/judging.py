@@ -1,13 +1,13 @@
 """``adducir literary-evidence proxy-make`` and ``proxy-score``: a task for human judges."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.tabled import Printing, digests
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe, needs, without
+from adducir.core.recipe import Recipe
 from adducir.studies.options import Drawing
 
 if TYPE_CHECKING:
@@ -21,24 +21,10 @@ class ProxyMake(Recipe):
         "What judges get: a .csv or .jsonl file.", "-o", writes=Writes("file", (".csv", ".jsonl"))
     )
     key: Path = option("Where the answers go: a .csv file.", writes=Writes("file", (".csv",)))
-    topics: Annotated[str | None, without("spans")] = option(
-        "The contexts, as topics; they need --qrels.", "-t", default=None, reads=True
-    )
-    qrels: Annotated[tuple[str, ...], without("spans")] = option(
-        "The gold items: one relevant document per topic.", "-q", default=(), reads=True
-    )
-    spans: Path | None = option(
-        "Masked spans, which name their gold items, instead of topics.", default=None
-    )
+    spans: Path = option("The contexts: masked spans, which name their gold items.")
     others: int = option("Distractors beside the gold item.", "--num-distractors", default=2, ge=1)
     sample: int | None = option("Items to take at random.", default=None, ge=1, shown="all")
     seed: int = option("Seed of the order and of the sample.", default=0, ge=0)
-    topic_field: Annotated[str | None, needs("topics")] = option(
-        "The field of the contexts.", default=None
-    )
-    group_field: Annotated[str | None, needs("topics")] = option(
-        "A field of the topics to break the results down by later.", default=None
-    )
     fields: common.Names = option(
         "Fields of the candidates to show, with commas or repeated.",
         default=(),
@@ -55,15 +41,9 @@ def proxy_make(settings: ProxyMake) -> None:
     Examples:
         adducir literary-evidence proxy-make --run a.trec -c c.tsv --spans x.jsonl -o t.csv --key k
     """
-    if settings.spans is None and not (settings.topics and settings.qrels):
-        hint = "Give --topics and --qrels, or --spans."
-        raise UsageError("the contexts are missing.", hint=hint)
-
     from adducir.cli.console import note, open_progress
     from adducir.corpora.documents import text_of
-    from adducir.corpora.qrels import load_qrels
     from adducir.corpora.sources import open_corpus
-    from adducir.corpora.topics import load_topics
     from adducir.runs.read import read_run
     from adducir.studies.literary_evidence import proxy_task
 
@@ -71,14 +51,7 @@ def proxy_make(settings: ProxyMake) -> None:
     for qid, docno in read_run(settings.run).frame.select("qid", "docno").iter_rows():
         ranking.setdefault(qid, []).append(docno)
     with open_progress():
-        if settings.spans is not None:
-            questions = proxy_task.questions_of_spans(settings.spans)
-        else:
-            source, field = settings.topics or "", settings.group_field
-            groups = load_topics(source, field=field) if field else None
-            contexts = load_topics(source, field=settings.topic_field)
-            judged = load_qrels(list(settings.qrels))
-            questions = proxy_task.questions_of_topics(contexts, judged, groups)
+        questions = proxy_task.questions_of_spans(settings.spans)
         wanted = {docno for one in questions for docno in (one.gold, *ranking.get(one.id, ()))}
         documents = open_corpus(settings.corpus)
         fields = settings.fields or documents.default_fields

@@ -25,10 +25,8 @@ import numpy as np
 from adducir.core.csv_files import CsvWriter
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.texts import whole_number
-from adducir.corpora.qrels import Qrels
+from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import context, read_spans
-from adducir.corpora.topics import Topics
 from adducir.evaluation.records import records
 
 MASK = "[masked]"
@@ -62,31 +60,6 @@ class Key:
     def options(self) -> int:
         """How many candidates an item has."""
         return len(next(iter(self.answers.values())).docnos)
-
-
-def questions_of_topics(
-    topics: Topics, qrels: Qrels, groups: Topics | None = None
-) -> list[Question]:
-    """Contexts as topics, with the one relevant document of each as gold item.
-
-    Raises:
-        InputError: A topic has not exactly one.
-    """
-    gold: dict[str, list[str]] = {}
-    for qid, docno, grade in qrels.frame.iter_rows():
-        if grade > 0:
-            gold.setdefault(qid, []).append(docno)
-    group = dict(zip(groups.qids, groups.queries, strict=True)) if groups else {}
-    for qid in topics.qids:
-        if len(gold.get(qid, [])) != 1:
-            raise InputError(
-                f"topic {qid} has {len(gold.get(qid, []))} relevant documents, where the task "
-                "needs one gold item.",
-                path=qrels.source,
-                hint="Leave the topic out, or judge one document as relevant.",
-            )
-    pairs = zip(topics.qids, topics.queries, strict=True)
-    return [Question(qid, text, gold[qid][0], group.get(qid, "")) for qid, text in pairs]
 
 
 def questions_of_spans(path: Path) -> list[Question]:
@@ -135,9 +108,9 @@ def make_key(
     for question in questions:
         if question.id in items:
             raise UsageError(f"the question {question.id} is duplicated.")
-        chosen = {_words(texts.get(question.gold, "")): question.gold}
+        chosen = {same_text(texts.get(question.gold, "")): question.gold}
         for docno in ranking.get(question.id, ()):
-            if len(chosen) <= others and (words := _words(texts.get(docno, ""))):
+            if len(chosen) <= others and (words := same_text(texts.get(docno, ""))):
                 chosen.setdefault(words, docno)
         if "" in chosen:
             left_out["gold item not in the corpus"] += 1
@@ -160,10 +133,6 @@ def make_key(
     return Key(answers, hashlib.sha256(shown_items.encode()).hexdigest()[:12]), left_out
 
 
-def _words(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
 def _digest(what: str, seed: int, name: str) -> int:
     """A number for a seed and a name, the same on every machine."""
     return int.from_bytes(hashlib.sha256(f"{what}\0{seed}\0{name}".encode()).digest()[:8])
@@ -174,12 +143,11 @@ def write_task(
 ) -> None:
     """Write what judges see, as CSV or as JSON lines."""
     contexts = {question.id: question.context for question in questions}
-    numbers = range(1, key.options + 1)
     is_csv = Path(path.name.removesuffix(".gz")).suffix.lower() == ".csv"
     with writing_text(path) as handle:
         writer = CsvWriter(handle)
         if is_csv:
-            names = (f"candidate_{number}" for number in numbers)
+            names = (f"candidate_{number}" for number in range(1, key.options + 1))
             writer.row(["item", "context", *names, "choice", "task"])
         for item, answer in key.answers.items():
             shown = [" ".join(texts[docno].split()) for docno in answer.docnos]

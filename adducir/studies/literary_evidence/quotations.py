@@ -8,8 +8,13 @@ from pathlib import Path
 from adducir.core.progress import progress
 from adducir.corpora.relic import RelicBook, RelicQuote, spans_of_relic
 from adducir.corpora.spans import MaskedSpan
-from adducir.studies.literary_evidence.alike_sentences import AlikeSentences
-from adducir.studies.literary_evidence.finding import Finder, Rules, Window, normalise
+from adducir.studies.literary_evidence.finding import (
+    AlikeSentences,
+    Finder,
+    Rules,
+    Window,
+    normalise,
+)
 from adducir.studies.literary_evidence.shared_words import SharedWords
 from adducir.studies.literary_evidence.sources import (
     Source,
