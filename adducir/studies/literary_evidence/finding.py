@@ -69,16 +69,10 @@ class Rules(Recipe):
 
 @dataclass(slots=True)
 class Quotation:
-    """Where a quotation stands in the criticism, and where in the book; ends exclusive.
+    """Sentences ``first`` to ``last`` of the criticism are ``start`` to ``end`` of the book.
 
-    Attributes:
-        first: First sentence of the criticism.
-        last: Past the last sentence of the criticism.
-        start: First sentence of the book.
-        end: Past the last sentence of the book.
-        book: The book's number.
-        head: The character of its first sentence of criticism that the quotation begins at.
-        tail: The character of the last one that it ends before; None: the sentence's end.
+    Ends are exclusive. It begins at the character ``head`` of its first sentence of criticism, and
+    ends before the character ``tail`` of the last one; None: at the sentence's end.
     """
 
     first: int
@@ -94,10 +88,8 @@ class Window(NamedTuple):
     """One quotation in its critical context.
 
     Attributes:
-        book: Name of the primary source.
         start: First sentence of the quotation in the book.
         length: Sentences of the quotation, or of what of it is sought.
-        work: Name of the work of criticism.
         place: The sentence of the criticism that the quotation began at.
         left: The critic's sentences before the quotation, the nearest last, which may be the
             beginning of the one that the quotation stands in.
@@ -121,13 +113,7 @@ class Window(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a work quotes.
-
-    Attributes:
-        quotations: In the order of the work.
-        matches: Of each book, the sentences that the work quotes.
-        shared: Of each book, the quotations left out because another book has them as well.
-    """
+    """What a work quotes; of each book, how many sentences, and quotations left out as shared."""
 
     quotations: list[Quotation]
     matches: list[int]

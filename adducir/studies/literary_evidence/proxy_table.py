@@ -114,8 +114,6 @@ def proxy_table(
     gold = np.array([answer.gold for answer in key.answers.values()])
     of_group = np.array([answer.group for answer in key.answers.values()])
     groups = [name for name in dict.fromkeys(of_group.tolist()) if name] if by_group else []
-    if by_group and not groups:
-        raise UsageError("the key has no groups of items to show.")
     answered = {name: (chosen, chosen > 0) for name, chosen in judges.items()}
     if len(judges) > 1:
         every = list(judges.values())
