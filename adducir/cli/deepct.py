@@ -2,18 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe, needs
-from adducir.core.texts import visible
 from adducir.models.machine import Precision
-
-if TYPE_CHECKING:
-    from adducir.deepct.model import Weighted
 
 Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")]
 
@@ -161,13 +157,13 @@ class Show(Recipe):
 
 
 def deepct_show(settings: Show) -> None:
-    """Print a text with the weight of each word, coloured in the terminal.
+    """Print a text with the weight of each word.
 
     Examples:
         adducir deepct show --model deepct/cacm --text 'An algorithm for sorting files.'
         adducir deepct show --model deepct/demo --text 'Schools should ban phones.'
     """
-    from adducir.cli.console import is_terminal, show
+    from adducir.cli.console import show
     from adducir.deepct.model import TermWeighter
     from adducir.models.machine import choose_device
     from adducir.models.sources import trained_folder
@@ -175,38 +171,13 @@ def deepct_show(settings: Show) -> None:
     text = sys.stdin.read() if settings.text == "-" else settings.text
     weighter = TermWeighter.load(trained_folder(settings.model))
     (found,) = weighter.to(choose_device(settings.device)).weigh([text])
-    if is_terminal(sys.stdout):
-        _print_coloured(text, found)
-    else:
-        parts, done = [], 0
-        for word, weight in zip(found.words, found.weights.tolist(), strict=True):
-            parts.append(f"{text[done : word.end]}[{weight:.2f}]")
-            done = word.end
-        show("".join(parts) + text[done:])
-    greatest: dict[str, float] = {}
+    shown, done, greatest = "", 0, dict[str, float]()
     for word, weight in zip(found.words, found.weights.tolist(), strict=True):
-        key = word.text.lower()
+        shown += f"{text[done : word.end]}[{weight:.2f}]"
+        done, key = word.end, word.text.lower()
         greatest[key] = max(weight, greatest.get(key, weight))
+    show(shown + text[done:])
     for key, weight in sorted(greatest.items(), key=lambda item: (-item[1], item[0]))[
         : settings.top
     ]:
         show(f"{weight:7.3f}  {key}")
-
-
-def _print_coloured(text: str, found: "Weighted") -> None:
-    """The text; the greater a word's weight, the stronger its background."""
-    from rich.console import Console
-    from rich.text import Text
-
-    shown, done = Text(), 0
-    for word, weight in zip(found.words, found.weights.tolist(), strict=True):
-        shown.append(visible(text[done : word.start]))
-        done = word.end
-        share = min(1.0, max(0.0, weight))
-        # From white to a deep blue, on which the text turns white.
-        red, green = round(255 - 235 * share), round(255 - 165 * share)
-        ink = "white" if share > 0.5 else "black"
-        style = f"{ink} on rgb({red},{green},255)" if share >= 0.05 else None
-        shown.append(visible(text[word.start : word.end]), style)
-    shown.append(visible(text[done:]))
-    Console(highlight=False).print(shown, soft_wrap=False)

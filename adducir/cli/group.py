@@ -68,9 +68,7 @@ COMMANDS = {
         MODELS,
         "deepct",
     ),
-    "deepct show": Entry(
-        "Print a text with the weight of each word, coloured in the terminal.", MODELS, "deepct"
-    ),
+    "deepct show": Entry("Print a text with the weight of each word.", MODELS, "deepct"),
     "new": Entry("Create the folders of a new study.", HELP, "study"),
     "demo": Entry("Run the bundled experiment, from corpus to table.", HELP, "study"),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),

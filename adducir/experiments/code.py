@@ -13,7 +13,6 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -40,20 +39,10 @@ class Code:
         return self.root.is_relative_to(self.folder)
 
     def identity(self) -> dict[str, str]:
-        """What tells this code from any other: an installed package's version, else its bytes.
+        """What tells this code from any other: the bytes of its package or module.
 
-        Of the study's modules, those that it imports by statements count, also indirectly. The
-        version of a package that is installed in place (editable) does not show its changes.
+        Of the study's modules, those that it imports by statements count, also indirectly.
         """
-        known = {"function": self.name}
-        if self.module is not None and not self.is_of_study:
-            for package in packages_distributions().get(self.module.partition(".")[0], ())[:1]:
-                with suppress(PackageNotFoundError):
-                    found = distribution(package)
-                    known |= {"package": package, "version": found.version}
-                    site = Path(os.path.realpath(str(found.locate_file(""))))
-                    if self.root.resolve().is_relative_to(site):
-                        return known
         files = _sources(self.root)
         for path in files:
             for top in _imports(path) - {"adducir"}:
@@ -63,7 +52,7 @@ class Code:
             Path(os.path.relpath(path, self.root.parent)).as_posix(): file_digest(path)
             for path in sorted(files)
         }
-        return {**known, "sha256": fingerprint(contents)}
+        return {"function": self.name, "sha256": fingerprint(contents)}
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
         """Import it, which runs the code, and what the function returns; a class's object."""

@@ -48,19 +48,19 @@ def tokens_for(device: "torch.device | None" = None) -> int:
 
 
 def shuffled_batches(
-    lengths: Sequence[int] | NDArray[np.integer[Any]], size: int, seed: int, *, pool: int = 32
+    lengths: Sequence[int] | NDArray[np.integer[Any]], size: int, seed: int
 ) -> list[NDArray[np.int64]]:
     """Cut items into batches of ``size`` in random order, items of like length together.
 
-    The items are shuffled, each run of ``pool`` batches is sorted by length and cut (its last batch
+    The items are shuffled, each run of 32 batches is sorted by length and cut (its last batch
     may be smaller), and the batches are shuffled. So any two items can still meet.
     """
     draw = np.random.default_rng(seed)
     sizes = np.asarray(lengths, dtype=np.int64)
     order = draw.permutation(len(sizes))
     batches: list[NDArray[np.int64]] = []
-    for start in range(0, len(order), size * pool):
-        run = order[start : start + size * pool]
+    for start in range(0, len(order), 32 * size):
+        run = order[start : start + 32 * size]
         run = run[np.argsort(sizes[run], kind="stable")]
         batches += [run[first : first + size] for first in range(0, len(run), size)]
     return [batches[number] for number in draw.permutation(len(batches))]

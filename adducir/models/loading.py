@@ -134,7 +134,14 @@ def load_model(
             if not (still := _missing(other, details, new_head=new_head, pooler=pooler)):
                 model, missing = other, still
     if missing:
-        raise _incomplete(model, missing, info, folder)
+        unknown = min(info["unexpected_keys"], default=None)
+        other = f" It has weights of other names, such as {unknown}." if unknown else ""
+        raise InputError(
+            f"it lacks {len(missing)} of the weights of a {type(model).__name__}, or has them in "
+            f"another shape, such as {min(missing)}.",
+            path=folder,
+            hint=f"Is this a model of another kind?{other}",
+        )
     for name, weight in model.named_parameters():
         if not weight.isfinite().all():
             raise InputError(
@@ -177,20 +184,6 @@ def _missing(model: Any, info: Any, *, new_head: bool, pooler: bool) -> set[str]
             name for name in missing if name.startswith(inside) and not name.startswith(behind)
         }
     return missing
-
-
-def _incomplete(model: Any, missing: set[str], info: Any, folder: Path) -> InputError:
-    shapes = {name: (tuple(has), tuple(wants)) for name, has, wants in info["mismatched_keys"]}
-    example = min(missing)
-    shape = f" in its shape {shapes[example][1]}" if example in shapes else ""
-    unknown = min(info["unexpected_keys"], default=None)
-    return InputError(
-        f"it lacks {len(missing)} of the weights of a {type(model).__name__}, such as "
-        f"{example}{shape}.",
-        path=folder,
-        hint="Is this a model of another kind?"
-        + (f" It has weights of other names, such as {unknown}." if unknown else ""),
-    )
 
 
 def read_weights(

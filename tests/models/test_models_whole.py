@@ -154,7 +154,7 @@ def test_a_new_head_is_all_that_a_training_adds(tiny, classifier, tmp_path):
     assert equal(one, load_model(source, CLASSIFIER, new_head=True, num_labels=1))
     # A head of another shape is none.
     source = model_source(str(classifier))
-    with pytest.raises(InputError, match=r"such as classifier\.\w+ in its shape"):
+    with pytest.raises(InputError, match=r"such as classifier\.\w+"):
         load_model(source, CLASSIFIER, num_labels=1)
     assert load_model(source, CLASSIFIER, new_head=True, num_labels=1).config.num_labels == 1
 
