@@ -20,7 +20,7 @@ _COMPLETION_VARIABLE = "_ADDUCIR_COMPLETE"  # the name that typer's completion s
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (by default the process's own); nothing is raised.
 
-    The exit codes are listed in :mod:`adducir.core.errors`. ``--debug`` and ``--verify`` count
+    The exit codes are listed in docs/troubleshooting.md. ``--debug`` and ``--verify`` count
     wherever they stand before a ``--``.
     """
     given = list(sys.argv[1:] if argv is None else argv)

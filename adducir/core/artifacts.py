@@ -30,7 +30,7 @@ from adducir.core.errors import AdducirError, ArtifactError, InputError, explain
 from adducir.core.files import file_digest, give_default_rights, refuse_unwritable, sync
 from adducir.core.fingerprint import READERS, fingerprint, is_known, known_digests, plain
 from adducir.core.json_lines import json_document
-from adducir.core.processes import locked, locked_if_free
+from adducir.core.processes import locked
 from adducir.core.progress import progress
 from adducir.version import __version__
 
@@ -348,12 +348,10 @@ def remove_parts(artifact: Path) -> None:
 def clear_up_if_free(path: Path) -> None:
     """Remove what killed processes left beside an output that needs no making itself."""
     target = Path(os.path.realpath(path))
-    left = [one for what in ("building", "old", "parts") for one in _siblings(target, what)]
-    if left:
-        with locked_if_free(target) as is_held, suppress(OSError):
-            if is_held:
-                _clear_up(target)
-                remove_parts(target)
+    if any(_siblings(target, what) for what in ("building", "old", "parts")):
+        with suppress(OSError, AdducirError), locked(target, wait=False):
+            _clear_up(target)
+            remove_parts(target)
 
 
 @contextmanager

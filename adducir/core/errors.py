@@ -1,21 +1,6 @@
 """Every error a user can cause, in one paragraph: what, where, and what to do.
 
-Exit codes (documented in docs/troubleshooting.md):
-
-====  ====================================================================
-0     done
-1     ``adducir check`` or ``doctor`` found problems
-2     the command line itself is wrong (:class:`UsageError`)
-3     a file the user gave is wrong (:class:`InputError`)
-4     the machine lacks something: Java, disk, an optional part
-      (:class:`MachineError`)
-5     an artifact is missing, not created by Adducir, stale or in use (:class:`ArtifactError`)
-6     a part of the work could not be done, and the rest is kept
-      (:class:`IncompleteError`)
-70    an internal error in Adducir itself
-130   interrupted
-141   whoever read our output stopped reading (a closed pipe, as in ``| head``)
-====  ====================================================================
+Each class has its exit code; docs/troubleshooting.md lists them.
 """
 
 import errno

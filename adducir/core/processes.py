@@ -4,13 +4,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from adducir.core.errors import explaining_writes
 from adducir.core.progress import progress
-
-if TYPE_CHECKING:
-    from filelock import BaseFileLock
 
 _SHARE = "_ADDUCIR_PROCESSES"  # processes that share the cores: those started from here inherit it
 _around = int(os.environ.get(_SHARE, "1"))
@@ -37,46 +33,29 @@ def default_threads() -> int:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold the lock of ``path`` inside the block, waiting for it as long as it takes.
+
+    Without ``wait`` an OSError says that somebody else holds it.
 
     The lock is the hidden sibling ``.NAME.lock``, which stays: removing it would let two processes
     hold locks on two files of one name. The system frees it when its holder ends. Blocks of one
     path can stand inside one another.
     """
-    from filelock import Timeout
+    from filelock import FileLock, Timeout  # here, as help shall not load it
 
     with explaining_writes(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = _lock(path)
+        place = Path(os.path.realpath(path.parent), f".{path.name}.lock")
+        lock = FileLock(place, is_singleton=True)  # a thread can acquire it again
         try:
             lock.acquire(timeout=0)
         except Timeout:
+            if not wait:
+                raise
             progress().note(f"{path}: waiting for another process, which is at work on it.")
             lock.acquire(poll_interval=0.1)
         try:
             yield
         finally:
             lock.release()
-
-
-@contextmanager
-def locked_if_free(path: Path) -> Iterator[bool]:
-    """Hold the lock of ``path`` inside the block if nobody does; yields whether it is held."""
-    from filelock import Timeout
-
-    try:
-        held = _lock(path).acquire(timeout=0)
-    except (Timeout, OSError):
-        yield False
-        return
-    with held:
-        yield True
-
-
-def _lock(path: Path) -> "BaseFileLock":
-    """The lock of a path: within a thread one object, which can be acquired again."""
-    from filelock import FileLock  # here, as help shall not load it
-
-    place = Path(os.path.realpath(path.parent), f".{path.name}.lock")
-    return FileLock(place, is_singleton=True)

@@ -4,15 +4,6 @@ Tuning sees one list of topics: the judged ones of all topic sets. Each has an i
 ``SET:QID`` where topic sets share the qid. A judged topic that the topics lack cannot be searched;
 it counts 0 in every setting, as it does in an evaluation.
 
-Folds of them are made in one of three ways:
-
-- ``by_topic_set``: each topic set is a fold (two years: tuned on one, applied to the other).
-- ``k_fold``: k folds of equal size, give or take one, over all topics. Topics are put in the order
-  of the SHA-256 of ``seed qid`` and dealt out in turn, so that the folds depend on the seed and the
-  qids and on nothing else: not on the order of a file, a library or a machine.
-- ``from_file``: JSON as Anserini's ``robust04-paper1-folds.json`` has it: a list of lists of qids;
-  or an object of them, by name.
-
 What is one topic in two topic sets (same qid, same query) is in one fold: were it in two, it would
 be tuned on its own labels.
 """
@@ -174,7 +165,7 @@ class Folds:
 
 
 def by_topic_set(pool: Pool) -> Folds:
-    """Each topic set is a fold."""
+    """Each topic set is a fold (two years: tuned on one, applied to the other)."""
     if len(pool.sets) < 2:
         raise UsageError(
             "folds by topic set need two topic sets or more.",
@@ -193,7 +184,11 @@ def by_topic_set(pool: Pool) -> Folds:
 
 
 def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
-    """Cut the topics into k folds."""
+    """Cut the topics into k folds of equal size, give or take one.
+
+    Topics are put in the order of the SHA-256 of ``seed qid`` and dealt out in turn, so that the
+    folds depend on the seed and the qids and on nothing else.
+    """
     name_of = {topic: pool.ids[row] for row, topic in reversed([*enumerate(pool.same.tolist())])}
     if not 2 <= k <= len(name_of):
         most = f"can be cut into 2 to {len(name_of)} folds, not {k}"
@@ -209,7 +204,7 @@ def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
 
 
 def from_file(pool: Pool, path: Path | str) -> Folds:
-    """Folds as a JSON file says."""
+    """Folds as a JSON file says: a list of lists of qids, as Anserini's; or an object of them."""
     path = Path(path)
     data = json_value(read_text(path), path)
     if isinstance(data, list):

@@ -1,13 +1,9 @@
 """The files of a tuning.
 
-- ``grid.csv``: every setting, a line for each fold and part: the mean over the fold's training
-  topics (``train``: what the choice was made by) and over its own (``test``: to look at; nothing
-  was chosen by it). With several topic sets there are lines for each of them as well.
-- ``held-out.csv``: every topic, its fold, the setting chosen without it, and its value.
-- ``tuning.json``: what was tuned, how, which setting each fold got, the pooled mean, the warnings.
-- ``folds.json``: the folds, to be given to another tuning.
-- ``held-out.trec.gz``: the pooled rankings, a run like any other; one file for each topic set
-  (``held-out.SET.trec.gz``) where topic sets share qids.
+``grid.csv`` has a line for each setting, fold and part: the mean over the fold's training topics
+(``train``: what the choice was made by) and over its own (``test``: to look at; nothing was chosen
+by it); with several topic sets for each of them as well. Where topic sets share qids, each has its
+own ``held-out.SET.trec.gz``.
 """
 
 import io

@@ -12,15 +12,6 @@ do otherwise.
 
 Between settings with equal means (rounded to 12 decimals, sums exact) the first in the order of the
 grid is chosen (:mod:`adducir.experiments.tuning.grid`).
-
-In an experiment file a system's ``tune`` says what is tried:
-
-    tune:
-      grid:
-        k1: [0.6, 1.2, 1.6]
-        b: {from: 0.15, to: 0.75, step: 0.2}
-      folds: topics            # or {k: 5, seed: 42}, or {file: folds.json}
-      objective: nDCG(judged_only=True)@5
 """
 
 import time
