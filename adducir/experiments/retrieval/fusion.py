@@ -1,7 +1,6 @@
 """``fuse:``: the runs of several systems made one, by any fusion method."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
@@ -106,14 +105,16 @@ class Fusion(TunableSystem):
 
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
         study = next(iter(steps.values())).study
+        depth = study.recipe.most
         runs = [
             study.pool.joined([step.parts[f"fuse.{n}"].read() for step in steps.values()])
             for n in range(len(self.fuse))
         ]
-        return self.tunable(runs, study.recipe.most)
 
-    def tunable(self, runs: Sequence[Run], depth: int | None) -> Tunable:
-        """The fusion of runs, with hyperparameters left open."""
+        def tried(setting: Setting, topics: Topics) -> Run:
+            own = [of_topics(one, topics) for one in runs]
+            return self.at(setting).fused(own, depth=depth, tag="tuned")
+
         settings = {name: v for name, v in self.fusion.model_dump().items() if isinstance(v, str)}
         facts = {
             "fuse": list(self.fuse),
@@ -122,11 +123,4 @@ class Fusion(TunableSystem):
             **({"fixed": self.fixed} if self.fixed else {}),
             "depth": depth or "all",
         }
-        return Tunable(partial(self._tried, runs, depth), facts, check=self.at)
-
-    def _tried(
-        self, runs: Sequence[Run], depth: int | None, setting: Setting, topics: Topics
-    ) -> Run:
-        """What a setting ranks."""
-        own = [of_topics(one, topics) for one in runs]
-        return self.at(setting).fused(own, depth=depth, tag="tuned")
+        return Tunable(tried, facts, check=self.at)

@@ -164,12 +164,13 @@ class RunStep(Step):
             return "it was changed since it was made"
         return None
 
-    def make(self, context: "Context") -> None:
-        self.write(self.system.answer(self, context), context)
+    def answer(self, context: "Context") -> Answer:
+        """Rank the topics."""
+        return self.system.answer(self, context)
 
-    def write(self, answer: Answer, context: "Context") -> None:
-        """Write a run with its metadata."""
-        study, topics = self.study, self.topics
+    def make(self, context: "Context") -> None:
+        """Rank, and write the run with its metadata."""
+        answer, study, topics = self.answer(context), self.study, self.topics
         progress().note(f"run {context.shown(self.path)}: {answer.note}")
         about = {
             "name": self.trial.data,

@@ -1,7 +1,7 @@
 """``index:``: a search of an index, with a retrieval model and feedback where it has words."""
 
 from collections.abc import Collection, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import polars as pl
@@ -136,6 +136,31 @@ class Search(TunableSystem):
 
         All topics are searched in one call, and queries of the same text once.
         """
+
+        def at(setting: Setting) -> list[Any]:
+            """Model and feedback with the values of a setting."""
+            return [
+                type(kind)(**{name: setting.get(name, value) for name, value in kind})
+                for kind in self._kinds
+            ]
+
+        def tried(setting: Setting, topics: Topics) -> Run:
+            model, *feedback = at(setting)
+            texts = list(dict.fromkeys(topics.queries))
+            hits = index.search(
+                texts,
+                model,
+                feedback=next(iter(feedback), None),
+                fields=self.fields,
+                depth=depth,
+                threads=threads,
+            )
+            if len(texts) == len(topics):
+                return Run(hits.frame(topics.qids), "tuned")
+            asked = pl.DataFrame({"topic": topics.qids, "qid": topics.queries})
+            frame = asked.join(hits.frame(texts), on="qid", maintain_order="left_right")
+            return Run(frame.select(pl.col("topic").alias("qid"), "docno", "score"), "tuned")
+
         facts = {
             "index": index.identity,
             "model": self.model,
@@ -144,31 +169,4 @@ class Search(TunableSystem):
             **({"fields": dict(self.fields)} if self.fields else {}),
             "depth": depth or "all",
         }
-        return Tunable(partial(self._tried, index, depth, threads), facts, check=self._at)
-
-    def _at(self, setting: Setting) -> list[Any]:
-        """Model and feedback with the values of a setting."""
-        return [
-            type(kind)(**{name: setting.get(name, value) for name, value in kind})
-            for kind in self._kinds
-        ]
-
-    def _tried(
-        self, index: Index, depth: int | None, threads: int | None, setting: Setting, topics: Topics
-    ) -> Run:
-        """What a setting ranks."""
-        model, *feedback = self._at(setting)
-        texts = list(dict.fromkeys(topics.queries))
-        hits = index.search(
-            texts,
-            model,
-            feedback=next(iter(feedback), None),
-            fields=self.fields,
-            depth=depth,
-            threads=threads,
-        )
-        if len(texts) == len(topics):
-            return Run(hits.frame(topics.qids), "tuned")
-        asked = pl.DataFrame({"topic": topics.qids, "qid": topics.queries})
-        frame = asked.join(hits.frame(texts), on="qid", maintain_order="left_right")
-        return Run(frame.select(pl.col("topic").alias("qid"), "docno", "score"), "tuned")
+        return Tunable(tried, facts, check=at)

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from pydantic import model_validator
 
@@ -53,11 +53,6 @@ class TunableSystem(System):
         ``steps`` are its untuned runs on each, whose parts are there.
         """
 
-    @property
-    def untuned(self) -> Self:
-        """The same with the hyperparameters that the file gives."""
-        return self.model_copy(update={"tune": None})
-
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
         if self.tune is None:
@@ -96,8 +91,9 @@ class TunableSystem(System):
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         if self.tune is None:
             return super().step(trial, study)
+        untuned = self.model_copy(update={"tune": None})
         steps: dict[str, Any] = {
-            one: self.untuned.step(trial._replace(data=one), study) for one in study.recipe.topics
+            one: untuned.step(trial._replace(data=one), study) for one in study.recipe.topics
         }
         with study.planner.at("systems", trial.system, "tune", "folds"):
             folds = self.tune.make_folds(study.pool, partial(file_path, folder=study.folder))
@@ -141,10 +137,7 @@ class TunedStep(RunStep):
             }
         )
 
-    def make(self, context: "Context") -> None:
-        self.write(self._answer(context), context)
-
-    def _answer(self, context: "Context") -> Answer:
+    def answer(self, context: "Context") -> Answer:
         from adducir.experiments.tuning.report import facts
         from adducir.indexes.building import engine_versions
 
