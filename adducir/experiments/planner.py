@@ -99,31 +99,27 @@ class Planner:
 
     def check(self) -> None:
         """Raise everything that is wrong as one error; except in a dry run also what is missing."""
-        found = dict(self._errors)
+        found, is_machine = dict(self._errors), not self._is_broken
         for place, cause in () if self._dry_run else self._missing:
-            if not (self._is_broken and isinstance(cause, MachineError)):
+            if is_machine or not isinstance(cause, MachineError):
                 found[ErrorDetail(place, cause.paragraph())] = cause
-        is_machine = not self._is_broken and all(
-            isinstance(cause, MachineError) for cause in found.values()
-        )
-        error = self._reading.error(found, MachineError if is_machine else InputError)
-        if error is not None:
+        is_machine &= all(isinstance(cause, MachineError) for cause in found.values())
+        if error := self._reading.error(found, MachineError if is_machine else InputError):
             raise error
 
     def notes(self) -> list[str]:
         """A line for each thing that is not available, with the entries that need it."""
-        messages = []
+        places: dict[str, dict[str, None]] = {}
+
+        def add(what: str, place: KeyPath) -> None:
+            places.setdefault(what, {})[".".join(map(str, place[:2]))] = None
+
         for place, error in self._missing:
             what = "not read" if isinstance(error, NotRead) else "not available"
-            messages.append((f"{what}: {error.paragraph()}".rstrip("."), place))
-        messages += [
-            (f"not available: {need.what}", place)
-            for place, need in self._later
-            if not need.is_here()
-        ]
-        places: dict[str, dict[str, None]] = {}
-        for what, place in messages:
-            places.setdefault(what, {})[".".join(map(str, place[:2]))] = None
+            add(f"{what}: {error.paragraph()}".rstrip("."), place)
+        for place, need in self._later:
+            if not need.is_here():
+                add(f"not available: {need.what}", place)
         return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
     def fetch(self, places: Collection[KeyPath]) -> None:

@@ -224,10 +224,9 @@ class Study(ABC):
         from adducir.evaluation.formulas import MEASURES
         from adducir.statistics.settings import CORRECTIONS, TESTS
 
-        packages = {
-            f"measure {name}": MEASURES.origin(name)
-            for name in (str(getattr(one, "NAME", "")) for one in measures)
-        }
+        packages = {}
+        for name in (str(getattr(one, "NAME", "")) for one in measures):
+            packages[f"measure {name}"] = MEASURES.origin(name)
         if (asked := self.recipe.comparison) is not None:
             packages[f"test {asked.test}"] = TESTS.origin(asked.test)
             packages[f"correction {asked.correction}"] = CORRECTIONS.origin(asked.correction)
@@ -238,8 +237,8 @@ class Study(ABC):
                 software[name] = version(name)
         path = Path(os.path.normpath(planner.path.absolute()))
         is_inside = path.is_relative_to(planner.folder)
-        words = ["adducir", "experiment"]
-        words.append(str(path.relative_to(planner.folder)) if is_inside else path.name)
+        file = str(path.relative_to(planner.folder)) if is_inside else path.name
+        words = ["adducir", "experiment", file]
         words += [word for override in planner.overrides for word in ("--set", override)]
         return {
             "command": shlex.join(words),
