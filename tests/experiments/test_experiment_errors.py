@@ -79,7 +79,7 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("model: qld", "model: qld, k1: 1", "systems.QLD`: `k1`.*qld"),
         ("model: qld", "model: okapi", "systems.QLD.model`.*engine: memory"),
         ("model: qld", "run: data/a.run", "systems.QLD`.*`index`"),
-        ("model: qld", "k: 3", "systems.QLD`: `k`.*`index`"),
+        ("model: qld", "k: 3", "systems.QLD.k`"),
         ("model: qld", "rm3: ~", "systems.QLD.rm3`"),
         ("model: qld", "seeds: 2", "systems.QLD.seeds`"),
         ("index: pets, model: qld", "fuse: [BM25]", "systems.QLD`.*`fuse`"),
