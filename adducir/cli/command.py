@@ -41,7 +41,7 @@ from adducir.core.recipe import Recipe, errors_of
 from adducir.core.registry import NameIn
 from adducir.core.texts import nearest
 
-_PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
+_PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE", bool: None}
 _NO_RUN = re.compile(
     r"\.(bz2|csv|docx?|html|jsonl?|md|od[st]|parquet|pdf|png|svg|tex|tsv|xlsx?|xml|xz|ya?ml|zip|zst)",
     re.IGNORECASE,
@@ -141,28 +141,24 @@ class Command(PlainHelp, TyperCommand):
         known = {one for param in self.params for one in (*param.opts, *param.secondary_opts)}
         known |= set(ctx.help_option_names)
         takes_any = any(  # keys that kinds name, such as a model's mu
-            "--set" in how.flags and get_origin(self.recipe.model_fields[name].annotation) is dict
-            for name, (_, how) in fields_of(self.recipe).items()
+            "--set" in how.flags and get_origin(field.annotation) is dict
+            for field, how in fields_of(self.recipe).values()
         )
         for word in args[: args.index("--") if "--" in args else None]:
             option = word.partition("=")[0]
             key = option.removeprefix("--").replace("-", "_")
-            if option.startswith("--") and key in rare_fields(self.recipe):
-                raise UsageError(f"no such option: --{key}; give it as --set {key}=...")
-            if option.startswith("--") and key.isidentifier() and takes_any and option not in known:
-                hint = f"A hyperparameter is given as --set {key}=..."
-                raise UsageError(
-                    f"no such option: {option}{nearest(option, known) or '.'}", hint=hint
-                )
+            if not option.startswith("--") or not key.isidentifier() or option in known:
+                continue
+            is_rare = key in rare_fields(self.recipe)
+            if is_rare or takes_any:
+                what = "." if is_rare else nearest(option, known) or "."
+                hint = f"Keys and hyperparameters are given as --set {key}=..."
+                raise UsageError(f"no such option: {option}{what}", hint=hint)
         rest: list[str] = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            sources = {key: ctx.get_parameter_source(key) for key in ctx.params}
-            given = {
-                key: ctx.params[key]
-                for key, source in sources.items()
-                if source is not None and source.name != "DEFAULT"
-            }
-            given.pop("force", None)
+            sources = {key: ctx.get_parameter_source(key) for key in ctx.params if key != "force"}
+            typed = [key for key, one in sources.items() if one and one.name != "DEFAULT"]
+            given = {key: ctx.params[key] for key in typed}
             ctx.obj = _validated(self.recipe, given, ctx.command_path)
         return rest
 
@@ -222,12 +218,16 @@ def _parameter(name: str, field: FieldInfo, how: Given, meaning: str) -> inspect
         default, shown = str(field.default), True
     if shape.kind is bool:
         typed, default, shown = bool, False, False
-    metavar = how.metavar or (None if shape.kind is bool else shape.metavar)
+    metavar = how.metavar or _PLACEHOLDERS.get(shape.kind, "TEXT")
+    if shape.choices and not how.metavar:
+        metavar = f"[{'|'.join(shape.choices)}]"
     if how.writes and not how.metavar:
         metavar = "FOLDER" if how.writes.what == "folder" else "FILE"
     details: dict[str, Any] = {"help": meaning, "metavar": metavar, "show_default": shown}
     if shape.choices:
-        details["autocompletion"] = shape.completed
+        details["autocompletion"] = lambda incomplete: [
+            one for one in shape.choices if one.startswith(incomplete)
+        ]
     if how.argument:
         return _keyword(name, Annotated[typed, typer.Argument(**details)], default)
     flags = list(how.flags)
@@ -263,17 +263,6 @@ class _Shape:
         choices = tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
         families = [tuple(one.family) for one in marks if isinstance(one, NameIn)]
         return cls(kind, several, count, choices or next(iter(families), ()))
-
-    @property
-    def metavar(self) -> str:
-        """What stands for a value in the help: ``N``, ``FILE``, ``[flat|hnsw]``."""
-        if self.choices:
-            return f"[{'|'.join(self.choices)}]"
-        return _PLACEHOLDERS.get(self.kind, "TEXT")
-
-    def completed(self, incomplete: str) -> list[str]:
-        """The choices that begin so, for a shell."""
-        return [one for one in self.choices if one.startswith(incomplete)]
 
 
 def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Recipe:
