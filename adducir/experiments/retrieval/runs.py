@@ -104,7 +104,7 @@ SYSTEMS = Family(
     System,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
     {
         "index": f"{_HERE}.search:Search",
-        "fuse": f"{_HERE}.fusion:Fusion",
+        "fuse": f"{_HERE}.search:Fusion",
         "rerank": f"{_HERE}.rerank:Rerank",
         "python": f"{_HERE}.python:Python",
         "run": f"{_HERE}.runs:Given",
