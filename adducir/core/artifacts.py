@@ -112,8 +112,8 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _damaged(path: Path, why: str) -> ArtifactError:
-    what, hint = f"its {MANIFEST} is damaged: {why}", "Delete the folder and build it again."
-    return ArtifactError(f"{what.rstrip('.')}.", path=path, hint=hint)
+    what = f"its {MANIFEST} is damaged: {why.rstrip('.')}."
+    return ArtifactError(what, path=path, hint="Delete the folder and build it again.")
 
 
 def open_artifact(path: Path, *kinds: str) -> Manifest:

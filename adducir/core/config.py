@@ -126,7 +126,7 @@ class _Values:
                     merged_lines = {**self.lines[id(other)], **merged_lines}
                 continue
             if not isinstance(key, ScalarNode) or not str(key.tag).startswith(_TAG):
-                raise _error(key, f"{_named(key)} cannot be a key.")
+                raise _error(key, "a list or mapping cannot be a key.")
             if key.value in own:
                 what = f"the key {key.value!r} is repeated here; the first is on line "
                 hint = "Remove or rename one of the two."
@@ -148,12 +148,6 @@ def _scalar(node: Any) -> Any:
     return value
 
 
-def _named(node: Any) -> str:
-    if isinstance(node, SequenceNode):
-        return "a list"
-    return "a mapping" if isinstance(node, MappingNode) else "a single value"
-
-
 def _line(node: Any) -> int:
     return int(node.start_mark.line) + 1
 
@@ -173,23 +167,18 @@ def _composed(text: str) -> Any:
         what = f"values are nested more than {_DEEPEST} deep."
         raise InputError(what, line=error.problem_mark.line + 1) from error
     except MarkedYAMLError as error:
-        raise _not_yaml(error) from error
+        mark, context = error.problem_mark or error.context_mark, error.context
+        if context and error.context_mark and error.context_mark.line != mark.line:
+            context += f" that begins on line {error.context_mark.line + 1}"
+        words = ", ".join(" ".join(part.split()) for part in (context, error.problem) if part)
+        hint = "Indent with spaces; quote a text that holds ': ' or begins with @, ` or %."
+        what = f"this is not YAML: {words}."
+        raise InputError(what, line=mark.line + 1, hint=hint) from error
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InputError(f"this is not YAML: {error.reason}.", line=line) from error
     except YAMLError as error:
         raise InputError(f"this is not YAML: {shortened(str(error))}.") from error
-
-
-def _not_yaml(error: MarkedYAMLError) -> InputError:
-    """The parser's complaint with its line."""
-    mark = error.problem_mark or error.context_mark
-    context = error.context
-    if context and error.context_mark and error.context_mark.line != mark.line:
-        context += f" that begins on line {error.context_mark.line + 1}"
-    words = ", ".join(" ".join(part.split()) for part in (context, error.problem) if part)
-    hint = "Indent with spaces; put a text in quotes that holds ': ' or begins with @, ` or %."
-    return InputError(f"this is not YAML: {words}.", line=mark.line + 1, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -247,9 +236,8 @@ def parse(text: str, path: Path) -> Document:
     try:
         root = _composed(text)
         if not isinstance(root, MappingNode):
-            found = "is empty" if root is None else f"holds {_named(root)}"
             line = None if root is None else _line(root)
-            raise InputError(f"the file {found}: 'key: value' lines are needed.", line=line)  # noqa: TRY301
+            raise InputError("a recipe consists of 'key: value' lines.", line=line)  # noqa: TRY301
         return Document(values.of(root)[0], path, _line(root), values.lines)
     except InputError as error:
         raise InputError(error.what, path=path, line=error.line, hint=error.hint) from error
