@@ -51,16 +51,11 @@ _NO_RUN = re.compile(
 
 @dataclass(frozen=True)
 class Writes:
-    """What a field names to be written.
+    """What a field names to be written."""
 
-    Attributes:
-        what: ``run``, ``table``, another ``file``, or a ``folder``, whose writer looks after it.
-        endings: Those that a file's name may have, ``.gz`` apart; none: any.
-        paths: The files that are written in its name, given it and the recipe.
-    """
-
-    what: Literal["run", "table", "file", "folder"]
-    endings: tuple[str, ...] = ()
+    what: Literal["run", "table", "file", "folder"]  # a folder's writer looks after it
+    endings: tuple[str, ...] = ()  # that a file's name may have, ``.gz`` apart; none: any
+    # The files that are written in its name, given it and the recipe.
     paths: Callable[[Path, Any], Sequence[Path]] = lambda path, _: [path]
 
 

@@ -150,12 +150,9 @@ def show_table(
     *,
     per_topic: bool = False,
 ) -> None:
-    """Print a table, or write it to a file.
+    """Print a table, or write it to a file, with the values of each topic where they are asked for.
 
-    Args:
-        wanted: The format; by default what the ending of ``output`` says, or else ``terminal``.
-        output: The file, None for stdout.
-        per_topic: Show the values of each topic as well (CSV: instead of the means).
+    Without a format it is what the file's ending says, or else ``terminal``.
     """
     from adducir.tables.build import topic_table
 

@@ -68,17 +68,11 @@ An InputError concerns these items alone; a MachineError ends all work."""
 
 
 class Work(ABC):
-    """Long work on a sequence of items; it can be pickled, and is small.
+    """Long work on a sequence of items; it can be pickled, and is small."""
 
-    Attributes:
-        doing: For the progress: ``encoding``.
-        unit: What the items are: ``texts``.
-        size: Items in a chunk.
-    """
-
-    doing: ClassVar[str]
-    unit: ClassVar[str]
-    size: int
+    doing: ClassVar[str]  # for the progress: "encoding"
+    unit: ClassVar[str]  # "texts"
+    size: int  # items in a chunk
 
     @property
     def total(self) -> int | None:

@@ -61,14 +61,10 @@ class Needs:
 
     A field that was given and has none, as the other fields are, is refused: results that do not
     come from what was asked for would look as if they did.
-
-    Attributes:
-        what: What is said behind "has no effect"; keys of the recipe stand in backticks.
-        holds: Whether it has an effect, given the recipe.
     """
 
-    what: str
-    holds: Callable[[Any], bool]
+    what: str  # said behind "has no effect"; keys of the recipe stand in backticks
+    holds: Callable[[Any], bool]  # whether it has an effect, given the recipe
 
 
 def needs(*keys: str, **values: Any) -> Needs:

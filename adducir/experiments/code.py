@@ -146,12 +146,9 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
 
 
 def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> None:
-    """Refuse to run code of a study that the user has not allowed to run, as it is, now or before.
+    """Refuse to run code (names by digests) that the user has not allowed, now or before.
 
     What was allowed is remembered in the user's own folder, not in the study's.
-
-    Args:
-        code: The names of functions by their digests.
     """
     cache, study = cache_folder(), os.path.realpath(folder)
     wanted = {fingerprint([study, digest]): name for digest, name in code.items()}

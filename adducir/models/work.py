@@ -22,18 +22,12 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class ModelWork(Work):
-    """Items and what makes arrays of them; a subclass can be pickled, and is small.
+    """Items and what makes arrays of them; a subclass can be pickled, and is small."""
 
-    Attributes:
-        size: Items in a chunk.
-        threads: Of each worker that has a process of its own.
-        tokens: Padded tokens in a batch.
-    """
-
-    size: int
+    size: int  # items in a chunk
     device: str = "auto"
-    threads: int | None = None
-    tokens: int | None = None
+    threads: int | None = None  # of each worker that has a process of its own
+    tokens: int | None = None  # padded, in a batch
 
     def identity(self) -> Mapping[str, Any]:
         return {"batches": batch_rule(self.tokens), "versions": model_versions()}

@@ -191,11 +191,7 @@ CORPORA = Family(
 
 
 def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
-    """Read a local corpus until each field was seen, which nearly always is at once.
-
-    Raises:
-        InputError: A field is in no document, or a record is malformed.
-    """
+    """Read a local corpus until each field was seen, which nearly always is at once."""
     unseen, found = set(fields), set[str]()
     base = getattr(corpus, "base", None)
     if base is not None:  # documents cannot be read before their words are weighted
