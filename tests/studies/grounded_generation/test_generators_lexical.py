@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from adducir.studies.grounded_generation.generators.generator import Decoding, Texts
-from adducir.studies.grounded_generation.generators.kinds import GENERATORS
+from adducir.studies.grounded_generation.generators.kinds import GENERATORS, Decoding
 from adducir.studies.grounded_generation.generators.lexical import Lexical
 
 PASSAGES = ["Cats run, cats sleep.", "dogs run", ""]
@@ -21,7 +20,7 @@ def lexical(share: float = 0.3) -> Lexical:
 
 def likelihoods(targets: list[str], share: float = 0.3) -> torch.Tensor:
     model = lexical(share)
-    read = model.read(Texts([""] * len(targets), targets, PASSAGES))
+    read = model.read([""] * len(targets), targets, PASSAGES)
     each = np.tile(np.arange(len(PASSAGES)), (len(targets), 1))
     return model.log_likelihood(read, np.arange(len(targets)), each)
 
@@ -50,7 +49,7 @@ def test_padding_changes_nothing() -> None:
 
 def test_the_gradient_of_the_share() -> None:
     model = lexical()
-    read = model.read(Texts([""], ["cats run fast"], PASSAGES))
+    read = model.read([""], ["cats run fast"], PASSAGES)
 
     def value(logit: torch.Tensor) -> torch.Tensor:
         model.logit.data = logit.data
@@ -72,7 +71,7 @@ class _Wrapped(torch.nn.Module):
 
 def test_the_most_probable_words_are_written_once() -> None:
     model = lexical(0.9)
-    read = model.read(Texts([""], [""], PASSAGES))
+    read = model.read([""], [""], PASSAGES)
     written = model.write(read, np.zeros(2, int), np.array([0, 1]), Decoding(max_length=2))
     assert written == ["cats run", "run dogs"]
 

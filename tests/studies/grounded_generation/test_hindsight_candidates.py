@@ -15,8 +15,8 @@ from adducir.core.names import TextFile
 from adducir.indexes.candidates import CandidateSet, rank_parts
 from adducir.indexes.models import BM25
 from adducir.studies.grounded_generation.hindsight.closed import bm25_ranking
+from adducir.studies.grounded_generation.hindsight.model import Live, Network
 from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
-from adducir.studies.grounded_generation.hindsight.vectors import Live, Network
 
 WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms"]
 PASSAGES = [f"{one} and {other} run fast" for one in WORDS for other in WORDS] + ["", "cats"] * 3

@@ -2,67 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
 
-from adducir.core.recipe import Recipe
+from adducir.studies.grounded_generation.generators.kinds import Decoding
 
 Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Texts:
-    """What a generator reads.
-
-    Attributes:
-        inputs: x of each context.
-        targets: y of each context.
-        passages: All passages that any of them may be grounded in.
-    """
-
-    inputs: Sequence[str]
-    targets: Sequence[str]
-    passages: Sequence[str]
-
-
-OPEN = ("no_repeat_ngram_size", "length_penalty", "early_stopping")
-"""Keys of :class:`Decoding` that the checkpoint decides unless the recipe does."""
-
-
-class Decoding(Recipe):
-    """How texts are written.
-
-    Attributes:
-        passages: Texts are written from each of so many passages, the first in the ranking.
-        best: The depth of the maxima in the table: the best of the texts of so many passages.
-        beams: Of the beam search.
-        max_length: Tokens, at most.
-        min_length: Tokens, at least.
-        no_repeat_ngram_size, length_penalty, early_stopping: As in transformers; None for the
-            checkpoint's own setting.
-    """
-
-    passages: Annotated[int, Field(ge=1)] = 8
-    best: Annotated[int, Field(ge=1)] = 5
-    beams: Annotated[int, Field(ge=1)] = 4
-    max_length: Annotated[int, Field(ge=1)] = 40
-    min_length: Annotated[int, Field(ge=0)] = 5
-    no_repeat_ngram_size: Annotated[int, Field(ge=0)] | None = None
-    length_penalty: float | None = None
-    early_stopping: bool | None = None
-
-    @model_validator(mode="after")
-    def _best_are_written(self) -> "Decoding":
-        if "best" in self.model_fields_set and self.best > self.passages:
-            raise ValueError(
-                f"`best: {self.best}` needs as many texts, but `passages` is {self.passages}"
-            )
-        return self
 
 
 class Generator(torch.nn.Module, ABC):
@@ -70,17 +18,15 @@ class Generator(torch.nn.Module, ABC):
 
     Attributes:
         pairs: Pairs of context and passage that are computed at a time without gradient.
-        tokens: Padded tokens in a batch without gradient; None for what suits the device.
         pair_length: Tokens of a pair with its target, at most; None where no network reads them.
     """
 
     pairs: ClassVar[int] = 128
-    tokens: int | None = None
     pair_length: int | None = None
 
     @abstractmethod
-    def read(self, texts: Texts) -> Any:
-        """Texts as the generator computes with them."""
+    def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> Any:
+        """X and y of each context, and all passages, as the generator computes with them."""
 
     @abstractmethod
     def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
@@ -94,15 +40,17 @@ class Generator(torch.nn.Module, ABC):
             passages: (B, k) numbers of passages.
         """
 
-    def likelihoods(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
+    def likelihoods(
+        self, read: Any, contexts: Numbers, passages: Numbers, tokens: int | None = None
+    ) -> torch.Tensor:
         """(n, k) what :meth:`log_likelihood` gives, without gradient, some pairs at a time.
 
-        They are :attr:`pairs`, or all of a context, or as many as have :attr:`tokens`.
+        They are :attr:`pairs`, or all of a context, or as many as have so many padded tokens.
         """
         count = most = passages.shape[1]
         pairs = self.pairs
-        if self.tokens is not None and self.pair_length is not None:
-            pairs = most = max(1, min(pairs, self.tokens // self.pair_length))
+        if tokens is not None and self.pair_length is not None:
+            pairs = most = max(1, min(pairs, tokens // self.pair_length))
         size, cuts = max(1, pairs // count), range(most, count, most)
         with torch.inference_mode():
             each = [
@@ -116,6 +64,11 @@ class Generator(torch.nn.Module, ABC):
 
     @abstractmethod
     def write(
-        self, read: Any, contexts: Numbers, passages: Numbers, decoding: Decoding
+        self,
+        read: Any,
+        contexts: Numbers,
+        passages: Numbers,
+        decoding: Decoding,
+        tokens: int | None = None,
     ) -> list[str]:
         """The text of each of n pairs of a context and a passage, by their numbers."""
