@@ -154,10 +154,8 @@ class Select(common.Computing):
     device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
     threads: common.Threads = None
-    k1: float | None = option("Of bm25: term saturation.", default=None, shown="0.9")
-    b: float | None = option("Of bm25: length weight.", default=None, shown="0.4")
     settings: dict[str, str] = option(
-        "Another setting of the selection, such as size=3; can be repeated.",
+        "Another setting of the selection, such as size=3 or k1=1.2; can be repeated.",
         "--set",
         default={},
         metavar="KEY=VALUE",
@@ -187,14 +185,12 @@ def select(settings: Select) -> None:
 
     model, trained = settings.model, None
     asked = list(read_questions(*settings.questions))
-    named = {"k1": settings.k1, "b": settings.b}
-    given = settings.settings | {key: str(one) for key, one in named.items() if one is not None}
     selection: Recipe
     if str(model) in SELECTORS and not model.exists():
-        selection = SELECTORS.make(str(model), given)
+        selection = SELECTORS.make(str(model), settings.settings)
     else:
         trained = trained_folder(model, error=ArtifactError)
-        selection = changed(Settings.load(trained).selection, given)
+        selection = changed(Settings.load(trained).selection, settings.settings)
     with open_progress(), using_threads(settings.threads):
         work = SelectionWork(
             model=trained,

@@ -10,8 +10,8 @@ import torch
 from pydantic import ValidationError
 
 from adducir.core.errors import InputError
-from adducir.studies.grounded_generation.generators.generator import Generator
-from adducir.studies.grounded_generation.generators.kinds import GENERATORS, Decoding
+from adducir.studies.grounded_generation.generators.generator import Decoding, Generator
+from adducir.studies.grounded_generation.generators.kinds import GENERATORS
 
 TEXTS = (
     ["the cat runs", "should school uniforms be banned because the dog ran fast"],

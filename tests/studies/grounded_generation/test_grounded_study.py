@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file
 from sentence_transformers.sentence_transformer.modules import Router
 
@@ -18,12 +19,13 @@ from tiny_bart import tiny_bart
 
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError
+from adducir.core.names import TextFile
 from adducir.experiments.experiment import plan_experiment
 from adducir.statistics.two_level import two_level
 from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
 from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
 from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
-from adducir.studies.grounded_generation.hindsight.model import Network
+from adducir.studies.grounded_generation.hindsight.model import Live, Network
 from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
 
 WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
@@ -327,9 +329,14 @@ def test_candidates_are_ranked_once_for_all_rounds(place: Path, capsys) -> None:
         closed = load_file(place / name / "closed.safetensors")
         for number, row in zip(closed["contexts"], closed["retriever"], strict=True):
             assert set(row) <= set(candidates["retriever"][number])
-    capsys.readouterr()
-    other = text.replace("candidate_depth: 4", "candidate_depth: 5")
-    (place / "experiments" / "some.yaml").write_text(other)
-    assert main(["experiment", "experiments/some.yaml", "--dry-run"]) == 0
-    verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
-    assert {"rank", "train", "answer"} <= verbs
+
+
+def test_texts_in_a_file_are_read_as_those_in_memory(place) -> None:
+    network = Network(RetrieverRecipe(base="tiny"), place).eval()
+    texts = [f"{one} and {other} run" for one in WORDS for other in WORDS]
+    held, filed = (Live(network, one, "document") for one in (texts, TextFile(None, texts)))
+    assert not isinstance(filed.inputs, list)
+    numbers = np.array([3, 41, 0, 36])
+    with torch.inference_mode():
+        for one, other in zip(held.batch(numbers), filed.batch(numbers), strict=True):
+            assert torch.equal(one, other)

@@ -28,12 +28,6 @@ from adducir.models.arrays import load_weights, read_shard, save_weights, write_
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.work import Arrays, ModelWork
 from adducir.studies.grounded_generation.experiment.data import GroundedData
-from adducir.studies.grounded_generation.experiment.steps import (
-    AnswerStep,
-    ClosedStep,
-    PartsStep,
-    PhaseStep,
-)
 from adducir.studies.grounded_generation.hindsight.closed import (
     BLOCK,
     Candidates,
@@ -57,6 +51,12 @@ from adducir.training.run import record
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
+    from adducir.studies.grounded_generation.experiment.steps import (
+        AnswerStep,
+        ClosedStep,
+        PartsStep,
+        PhaseStep,
+    )
 
 VECTORS = "vectors.safetensors"
 CANDIDATES = "candidates.safetensors"
@@ -258,7 +258,7 @@ class Answering(NamedTuple):
 
 
 def _chunks(
-    step: PartsStep,
+    step: "PartsStep",
     context: "Context",
     name: str,
     count: int,
@@ -282,14 +282,14 @@ def _chunks(
     return make_chunks(work, folder, context.execution).files
 
 
-def _parts(step: PartsStep) -> Parts:
+def _parts(step: "PartsStep") -> Parts:
     """The three parts with the weights before a step."""
     study, before = step.study, step.needs.get("before")
     vectors = study.vector_steps[0].path if study.vector_steps else None
     return Parts(study.recipe, study.data, vectors, before and before.path, step.seed)
 
 
-def _vectors(step: PartsStep, folder: Path, context: "Context") -> dict[str, Any]:
+def _vectors(step: "PartsStep", folder: Path, context: "Context") -> dict[str, Any]:
     recipe, parts, arrays = step.study.recipe, _parts(step), dict[str, Any]()
     named = step.study.data.problem().texts(recipe.guide)
     for name, texts in named.items():
@@ -308,7 +308,7 @@ def _vectors(step: PartsStep, folder: Path, context: "Context") -> dict[str, Any
     return {"texts": sum(map(len, named.values()))}
 
 
-def _candidates(step: PartsStep, folder: Path, context: "Context") -> dict[str, Any]:
+def _candidates(step: "PartsStep", folder: Path, context: "Context") -> dict[str, Any]:
     recipe, problem = step.study.recipe, step.study.data.problem()
     texts, depth = problem.texts(recipe.guide), recipe.closed.candidate_depth
     queries = [*texts["inputs"], *texts["hindsight"]]
@@ -320,7 +320,7 @@ def _candidates(step: PartsStep, folder: Path, context: "Context") -> dict[str, 
 
 
 def _closed(
-    step: ClosedStep, folder: Path, context: "Context", parts: Parts | None = None
+    step: "ClosedStep", folder: Path, context: "Context", parts: Parts | None = None
 ) -> dict[str, Any]:
     candidates = step.needs.get("candidates")
     load = partial(request_of, parts or _parts(step), step.contexts, candidates and candidates.path)
@@ -328,13 +328,13 @@ def _closed(
     return _saved(step, folder, closed)
 
 
-def _saved(step: PartsStep, folder: Path, closed: ClosedSets) -> dict[str, Any]:
+def _saved(step: "PartsStep", folder: Path, closed: ClosedSets) -> dict[str, Any]:
     closed.save(folder / CLOSED)
     passages = len(step.study.data.problem().passages)
     return {"contexts": len(closed.contexts), "passages": passages}
 
 
-def _weights(step: PhaseStep, folder: Path, context: "Context") -> dict[str, Any]:
+def _weights(step: "PhaseStep", folder: Path, context: "Context") -> dict[str, Any]:
     model, data = _parts(step).load(choose_device(context.device))
     count = len(step.study.data.problem().parts["train"])
     training, held_out = ClosedSets.load(step.needs["closed"].path / CLOSED).split(count)
@@ -345,7 +345,7 @@ def _weights(step: PhaseStep, folder: Path, context: "Context") -> dict[str, Any
     return {"examples": len(phase.train), **record(history, folder), **phase.measure()}
 
 
-def _answers(step: AnswerStep, folder: Path, context: "Context") -> dict[str, Any]:
+def _answers(step: "AnswerStep", folder: Path, context: "Context") -> dict[str, Any]:
     """Both lists of the test contexts, by the weights or by BM25, and texts from the first."""
     parts, recipe, problem = _parts(step), step.study.recipe, step.study.data.problem()
     if step.system.by_model:
@@ -367,7 +367,7 @@ def _answers(step: AnswerStep, folder: Path, context: "Context") -> dict[str, An
     return counts
 
 
-def _likelihoods(step: PartsStep, folder: Path, context: "Context") -> dict[str, Any]:
+def _likelihoods(step: "PartsStep", folder: Path, context: "Context") -> dict[str, Any]:
     load = partial(Answering.of, _parts(step), step.needs["answers"].path)
     answering = load(choose_device(context.device))
     rows, depth = answering.with_target, answering.closed.retriever.shape[1]

@@ -23,11 +23,8 @@ from adducir.studies.grounded_generation.experiment.steps import (
     PhaseStep,
     VectorsStep,
 )
-from adducir.studies.grounded_generation.generators.kinds import (
-    GENERATORS,
-    AnyGenerator,
-    Decoding,
-)
+from adducir.studies.grounded_generation.generators.generator import Decoding
+from adducir.studies.grounded_generation.generators.kinds import GENERATORS, AnyGenerator
 from adducir.studies.grounded_generation.hindsight.recipe import (
     ClosedRecipe,
     GroundedSystem,

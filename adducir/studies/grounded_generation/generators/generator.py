@@ -2,15 +2,49 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from adducir.studies.grounded_generation.generators.kinds import Decoding
+from adducir.core.recipe import Recipe
 
 Numbers = NDArray[np.int64]
+OPEN = ("no_repeat_ngram_size", "length_penalty", "early_stopping")
+"""Keys of :class:`Decoding` that the checkpoint decides unless the recipe does."""
+
+
+class Decoding(Recipe):
+    """How texts are written.
+
+    Attributes:
+        passages: Texts are written from each of so many passages, the first in the ranking.
+        best: The depth of the maxima in the table: the best of the texts of so many passages.
+        beams: Of the beam search.
+        max_length: Tokens, at most.
+        min_length: Tokens, at least.
+        no_repeat_ngram_size, length_penalty, early_stopping: As in transformers; None for the
+            checkpoint's own setting.
+    """
+
+    passages: Annotated[int, Field(ge=1)] = 8
+    best: Annotated[int, Field(ge=1)] = 5
+    beams: Annotated[int, Field(ge=1)] = 4
+    max_length: Annotated[int, Field(ge=1)] = 40
+    min_length: Annotated[int, Field(ge=0)] = 5
+    no_repeat_ngram_size: Annotated[int, Field(ge=0)] | None = None
+    length_penalty: float | None = None
+    early_stopping: bool | None = None
+
+    @model_validator(mode="after")
+    def _best_are_written(self) -> "Decoding":
+        if "best" in self.model_fields_set and self.best > self.passages:
+            raise ValueError(
+                f"`best: {self.best}` needs as many texts, but `passages` is {self.passages}"
+            )
+        return self
 
 
 class Generator(torch.nn.Module, ABC):

@@ -1,4 +1,4 @@
-"""The kinds of generators, by key: ``{bart: facebook/bart-base}``, and how they write.
+"""The kinds of generators, by key: ``{bart: facebook/bart-base}``.
 
 Packages add kinds of their own by the entry-point group ``adducir.generators``.
 """
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family, chosen_by_key
@@ -18,41 +18,6 @@ if TYPE_CHECKING:
     from adducir.studies.grounded_generation.generators.generator import Generator
 
 Length = Annotated[int, Field(ge=1)]
-
-
-OPEN = ("no_repeat_ngram_size", "length_penalty", "early_stopping")
-"""Keys of :class:`Decoding` that the checkpoint decides unless the recipe does."""
-
-
-class Decoding(Recipe):
-    """How texts are written.
-
-    Attributes:
-        passages: Texts are written from each of so many passages, the first in the ranking.
-        best: The depth of the maxima in the table: the best of the texts of so many passages.
-        beams: Of the beam search.
-        max_length: Tokens, at most.
-        min_length: Tokens, at least.
-        no_repeat_ngram_size, length_penalty, early_stopping: As in transformers; None for the
-            checkpoint's own setting.
-    """
-
-    passages: Annotated[int, Field(ge=1)] = 8
-    best: Annotated[int, Field(ge=1)] = 5
-    beams: Annotated[int, Field(ge=1)] = 4
-    max_length: Annotated[int, Field(ge=1)] = 40
-    min_length: Annotated[int, Field(ge=0)] = 5
-    no_repeat_ngram_size: Annotated[int, Field(ge=0)] | None = None
-    length_penalty: float | None = None
-    early_stopping: bool | None = None
-
-    @model_validator(mode="after")
-    def _best_are_written(self) -> "Decoding":
-        if "best" in self.model_fields_set and self.best > self.passages:
-            raise ValueError(
-                f"`best: {self.best}` needs as many texts, but `passages` is {self.passages}"
-            )
-        return self
 
 
 class GeneratorRecipe(Recipe):

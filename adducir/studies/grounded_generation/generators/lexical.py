@@ -16,8 +16,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.studies.grounded_generation.generators.generator import Generator, Numbers
-from adducir.studies.grounded_generation.generators.kinds import Decoding
+from adducir.studies.grounded_generation.generators.generator import (
+    Decoding,
+    Generator,
+    Numbers,
+)
 
 _WORD = re.compile(r"\w+")
 

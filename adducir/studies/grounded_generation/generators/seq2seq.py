@@ -19,8 +19,12 @@ from adducir.core.names import read_texts
 from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
-from adducir.studies.grounded_generation.generators.generator import Generator, Numbers
-from adducir.studies.grounded_generation.generators.kinds import OPEN, Decoding
+from adducir.studies.grounded_generation.generators.generator import (
+    OPEN,
+    Decoding,
+    Generator,
+    Numbers,
+)
 
 _IGNORED = -100
 """What stands for padding among labels, as in transformers."""
