@@ -17,7 +17,7 @@ from adducir.core.errors import InputError
 from adducir.core.files import read_lines
 from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, check_docno
-from adducir.corpora.readers import CorpusFormat
+from adducir.corpora.formats import CorpusFormat
 
 # Repeats that follow one another give nothing back (*+): else a long tag that never closes takes
 # time in proportion to its square.
