@@ -52,7 +52,6 @@ class CorpusFormat(Recipe):
 
     def accepts(self, path: Path) -> bool:
         """Whether a file of a folder may be one of the format, by what stands in it."""
-        del path
         return True
 
 
@@ -62,7 +61,6 @@ class JSONL(CorpusFormat):
     suffixes: ClassVar = (".jsonl", ".ndjson", ".json")
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        del folder
         return read_jsonl(path, docno_field)
 
 
@@ -100,7 +98,6 @@ class TSV(CorpusFormat):
     suffixes: ClassVar = (".tsv",)
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        del folder
         names = DOCNO_FIELDS if docno_field is None else (docno_field,)
         records = tsv_records(read_lines(path), path, names, "text", docno_field is not None)
         for line, docno, fields in records:
@@ -154,7 +151,6 @@ class PlainText(CorpusFormat):
     is_last_resort: ClassVar = True
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        del docno_field
         docno = docno_of(path, folder)
         check_docno(docno, path)
         yield 1, Document(docno, {"text": read_text(path)})
@@ -180,7 +176,6 @@ class CACM(CorpusFormat):
     """
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        del folder
         documents = list(read_jsonl(path, docno_field))
         links = defaultdict[int, list[tuple[int, int]]](list)
         for line, document in documents:

@@ -206,7 +206,6 @@ class IrdsCorpus:
         return count if isinstance(count, int) else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
-        del docno
         return []
 
 

@@ -35,7 +35,6 @@ class TREC(CorpusFormat):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> Iterator[tuple[int, Document]]:
-        del folder
         return trec_documents(read_lines(path), path, docno_field)
 
     def accepts(self, path: Path) -> bool:

@@ -146,7 +146,6 @@ def _ndcg(ranked: Integers, every: Integers, k: int) -> Floats:
 
 def _ap(ranked: Integers, every: Integers, k: int) -> Floats:
     """(N,) AP@k of rankings (N, R <= k) with judgements (N, J)."""
-    del k
     relevant = ranked > 0
     precision = np.cumsum(relevant, axis=1) / np.arange(1, ranked.shape[1] + 1)
     total = (every > 0).sum(axis=1)

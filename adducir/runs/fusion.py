@@ -87,7 +87,6 @@ class FusionMethod(Recipe):
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
         """(m,) scores of documents from weighted sums, and from how many runs rank each (1 up)."""
-        del counts
         return sums
 
 
