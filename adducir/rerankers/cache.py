@@ -25,7 +25,7 @@ from adducir.core.errors import ArtifactError
 from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
-from adducir.models.arrays import read_shard, write_shard
+from adducir.models.arrays import Stored, read_shard
 
 Keys = NDArray[np.uint64]
 Values = NDArray[np.float64]
@@ -46,30 +46,21 @@ def pair_keys(pairs: Iterable[tuple[str, str]], device: str) -> Keys:
     return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
 
-class KnownScores:
+class KnownScores(Stored):
     """Scores by key: (n, 2) keys, in any order and perhaps repeated, and (n,) values."""
 
-    def __init__(self, keys: Keys | None = None, values: Values | None = None) -> None:
-        keys = np.zeros((0, 2), dtype=np.uint64) if keys is None else keys
+    def __init__(self, keys: Keys, values: Values) -> None:
         _, first = np.unique(keys[:, 0], return_index=True)
-        self._keys, self._values = keys[first], (np.zeros(0) if values is None else values)[first]
-
-    def __len__(self) -> int:
-        return len(self._values)
+        self.keys, self.values = keys[first], values[first]
 
     def look_up(self, keys: Keys) -> Values:
         """(n,) the scores of keys; NaN where there is none."""
         found = np.full(len(keys), np.nan)
-        if len(self) and len(keys):
-            places = np.searchsorted(self._keys[:, 0], keys[:, 0])
-            places = np.minimum(places, len(self) - 1)
-            hit = (self._keys[places] == keys).all(axis=1)
-            found[hit] = self._values[places[hit]]
+        if len(self.keys):
+            places = np.searchsorted(self.keys[:, 0], keys[:, 0]).clip(max=len(self.keys) - 1)
+            hit = (self.keys[places] == keys).all(axis=1)
+            found[hit] = self.values[places[hit]]
         return found
-
-    def save(self, path: Path) -> None:
-        """Write them to a file."""
-        write_shard(path, {"keys": self._keys, "values": self._values})
 
 
 class ScoreCache:
@@ -97,12 +88,12 @@ class ScoreCache:
             values.append(arrays["values"])
         return KnownScores(np.concatenate(keys), np.concatenate(values))
 
-    def add(self, keys: Keys, values: Values) -> None:
+    def add(self, scores: KnownScores) -> None:
         """Keep scores, and say beside them whose they are."""
-        if len(values):
+        if len(scores.values):
             path = self.folder / "model.json"
             if not path.is_file():
                 with writing_text(path) as handle:
                     handle.write(json.dumps(self._identity, indent=2, sort_keys=True) + "\n")
             name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
-            KnownScores(keys, values).save(self.folder / name)
+            scores.save(self.folder / name)

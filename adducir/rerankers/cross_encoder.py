@@ -95,12 +95,6 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         )
 
     def load(self, source: ModelSource) -> "CrossEncoder":
-        if not has_architecture(source, CLASSIFIER):
-            raise InputError(
-                f"{source.name} is not a cross-encoder: it has no trained classifier.",
-                path=source.folder,
-                hint="Train one from it with a recipe.",
-            )
         network, tokenizer = load_model(source, KIND), load_tokenizer(source)
         return CrossEncoder(network, tokenizer, length=self.length, label=self.label)
 
@@ -150,12 +144,7 @@ class CrossEncoder(Joint):
     """
 
     def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        *,
-        length: int | None = None,
-        label: int | str | None = None,
+        self, network: Any, tokenizer: Any, *, length: int | None, label: int | str | None
     ) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.labels = int(network.config.num_labels)

@@ -64,13 +64,9 @@ class MonoT5Recipe(RerankerRecipe):
     def fits(cls, source: ModelSource) -> bool:
         """A model that generates, and is called monoT5."""
         name = Path(source.name).name.lower()
-        return re.search(r"mono\w*t5", name) is not None and has_architecture(
-            source, "ForConditionalGeneration"
-        )
+        return bool(re.search(r"mono\w*t5", name)) and has_architecture(source, *cls.classes)
 
     def load(self, source: ModelSource) -> "MonoT5":
-        if not has_architecture(source, "ForConditionalGeneration"):
-            raise InputError(f"{source.name} is not a T5.", path=source.folder)
         network, tokenizer = load_model(source, "AutoModelForSeq2SeqLM"), load_tokenizer(source)
         tokens = self.tokens or tokens_of(source.name)
         return MonoT5(network, tokenizer, length=self.length, tokens=tokens)
@@ -86,15 +82,9 @@ class MonoT5(Joint):
     """
 
     def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        *,
-        tokens: tuple[str, str] = ("▁false", "▁true"),
-        length: int = 512,
+        self, network: Any, tokenizer: Any, *, tokens: tuple[str, str], length: int
     ) -> None:
-        self.network = network
-        self.tokenizer = tokenizer
+        self.network, self.tokenizer = network, tokenizer
         self.length = longest_input(network.config, tokenizer, length)
         known = tokenizer.get_vocab()
         for token in tokens:
@@ -115,10 +105,11 @@ class MonoT5(Joint):
         """Token ids of the prompts."""
         queries = ids_by_text(self.tokenizer, (query for query, _ in pairs), self._room)
         texts = ids_by_text(self.tokenizer, (text for _, text in pairs), self._room)
-        return [self._prompt(*fitted(queries[q], texts[t], self._room)) for q, t in pairs]
-
-    def _prompt(self, query: Ids, text: Ids) -> Ids:
-        return np.concatenate((self._query, query, self._document, text, self._end))
+        parts = (fitted(queries[q], texts[t], self._room) for q, t in pairs)
+        return [
+            np.concatenate((self._query, query, self._document, text, self._end))
+            for query, text in parts
+        ]
 
     def values(self, batch: Sequence[Ids]) -> "torch.Tensor":
         """(n,) log-probabilities of "true" against "false"."""

@@ -34,7 +34,6 @@ Scores = NDArray[np.float64]
 SETTINGS_FILE = "reranker.json"
 """How a trained reranker reads texts: kept beside its weights."""
 _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_out", "training"}
-_NOT_DECIDING = _OF_TRAINING | {"fields", "batch_tokens"}
 
 
 class Network(ABC):
@@ -100,19 +99,18 @@ class Joint(Pointwise):
 
 
 class Listwise(Network):
-    """A model that puts a window of texts in order."""
+    """A model that puts a list of texts in order."""
 
     @abstractmethod
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The numbers of a window's texts, the best first."""
+        """The numbers of the texts, the best first."""
 
 
 class RerankerRecipe(Recipe):
     """The keys of every reranker; a subclass adds those of its kind.
 
     Attributes:
-        is_listwise: Whether it puts lists in order rather than scores pairs; such a kind has the
-            keys ``window`` and ``stride``.
+        is_listwise: Whether it puts lists in order rather than scores pairs.
         classes: Endings of the classes of transformers that its weights may be of, by their
             configuration; none where any are taken.
         scores: What :meth:`scale` says, where it is the same for all models of the kind.
@@ -143,7 +141,7 @@ class RerankerRecipe(Recipe):
     @property
     def fingerprint_inputs(self) -> dict[str, Any]:
         """What determines the score of a pair, beside the weights."""
-        return self.model_dump(mode="json", exclude=_NOT_DECIDING)
+        return self.model_dump(mode="json", exclude=_OF_TRAINING | {"fields", "batch_tokens"})
 
     def save(self, folder: "Path") -> None:
         """Write what a trained model's use needs to know of its recipe."""

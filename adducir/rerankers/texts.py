@@ -1,7 +1,7 @@
 """The texts of ranked documents: from the store beside an index, or from a corpus."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from adducir.core.errors import InputError
@@ -19,8 +19,8 @@ class Texts(ABC):
         source: Where the documents come from, for errors.
     """
 
-    fields: tuple[str, ...]
-    source: str
+    def __init__(self, fields: Sequence[str], source: str) -> None:
+        self.fields, self.source = tuple(fields), source
 
     @abstractmethod
     def find(self, docno: str) -> str | None:
@@ -46,7 +46,8 @@ class StoredTexts(Texts):
     def __init__(
         self, store: DocumentStore, fields: Sequence[str], source: str = "the index"
     ) -> None:
-        self._store, self.fields, self.source = store, tuple(fields), source
+        super().__init__(fields, source)
+        self._store = store
 
     def find(self, docno: str) -> str | None:
         found = self._store.find(docno)
@@ -59,44 +60,37 @@ class KnownTexts(Texts):
     def __init__(
         self, texts: Mapping[str, str], source: str = "texts", fields: Sequence[str] = ()
     ) -> None:
-        self._texts, self.fields, self.source = texts, tuple(fields), source
+        super().__init__(fields, source)
+        self._texts = texts
 
     def find(self, docno: str) -> str | None:
         return self._texts.get(docno)
 
 
 def texts_of(
-    corpus: Corpus, docnos: Iterable[str], fields: Sequence[str] = (), *, folder: Path | None = None
-) -> KnownTexts | StoredTexts:
+    corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path
+) -> StoredTexts:
     """Read the texts of some documents in one pass over a corpus.
 
     Args:
         docnos: The documents; those that are not there are an error only when they are asked for.
-        fields: The fields that make a document's text; by default the corpus' own.
-        folder: Where to keep them, made here; by default in memory.
+        fields: The fields that make a document's text; none for the corpus' own.
+        folder: Where to keep them, made here.
     """
     refuse_text(docnos, "docnos")
     refuse_text(fields, "fields")
-    chosen = tuple(fields) or corpus.default_fields
-    found = _found(corpus, set(docnos))
-    if folder is None:
-        texts = {document.docno: text_of(document, chosen) for document in found}
-        return KnownTexts(texts, corpus.source, chosen)
+    chosen, missing = tuple(fields) or corpus.default_fields, set(docnos)
     folder.mkdir()
-    with DocumentWriter(folder) as writer:
-        for document in found:
-            texts = {name: document.fields[name] for name in chosen if name in document.fields}
-            writer.add(Document(document.docno, texts))
-    return StoredTexts(DocumentStore(folder), chosen, corpus.source)
-
-
-def _found(corpus: Corpus, missing: set[str]) -> Iterator[Document]:
-    """The first document of each docno, until all are found."""
-    with progress().doing("reading texts", corpus.size_hint(), "documents"):
+    with (
+        DocumentWriter(folder) as writer,
+        progress().doing("reading texts", corpus.size_hint(), "documents"),
+    ):
         for document in corpus:
             progress().advance(1)
-            if document.docno in missing:
+            if document.docno in missing:  # of several of one docno the first
                 missing.remove(document.docno)
-                yield document
+                texts = {name: document.fields[name] for name in chosen if name in document.fields}
+                writer.add(Document(document.docno, texts))
             if not missing:
                 break
+    return StoredTexts(DocumentStore(folder), chosen, corpus.source)

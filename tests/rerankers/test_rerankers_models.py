@@ -16,8 +16,8 @@ from tiny import WORDS, tiny_bert
 from adducir.core.errors import InputError, UsageError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.lit5 import repaired
-from adducir.rerankers.registry import RERANKERS, Reranker, open_reranker
+from adducir.rerankers.lit5 import repaired, windows
+from adducir.rerankers.registry import open_reranker
 
 PAIRS = list(itertools.product(QUERIES, TEXTS))
 LONG = "should nuclear power be banned because energy plants run on and on " * 4
@@ -365,21 +365,17 @@ def test_a_reranker_takes_the_tokenizer_of_its_recipe(classifier, tmp_path):
     np.testing.assert_array_equal(open_reranker(path).score("cats", ["cats run", "dogs"]), wanted)
 
 
-def test_windows_by_hand(t5):
-    def windows(count):
-        recipe = RERANKERS.make("lit5", {"base": str(t5)})
-        return Reranker("lit5", recipe, model_source(str(t5))).windows(count)
-
-    assert windows(0) == []
-    assert windows(5) == [(0, 5)]
-    assert windows(20) == [(0, 20)]
-    assert windows(25) == [(5, 25), (0, 15)]
-    assert windows(40) == [(20, 40), (10, 30), (0, 20)]
+def test_windows_by_hand():
+    assert windows(0, 20, 10) == []
+    assert windows(5, 20, 10) == [(0, 5)]
+    assert windows(20, 20, 10) == [(0, 20)]
+    assert windows(25, 20, 10) == [(5, 25), (0, 15)]
+    assert windows(40, 20, 10) == [(20, 40), (10, 30), (0, 20)]
     # The loop that LiT5 was published with misses the top of 95.
     for count in (1, 19, 20, 21, 29, 30, 31, 95, 100, 200):
         for place in range(count):
             order = np.arange(count)
-            for first, end in windows(count):
+            for first, end in windows(count, 20, 10):
                 inside = order[first:end]
                 order[first:end] = inside[np.argsort(inside != place, kind="stable")]
             assert order[0] == place

@@ -12,7 +12,7 @@ from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.batches import CPU_TOKENS
-from adducir.rerankers.cache import ScoreCache, pair_keys
+from adducir.rerankers.cache import KnownScores, ScoreCache, pair_keys
 from adducir.rerankers.recipe import Joint
 from adducir.rerankers.registry import open_reranker
 from adducir.rerankers.rerank import rerank
@@ -136,11 +136,11 @@ def test_a_listwise_order_goes_on_below_the_depth(t5, run, topics):
     assert scores == [1 / rank for rank in range(1, 8)]
 
 
-def _put(folder: Path, first: int) -> None:
-    keys = pair_keys([("q", f"text {number}") for number in range(first, first + 500)], "cpu")
+def _put(folder: Path) -> None:
+    keys = pair_keys([("q", f"text {number}") for number in range(500)], "cpu")
     cache = ScoreCache(folder, {"model": 1})
     for start in range(0, 500, 10):
-        cache.add(keys[start : start + 10], np.arange(first + start, first + start + 10.0))
+        cache.add(KnownScores(keys[start : start + 10], np.arange(start, start + 10.0)))
 
 
 def test_a_damaged_file_is_reported_and_ignored(tmp_path):
@@ -151,12 +151,12 @@ def test_a_damaged_file_is_reported_and_ignored(tmp_path):
         def note(self, message):
             self.lines.append(message)
 
-    _put(tmp_path, 0)
+    _put(tmp_path)
     shard = min(tmp_path.glob("*/*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:50])
     message = Recorded()
     with message:
-        assert len(ScoreCache(tmp_path, {"model": 1}).load()) == 490
+        assert len(ScoreCache(tmp_path, {"model": 1}).load().values) == 490
     assert "are damaged and are computed anew" in message.lines[0]
 
 
@@ -187,9 +187,10 @@ def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
     with pytest.raises(UsageError, match="at least 1"):
         rerank(run, topics, KNOWN, reranker, depth=0)
     corpus = open_corpus(study / "corpus.jsonl")
-    assert texts_of(corpus, ["d1", "gone"]).get(["d1"]) == [TEXTS[1]]
+    texts = texts_of(corpus, ["d1", "gone"], (), study / "texts")
+    assert texts.get(["d1"]) == [TEXTS[1]]
     with pytest.raises(InputError, match="no document 'gone'"):
-        texts_of(corpus, ["d1", "gone"]).get(["gone"])
+        texts.get(["gone"])
 
 
 def test_an_empty_run_stays_empty(classifier):
