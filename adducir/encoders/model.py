@@ -5,7 +5,7 @@ routes ``query`` and ``document`` of a Router); vectors are compared by inner pr
 Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine as similarity all vectors have length 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -46,7 +46,7 @@ Similarity = Literal["dot", "cosine"]
 Towers = Literal["separate", "shared"]
 
 SIDES: tuple[Side, ...] = ("query", "document")
-_MODULES = "modules.json"
+_MODULES, _ROUTES = "modules.json", "router_config.json"
 _MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
 
 
@@ -87,7 +87,9 @@ class DualEncoder:
         source.require_network()
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
-        is_pair = not source.is_shared or (source.folder is not None and _has_routes(source.folder))
+        is_pair = not source.is_shared or (
+            source.folder is not None and (source.folder / _ROUTES).is_file()
+        )
         if towers == "shared" and is_pair:
             raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
@@ -99,8 +101,9 @@ class DualEncoder:
             model = _paired(query, document)
         else:
             model = document = query
-        if "cosine" in (similarity, query.similarity_fn_name) or _normalises(query):
-            if not _normalises(model):
+        normalises = any(isinstance(module, Normalize) for module in query.modules())
+        if "cosine" in (similarity, query.similarity_fn_name) or normalises:
+            if not normalises:
                 model.append(Normalize())
             model.similarity_fn_name = "cosine"
         else:
@@ -110,17 +113,13 @@ class DualEncoder:
 
     def save(self, folder: Path) -> None:
         """Write the network as sentence-transformers does, and what is read beside it."""
-        lengths, readers = self.inputs.settings.lengths, self.inputs
-        most = [
-            min(wanted or reader.longest, reader.longest)
-            for wanted, reader in (
-                (lengths.context, readers.query),
-                (lengths.span, readers.document),
-            )
-        ]
+        lengths, longest = self.inputs.settings.lengths, self.inputs.query.longest
+        most = min(lengths.context or longest, longest)
+        longest = self.inputs.document.longest
+        both = most, min(lengths.span or longest, longest)
         towers = [_transformer(self.model, side) for side in SIDES]
-        for tower, length in zip(towers, most, strict=True):
-            tower.max_seq_length = max(most) if towers[0] is towers[1] else length
+        for tower, length in zip(towers, both, strict=True):
+            tower.max_seq_length = max(both) if towers[0] is towers[1] else length
         self.model.save(str(folder), create_model_card=False)
         self.inputs.settings.save(folder)
 
@@ -132,12 +131,7 @@ class DualEncoder:
     @property
     def device(self) -> torch.device:
         """Where it computes."""
-        return next(self.model.parameters()).device
-
-    @property
-    def width(self) -> int:
-        """The numbers of a vector."""
-        return int(self.encode_documents(["a"]).shape[1])
+        return self.model.device
 
     def forward(self, inputs: Sequence[Ids], side: Side) -> torch.Tensor:
         """Vectors (n, D) of some inputs, with gradient where there is one."""
@@ -154,7 +148,6 @@ class DualEncoder:
         *,
         tokens: int | None = None,
         precision: Precision = "float32",
-        on_batch: Callable[[int], None] | None = None,
     ) -> Floats:
         """Vectors of token ids, in their order.
 
@@ -166,13 +159,12 @@ class DualEncoder:
         """
         self.model.eval()
 
-        def compute(numbers: NDArray[np.int64]) -> Floats:
+        def compute(numbers: NDArray[np.int64]) -> Any:
             with torch.inference_mode(), computing_in(precision, self.model):
-                found: Floats = self.forward([inputs[n] for n in numbers], side).cpu().numpy()
-                return found
+                return self.forward([inputs[n] for n in numbers], side).cpu().numpy()
 
         lengths = [len(one) for one in inputs]
-        rows = in_order(lengths, compute, tokens=tokens, device=self.device, on_batch=on_batch)
+        rows = in_order(lengths, compute, tokens=tokens, device=self.device)
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
     def encode_contexts(self, spans: Sequence[MaskedSpan], **options: Any) -> Floats:
@@ -304,13 +296,9 @@ def _kind_of(source: ModelSource) -> str:
     return "AutoModel"
 
 
-def _has_routes(folder: Path) -> bool:
-    return (folder / "router_config.json").is_file()
-
-
 def _place(folder: Path, name: str) -> str:
     """Where in a folder the weights of a module lie: ``0``, or ``0.sub_modules.query.0``."""
-    if _has_routes(folder):
+    if (folder / _ROUTES).is_file():
         *_, route, number = name.split(".")
         return f"{route}_{number}_Transformer"
     return str(json_document(folder / _MODULES)[int(name)].get("path", ""))
@@ -320,10 +308,8 @@ def _paired(query: SentenceTransformer, document: SentenceTransformer) -> Senten
     """One model of two, each with a route of its own."""
     towers: list[Any] = [list(query.children()), list(document.children())]
     router = Router.for_query_document(*towers)
-    prompts = {
-        "query": query.prompts.get("query") or "",
-        "document": document.prompts.get("document") or "",
-    }
+    given = query.prompts.get("query"), document.prompts.get("document")
+    prompts = {side: prompt or "" for side, prompt in zip(SIDES, given, strict=True)}
     return SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
 
 
@@ -332,10 +318,6 @@ def _transformer(model: SentenceTransformer, side: Side) -> Transformer:
     routes: Any = first.sub_modules if isinstance(first, Router) else {side: [first]}
     found: Transformer = routes[side][0]
     return found
-
-
-def _normalises(model: SentenceTransformer) -> bool:
-    return any(isinstance(module, Normalize) for module in model.modules())
 
 
 def _reader(model: SentenceTransformer, side: Side) -> Reader:

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from adducir.core.chunks import NOT_LOADED, Chunking, Local, Made
+from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.encoders.encoding import CHUNK, Item, described
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.ranking import Floats, Integers, Scored, Scores, SpanTask
@@ -29,13 +30,15 @@ Encode = Callable[[Sequence[Any]], Iterable[Floats]]
 
 
 class VectorSource(Protocol):
-    """What makes vectors; it can be pickled, and is small."""
+    """What makes vectors; it can be pickled, and is small.
 
-    def identity(self, side: SpanSide) -> Mapping[str, Any]:
-        """All that determines the vectors of a side beside texts and batches."""
+    ``identity`` is all that determines the vectors of a side beside texts and batches; ``load``
+    gives what encodes texts and spans, in batches of so many padded tokens.
+    """
 
-    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
-        """Load the network; what encodes texts and spans, in batches of so many padded tokens."""
+    def identity(self, side: SpanSide) -> Mapping[str, Any]: ...
+
+    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]: ...
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,11 @@ class DualVectors:
 
         encoder: DualEncoder = self.loaded.value or DualEncoder.load(self.source, **self.options)
         encoder.to(device)
-
-        def single(encode: Callable[..., Floats]) -> Encode:
-            options = {"tokens": tokens, "precision": self.precision}
-            return lambda some: iter(encode(some, **options)[:, None])
-
-        return single(encoder.encode_documents), single(encoder.encode_contexts)
+        options: Any = {"tokens": tokens, "precision": self.precision}
+        return (
+            lambda texts: iter(encoder.encode_documents(texts, **options)[:, None]),
+            lambda spans: iter(encoder.encode_contexts(spans, **options)[:, None]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,50 +127,34 @@ class PackedFiles:
                 counts.append(file.get_tensor("counts"))
                 self._width = file.get_slice("values").get_shape()[1]
         self._firsts = np.cumsum([len(some) for some in counts])
-        self.starts: Integers = np.append(0, np.cumsum(np.concatenate(counts)))
+        self._all: Integers = np.append(0, np.cumsum(np.concatenate(counts)))
+        self.starts, self._first, self._taken = self._all, 0, 0
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(self, count: int) -> "PackedFiles":
+        """The texts behind those that were taken before, in their files."""
+        found = copy(self)
+        found._first = self._taken
+        self._taken += count
+        found.starts = self._all[found._first : self._taken + 1] - self._all[found._first]
+        return found
 
     def rows(self, first: int, last: int) -> MultiVectors:
-        """The texts ``first`` to ``last`` - 1."""
+        """The vectors of the texts ``first`` to ``last`` - 1 of these."""
         from safetensors import safe_open
 
         parts = [np.zeros((0, self._width), dtype=np.float32)]
-        for number, path in enumerate(self._paths):
-            begin, end = (int(place) for place in self._firsts[number : number + 2])
+        first, last = self._first + first, self._first + last
+        for path, (begin, end) in zip(self._paths, pairwise(self._firsts.tolist()), strict=True):
             low, high = max(first, begin), min(last, end)
             if low < high:
-                places = self.starts[[low, high]] - self.starts[begin]
+                places = self._all[[low, high]] - self._all[begin]
                 with safe_open(path, "np") as file:
                     parts.append(file.get_slice("values")[places[0] : places[1]])
-        starts = self.starts[first : last + 1] - self.starts[first]
+        starts = self._all[first : last + 1] - self._all[first]
         return MultiVectors(np.concatenate(parts), starts)
-
-
-class _Run:
-    """Some texts of others: ``first`` to ``first + count`` - 1."""
-
-    def __init__(self, files: PackedFiles, first: int, count: int) -> None:
-        self._files, self._first, self._count = files, first, count
-        starts = files.starts[first : first + count + 1]
-        self.starts: Integers = starts - starts[0]
-
-    def __len__(self) -> int:
-        return self._count
-
-    def rows(self, first: int, last: int) -> MultiVectors:
-        """The texts ``first`` to ``last`` - 1 of these."""
-        return self._files.rows(self._first + first, self._first + last)
-
-
-class _Rows:
-    """The vectors of some work, from first to last."""
-
-    def __init__(self, made: Made) -> None:
-        self._all, self._next = PackedFiles(made.files), 0
-
-    def take(self, count: int) -> _Run:
-        """The next ones, in their files."""
-        self._next += count
-        return _Run(self._all, self._next - count, count)
 
 
 @contextmanager
@@ -184,8 +170,8 @@ def scored(
     """
     with ExitStack() as stack:
 
-        def rows(side: SpanSide, place: Chunking) -> _Rows:
-            return _Rows(stack.enter_context(place.made(replace(work, side=side))))
+        def rows(side: SpanSide, place: Chunking) -> PackedFiles:
+            return PackedFiles(stack.enter_context(place.made(replace(work, side=side))).files)
 
         if kept is None:
             candidates = contexts = rows("both", chunking)
@@ -200,7 +186,7 @@ def scored(
         yield each()
 
 
-def _scores(contexts: _Run, candidates: _Run) -> Scores:
+def _scores(contexts: PackedFiles, candidates: PackedFiles) -> Scores:
     texts = len(candidates)
     if contexts.starts[-1] != len(contexts) or candidates.starts[-1] != texts:
         return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)

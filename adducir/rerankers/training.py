@@ -23,7 +23,6 @@ from adducir.rerankers.cross_encoder import CLASSIFIER, KIND, CrossEncoderRecipe
 from adducir.rerankers.inputs import PairReader
 from adducir.rerankers.pairs import PairSource
 from adducir.rerankers.recipe import has_architecture
-from adducir.rerankers.registry import source_of
 from adducir.training.card import Card
 from adducir.training.data import Rows, TrainingData, stored
 from adducir.training.recipe import ModelRecipe, listed
@@ -71,8 +70,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             )
         with gathering() as each:
             self.pairs = each(partial(PairSource, part, listed(recipe.fields), folder))
-            self.base = each(partial(source_of, recipe, folder))
-        _ = self.pairs.inputs  # what cannot be read is an error before anything is trained
+            self.base = each(partial(recipe.source, folder))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -98,9 +96,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
                 for example, encoded in zip(some, read, strict=True):
                     row = {"label": example.label, "length": len(encoded), **vars(encoded)}
                     yield self.recipe.held_out.part_of(same_text(example.query)), row
-        counts.update(
-            {name: self.pairs.counts[name] for name in (*_COUNTED, "positives", "negatives")}
-        )
+        counts.update({name: self.pairs.counts[name] for name in _COUNTED})
 
     def model(self) -> "torch.nn.Module":
         import torch
@@ -167,47 +163,14 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             f"{super().summary(data)}"
         )
 
-    def card(self, counts: Mapping[str, Any]) -> Card:
-        recipe, pairs, part = self.recipe, self.pairs, self.pairs.part
-        fields, without = listed(recipe.fields), part.without
-        data: dict[str, Any]
-        if part.query_field is not None:
-            data = {
-                "queries": f"the field {part.query_field}",
-                "texts": [name for name in fields if name != part.query_field]
-                or "the corpus' other fields",
-                "positives": "a document's own text",
-                "negatives": f"{part.negatives} other documents' for each, at random",
-                "documents, at most": part.most or "all",
-            }
-        else:
-            data = {
-                "topics": part.topics,
-                "qrels": list(listed(part.qrels)),
-                "fields": list(fields) or "the corpus' own",
-                "negatives from": list(listed(part.runs)) or "documents judged lower",
-                "positives": f"grade {part.grade} or better",
-                "negatives": f"{part.negatives} for each positive, at most",
-            }
-        is_logit = recipe.labels == 1
+    def card(self) -> Card:
+        is_logit = self.recipe.labels == 1
+        scale = "the logit" if is_logit else "the log-probability of the second class"
+        loss = "binary cross-entropy" if is_logit else "cross-entropy of two classes"
         return Card(
-            _SUMMARY.format(
-                scale="the logit" if is_logit else "the log-probability of the second class",
-                loss="binary cross-entropy" if is_logit else "cross-entropy of two classes",
-            ),
+            _SUMMARY.format(scale=scale, loss=loss),
             ("cross-encoder", "reranking", "information-retrieval"),
-            recipe.base,
             _USAGE,
-            {
-                "Data": {"corpus": part.corpus.source} | data,
-                "Leak control": {
-                    "left out: queries of": list(listed(without.topics)),
-                    **without.card(),
-                    "queries named": len(pairs.queries),
-                    "documents named": len(pairs.documents),
-                },
-            },
-            recipe.model_dump(mode="json", include={"model", "length", "held_out", "training"}),
         )
 
 

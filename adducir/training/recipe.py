@@ -1,13 +1,15 @@
 """What the recipes of all models that are trained have in common."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from adducir.core.recipe import Recipe
+from adducir.corpora.references import expanded
 from adducir.models.machine import Precision
-from adducir.models.sources import MINILM
+from adducir.models.sources import MINILM, ModelSource, model_source
 
 Several = str | tuple[str, ...]
 Rate = Annotated[float, Field(gt=0)]
@@ -97,6 +99,11 @@ class ModelRecipe(Recipe):
         if value is None and isinstance(kind, type) and issubclass(kind, Recipe):
             raise ValueError("is empty; write its keys below it, or leave it out")
         return value
+
+    def source(self, folder: Path) -> ModelSource:
+        """The model that training starts from; relative paths start in ``folder``."""
+        tokenizer = self.tokenizer and expanded(self.tokenizer)
+        return model_source(expanded(self.base), folder, tokenizer)
 
     def fingerprinted(self, exclude: Mapping[str, Any]) -> dict[str, Any]:
         """The keys that determine the weights, as plain values.

@@ -203,8 +203,8 @@ class Line(Trainable[LineRecipe]):
         slope, ordinate = (float(p.detach()) for p in model.parameters())
         (folder / "line.txt").write_text(f"{slope} {ordinate}")
 
-    def card(self, counts):
-        return Card("A line.", ("line",), "none", "None.", {}, {})
+    def card(self):
+        return Card("A line.", ("line",), "None.")
 '''
 
 

@@ -21,8 +21,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
-from adducir.corpora.references import expanded
-from adducir.models.sources import model_source, trained_folder
+from adducir.models.sources import trained_folder
 from adducir.studies.complementary_evidence.measures import values_of
 from adducir.studies.complementary_evidence.questions import (
     EvidenceQuestion,
@@ -154,8 +153,7 @@ class EvidenceTrainable(Trainable[R]):
 
     def __init__(self, recipe: R, folder: Path) -> None:
         super().__init__(recipe, folder)
-        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
-        self.base = model_source(expanded(recipe.base), folder, tokenizer)
+        self.base = recipe.source(folder)
         self.inputs  # noqa: B018 - what is missing shows now
         self.selection = self._selections()[0]
 
@@ -302,20 +300,9 @@ class EvidenceTrainable(Trainable[R]):
     def _summary(self) -> str:
         """What the model does, for its card."""
 
-    def card(self, counts: Mapping[str, Any]) -> Card:
-        recipe = self.recipe
-        data = {
-            **recipe.data.card("questions"),
-            "relevance is learned from": recipe.data.passages,
-        }
-        return Card(
-            self._summary(),
-            ("complementary-evidence", "question-answering", "information-retrieval"),
-            recipe.base,
-            _USAGE,
-            {"Data": data},
-            recipe.model_dump(mode="json", exclude={"description", "data", "base"}),
-        )
+    def card(self) -> Card:
+        tags = ("complementary-evidence", "question-answering", "information-retrieval")
+        return Card(self._summary(), tags, _USAGE)
 
 
 class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):

@@ -233,7 +233,9 @@ def _vectors(
         except MachineError as error:  # an answer needs no cache
             progress().note(f"what {source.name} makes of the book is not kept: {error}")
     with progress().doing(f"reading with {source.name}", len(texts), "passages"):
-        return encoder.encode_documents(texts, on_batch=progress().advance)
+        found = encoder.encode_documents(texts)
+        progress().advance(len(texts))
+        return found
 
 
 class Ask(Recipe):
