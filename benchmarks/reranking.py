@@ -26,9 +26,9 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.cache import KnownScores, ScoreCache, pair_keys
 from adducir.rerankers.cross_encoder import KIND
 from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.rerank import KnownScores, ScoreCache, pair_keys
 
 MOST = 7
 """Arguments that are joined into one text, at most."""

@@ -27,12 +27,7 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Recovery:
-    """Average precision of one way to weight words.
-
-    Attributes:
-        mean: Over the passages that have a relevant word.
-        low, high: The 95% percentile bootstrap interval of the mean; whole documents are drawn.
-    """
+    """Mean average precision with its 95% bootstrap interval; whole documents are drawn."""
 
     name: str
     mean: float

@@ -30,6 +30,7 @@ from adducir.deepct.recipe import DeepCTRecipe, Settings
 from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
 from adducir.deepct.terms import STOP_LISTS, Matcher, stop_words, targets_of
 from adducir.deepct.words import match_key
+from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import Precision, choose_device, seed_of
 from adducir.training.card import Card
@@ -240,22 +241,21 @@ class DeepCT(Trainable[DeepCTRecipe]):
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch
 
-        def padded(values: list[Any], kind: Any, filler: float = 0) -> "torch.Tensor":
-            matrix = np.full((len(rows), max(map(len, values))), filler, dtype=kind)
-            for row, some in zip(matrix, values, strict=True):
-                row[: len(some)] = some
-            return torch.from_numpy(matrix)
+        def filled(values: list[Any]) -> "torch.Tensor":
+            tensors = [torch.from_numpy(np.array(some)) for some in values]
+            return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
 
-        ids = [row["ids"] for row in rows]
+        own = [row["ids"].astype(np.int64) for row in rows]
+        ids, mask = padded(own, self._filler, torch.device("cpu"))
         counted = [row["firsts"] >= 0 for row in rows]
         if not self.recipe.stop_words_in_loss:
             counted = [mask & ~row["is_stop"] for mask, row in zip(counted, rows, strict=True)]
         return {
-            "input_ids": padded(ids, np.int64, self._filler),
-            "attention_mask": padded([np.ones_like(one) for one in ids], np.int64),
-            "firsts": padded([row["firsts"].clip(0) for row in rows], np.int64),
-            "targets": padded([row["targets"] for row in rows], np.float32),
-            "counted": padded(counted, np.bool_),
+            "input_ids": ids,
+            "attention_mask": mask,
+            "firsts": filled([row["firsts"].clip(0) for row in rows]).long(),
+            "targets": filled([row["targets"] for row in rows]).float(),
+            "counted": filled(counted),
         }
 
     @cached_property
@@ -298,12 +298,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
         measured: int | None = None,
         known: int | None = None,
     ) -> dict[str, Any] | None:
-        """Average precision of ways to weight words, of tf-idf and of constant weights.
-
-        Returns:
-            The ``part`` of the data that they are measured on, and the measures of all ``ways``;
-            None where no passage held out has a word with a target.
-        """
+        """Average precision on what is held out, of some ways, tf-idf and constant weights."""
         part, held_out = ("test", data.test) if len(data.test) else ("validation", data.validation)
         can_be = [number for number, row in enumerate(held_out) if row["targets"].any()]
         rows = list(sample(held_out.select(can_be), measured, 0))

@@ -51,12 +51,7 @@ def maxsim(
 
 @dataclass(frozen=True, eq=False)
 class MultiVectors:
-    """The vectors of N texts one behind the other, without padding.
-
-    Attributes:
-        values: (T, D) float32.
-        starts: (N + 1,) int64: where the vectors of each text begin.
-    """
+    """The (T, D) vectors of N texts without padding, and (N + 1,) where those of each begin."""
 
     values: Floats
     starts: NDArray[np.int64]

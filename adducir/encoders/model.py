@@ -149,14 +149,7 @@ class DualEncoder:
         tokens: int | None = None,
         precision: Precision = "float32",
     ) -> Floats:
-        """Vectors of token ids, in their order.
-
-        Args:
-            tokens: Padded tokens in a batch; no vector depends on it (to 1e-5).
-
-        Returns:
-            (n, D) float32; (0, 0) for no input.
-        """
+        """(n, D) float32 vectors of token ids; none depends on ``tokens`` of a batch (to 1e-5)."""
         self.model.eval()
 
         def compute(numbers: NDArray[np.int64]) -> Any:
@@ -308,8 +301,10 @@ def _paired(query: SentenceTransformer, document: SentenceTransformer) -> Senten
     """One model of two, each with a route of its own."""
     towers: list[Any] = [list(query.children()), list(document.children())]
     router = Router.for_query_document(*towers)
-    given = query.prompts.get("query"), document.prompts.get("document")
-    prompts = {side: prompt or "" for side, prompt in zip(SIDES, given, strict=True)}
+    prompts = {
+        "query": query.prompts.get("query") or "",
+        "document": document.prompts.get("document") or "",
+    }
     return SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
 
 

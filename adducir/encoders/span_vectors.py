@@ -112,11 +112,7 @@ class SpanWork(ModelWork):
 
 
 class PackedFiles:
-    """The vectors of N texts in the files of chunks, read by number.
-
-    Attributes:
-        starts: (N + 1,) where the vectors of each text begin.
-    """
+    """The vectors of N texts in the files of chunks; those of each begin at ``starts``."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         from safetensors import safe_open
@@ -161,13 +157,7 @@ class PackedFiles:
 def scored(
     work: SpanWork, chunking: Chunking, kept: Chunking | None = None
 ) -> Iterator[Iterator[Scored]]:
-    """What ranks the candidates of each task: by inner product, or by late interaction.
-
-    Args:
-        work: The vectors.
-        chunking: Where chunks are kept.
-        kept: Where those of candidates are kept, if elsewhere.
-    """
+    """What ranks the candidates of each task; ``kept``: where their chunks lie, if apart."""
     with ExitStack() as stack:
 
         def rows(side: SpanSide, place: Chunking) -> PackedFiles:

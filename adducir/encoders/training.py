@@ -112,12 +112,7 @@ def spans_of(part: DataPart, folder: Path) -> Iterator[tuple[MaskedSpan, str]]:
 
 
 class EncoderTraining(Trainable[EncoderRecipe]):
-    """The training of a dual encoder.
-
-    Args:
-        before: What trains the base, and its folder, where that is known already.
-        chain: The recipes whose base this is.
-    """
+    """The training of a dual encoder; ``before`` trains its base, where that is known."""
 
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"

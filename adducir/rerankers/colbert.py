@@ -133,12 +133,7 @@ class Tokens:
 
 
 class LateInteraction(Pointwise):
-    """An encoder, a projection or none, and the score.
-
-    Args:
-        network: An encoder of transformers.
-        projection: (dimensions, hidden) weights, or None.
-    """
+    """An encoder, a (dimensions, hidden) projection or none, and the score."""
 
     def __init__(
         self, network: Any, tokenizer: Any, projection: "torch.Tensor | None", reading: Reading

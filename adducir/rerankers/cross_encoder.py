@@ -22,8 +22,7 @@ from pydantic import model_validator
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
 from adducir.core.texts import shortened
-from adducir.models.batches import padded
-from adducir.models.loading import load_model, load_tokenizer, longest_input
+from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Encoded, PairReader
 from adducir.rerankers.pairs import ExamplesPart
@@ -135,13 +134,7 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
 
 class CrossEncoder(Joint):
-    """A classifier of pairs.
-
-    Args:
-        network: A model of transformers for sequence classification.
-        length: Tokens of an input, at most.
-        label: The class whose log-probability is the score.
-    """
+    """A classifier of pairs; the score is that of the class ``label``."""
 
     def __init__(
         self, network: Any, tokenizer: Any, *, length: int | None, label: int | str | None
@@ -149,30 +142,20 @@ class CrossEncoder(Joint):
         self.network, self.tokenizer = network, tokenizer
         self.labels = int(network.config.num_labels)
         self.label = relevant_class(_class_names(network.config.to_dict()), label)
-        self._reader = PairReader(tokenizer, longest_input(network.config, tokenizer, length))
-        self._has_types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
+        self._reader = PairReader(tokenizer, network.config, length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         return self._reader.read(pairs)
 
     def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """(n,) the logit, or the log-probability of the class."""
-        device = self.network.device
-        ids, mask = padded([one.ids for one in batch], self.tokenizer.pad_token_id or 0, device)
-        options = {"input_ids": ids, "attention_mask": mask}
-        if self._has_types:
-            options["token_type_ids"] = padded([one.types for one in batch], 0, device)[0]
-        logits: torch.Tensor = self.network(**options).logits.float()
+        inputs = self._reader.padded(batch, self.network.device)
+        logits: torch.Tensor = self.network(**inputs).logits.float()
         return logits[:, 0] if self.labels == 1 else logits.log_softmax(dim=-1)[:, self.label]
 
 
 def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
-    """The number of the class whose log-probability is the score.
-
-    Args:
-        names: Of the model's classes.
-        label: The class that is wanted, by its number or name; None for the one that is relevance.
-    """
+    """The number of the wanted class among ``names``; by default of the one that is relevance."""
     shown = shortened(", ".join(f"{number}: {name}" for number, name in enumerate(names)))
     if label is not None:
         number = names.index(label) if label in names else label

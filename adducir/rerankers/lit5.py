@@ -80,12 +80,7 @@ class LiT5Recipe(RerankerRecipe):
 
 
 class LiT5(Listwise):
-    """A T5 that reads passages apart and writes their order.
-
-    Args:
-        network: A model of transformers for conditional generation.
-        recipe: Windows and lengths.
-    """
+    """A T5 that reads passages apart and writes their order."""
 
     def __init__(self, network: Any, tokenizer: Any, recipe: LiT5Recipe) -> None:
         from transformers import GenerationConfig

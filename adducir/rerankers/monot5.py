@@ -23,7 +23,7 @@ from adducir.core.errors import InputError
 from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Ids, first_id, fitted, ids_by_text, special_id, token_ids
+from adducir.rerankers.inputs import Ids, first_id, fitted_pairs, special_id, token_ids
 from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe, has_architecture
 
 if TYPE_CHECKING:
@@ -73,13 +73,7 @@ class MonoT5Recipe(RerankerRecipe):
 
 
 class MonoT5(Joint):
-    """A T5 that was trained to answer whether a document is relevant.
-
-    Args:
-        network: A model of transformers for conditional generation.
-        tokens: The vocabulary's entries for "false" and "true".
-        length: Tokens of an input, at most.
-    """
+    """A T5 that was trained to answer whether a document is relevant."""
 
     def __init__(
         self, network: Any, tokenizer: Any, *, tokens: tuple[str, str], length: int
@@ -103,12 +97,9 @@ class MonoT5(Joint):
 
     def encode(self, pairs: Sequence[Pair]) -> list[Ids]:
         """Token ids of the prompts."""
-        queries = ids_by_text(self.tokenizer, (query for query, _ in pairs), self._room)
-        texts = ids_by_text(self.tokenizer, (text for _, text in pairs), self._room)
-        parts = (fitted(queries[q], texts[t], self._room) for q, t in pairs)
         return [
             np.concatenate((self._query, query, self._document, text, self._end))
-            for query, text in parts
+            for query, text in fitted_pairs(self.tokenizer, pairs, self._room)
         ]
 
     def values(self, batch: Sequence[Ids]) -> "torch.Tensor":

@@ -95,18 +95,7 @@ class Example(NamedTuple):
 
 
 class PairSource:
-    """The examples of a recipe.
-
-    Attributes:
-        counts: What became of the sources.
-        queries: Those that are left out, as :func:`adducir.core.texts.same_text` has them.
-        documents: Those that are left out.
-        inputs: The fingerprints of what is trained on, and of what is left out.
-
-    Args:
-        fields: The fields that make a document's text; by default the corpus' own.
-        folder: The study's, where relative paths start.
-    """
+    """The examples of a recipe; ``counts`` says what became of the sources."""
 
     corpus: Corpus
     topics: Topics
@@ -151,11 +140,7 @@ class PairSource:
         return self.part.model_dump(mode="json", exclude=named, exclude_none=True)
 
     def examples(self, folder: Path) -> Iterator[Example]:
-        """The examples; ``counts`` says what became of the sources.
-
-        Args:
-            folder: An empty folder, where texts are kept meanwhile.
-        """
+        """The examples; texts are kept meanwhile in an empty folder."""
         self.counts.clear()
         for example in (self._judged if self.part.query_field is None else self._own)(folder):
             self.counts["positives" if example.label else "negatives"] += 1
@@ -233,10 +218,7 @@ class PairSource:
         return found
 
     def _own(self, folder: Path) -> Iterator[Example]:
-        """Examples of documents alone, document by document.
-
-        Held in memory are the docnos of all documents with digests of 8 bytes; texts lie in a file.
-        """
+        """Examples of documents alone; held in memory are docnos and digests of 8 bytes."""
         part, field = self.part, str(self.part.query_field)
         fields = [name for name in self.fields or self.corpus.default_fields if name != field]
         if not fields:

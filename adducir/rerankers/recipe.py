@@ -37,14 +37,7 @@ _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_ou
 
 
 class Network(ABC):
-    """What all models have.
-
-    Attributes:
-        network: The network, in evaluation mode.
-        tokenizer: Its fast tokenizer.
-        precision: What the network computes in; ``bfloat16`` is exact to about 1e-2.
-        tokens: Padded tokens in a batch; no score depends on it (to 1e-5).
-    """
+    """A network with its tokenizer; it computes in ``precision``, in batches of ``tokens``."""
 
     network: Any
     tokenizer: Any

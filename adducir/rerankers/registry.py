@@ -108,12 +108,7 @@ class Reranker:
 
 
 def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
-    """All that determines the score of a pair.
-
-    Args:
-        weights: The identity of its model; of a model that is trained by the recipe, the
-            fingerprint of the artifact, which need not be there yet.
-    """
+    """All that determines the score of a pair; a model to be trained has its fingerprint."""
     origin = RERANKERS.origin(recipe.model)
     return {
         "weights": weights,

@@ -12,12 +12,7 @@ from adducir.indexes.documents import DocumentStore, DocumentWriter
 
 
 class Texts(ABC):
-    """Gives documents' texts by docno; another process can be given it.
-
-    Attributes:
-        fields: The fields that make a document's text.
-        source: Where the documents come from, for errors.
-    """
+    """Gives documents' texts by docno: their ``fields``, from a ``source`` that errors name."""
 
     def __init__(self, fields: Sequence[str], source: str) -> None:
         self.fields, self.source = tuple(fields), source

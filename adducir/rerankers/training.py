@@ -9,18 +9,17 @@ from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.texts import same_text
-from adducir.models.batches import padded
-from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.rerankers.cross_encoder import CLASSIFIER, KIND, CrossEncoderRecipe, MonoBERTRecipe
-from adducir.rerankers.inputs import PairReader
+from adducir.rerankers.inputs import Encoded, PairReader
 from adducir.rerankers.pairs import PairSource
 from adducir.rerankers.recipe import has_architecture
 from adducir.training.card import Card
@@ -82,17 +81,19 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
     def inputs(self) -> dict[str, str]:
         return self.pairs.inputs | {"base": self.base.identity()}
 
+    @cached_property
+    def _reader(self) -> PairReader:
+        config = load_config(self.base)
+        return PairReader(load_tokenizer(self.base), config, self.recipe.length)
+
     def dataset(self, folder: Path) -> TrainingData:
         return stored(folder, _COLUMNS, self._rows)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        tokenizer = load_tokenizer(self.base)
-        longest = longest_input(load_config(self.base), tokenizer, self.recipe.length)
-        reader = PairReader(tokenizer, longest)
         with TemporaryDirectory() as scratch:
             examples = self.pairs.examples(Path(scratch))
             while some := list(islice(examples, _TOGETHER)):
-                read = reader.read([(one.query, one.text) for one in some])
+                read = self._reader.read([(one.query, one.text) for one in some])
                 for example, encoded in zip(some, read, strict=True):
                     row = {"label": example.label, "length": len(encoded), **vars(encoded)}
                     yield self.recipe.held_out.part_of(same_text(example.query)), row
@@ -117,27 +118,14 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
         # Whatever the base's classes were called: the model that is saved says what it learnt.
         network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
         network.config.label2id = {name: key for key, name in network.config.id2label.items()}
-        found: torch.nn.Module = network
-        return found
+        return cast("torch.nn.Module", network)
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch
 
-        cpu = torch.device("cpu")
-        ids, mask = padded([row["ids"].astype(np.int64) for row in rows], self._filler, cpu)
-        found = {"input_ids": ids, "attention_mask": mask}
-        if self._has_types:
-            types = [row["types"].astype(np.int64) for row in rows]
-            found["token_type_ids"] = padded(types, 0, cpu)[0]
-        return found | {"labels": torch.tensor([float(row["label"]) for row in rows])}
-
-    @cached_property
-    def _filler(self) -> int:
-        return load_tokenizer(self.base).pad_token_id or 0
-
-    @cached_property
-    def _has_types(self) -> bool:
-        return int(getattr(load_config(self.base), "type_vocab_size", 0) or 0) > 1
+        some = [Encoded(row["ids"].astype(np.int64), row["types"].astype(np.int64)) for row in rows]
+        labels = torch.tensor([float(row["label"]) for row in rows])
+        return {**self._reader.padded(some, torch.device("cpu")), "labels": labels}
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy

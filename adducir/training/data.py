@@ -169,14 +169,7 @@ def divided(
     group: Callable[[T], str],
     groups: str,
 ) -> Iterator[tuple[T, str]]:
-    """The items of a recipe, each with its part; read file by file and never held together.
-
-    Args:
-        folder: Where relative paths start.
-        read: Yields the items of a file.
-        group: The name of what must not be in two parts, or is left out.
-        groups: What these are, for messages.
-    """
+    """The items of a recipe, each with its part; ``group`` gives what must not be in two parts."""
     files = part.files(folder)
     banned = {group(item) for item in items_of(files["without"], read)}
     trained_on, shared = set[str](), set[str]()
@@ -216,11 +209,7 @@ def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iter
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Rows to train on, to validate with and to test with, and what became of the sources.
-
-    Attributes:
-        counts: Plain values, for the manifest and the model card.
-    """
+    """Rows to train on, to validate with and to test with, and what became of the sources."""
 
     train: "Dataset"
     validation: "Dataset"

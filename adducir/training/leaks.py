@@ -43,11 +43,7 @@ _PATTERN = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Excluded:
-    """Documents to leave out.
-
-    Attributes:
-        by_source: The docnos that each source names, under the source as the user named it.
-    """
+    """The documents to leave out, by the source that names them."""
 
     by_source: dict[str, frozenset[str]]
 
@@ -70,12 +66,7 @@ class Excluded:
 def documents_left(
     corpus: Corpus, excluded: Excluded, text: Callable[[Document], str], counts: dict[str, Any]
 ) -> Iterator[Document]:
-    """The documents that may be trained on: neither named nor copies of what is named.
-
-    Args:
-        text: The text of a document that copies share, but for case and white space.
-        counts: Gets ``documents`` read, ``excluded``, ``copies`` and ``excluded_by_source``.
-    """
+    """The documents that are neither named nor copies (by ``text``); fills ``counts``."""
 
     def digest(document: Document) -> str:
         return digest_of([same_text(text(document))])

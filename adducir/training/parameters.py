@@ -63,8 +63,8 @@ def checkpoint_layers(model: "torch.nn.Module") -> None:
     """Have a model's layers keep only their input, and compute the rest again backwards."""
     from transformers import PreTrainedModel
 
-    networks = [one for one in model.modules() if isinstance(one, PreTrainedModel)]
-    able = [one for one in networks if one.supports_gradient_checkpointing]
+    networks = (one for one in model.modules() if isinstance(one, PreTrainedModel))
+    able: list[Any] = [one for one in networks if one.supports_gradient_checkpointing]
     if not able:
         raise InputError(
             f"a {type(model).__name__} cannot do gradient checkpointing.",

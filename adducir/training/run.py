@@ -64,11 +64,7 @@ def _processes() -> int:
 def train_model(
     trainable: Trainable[Any], output: Path, *, device: str = "auto", rebuild: bool = False
 ) -> Manifest | None:
-    """Train a model, unless ``output`` holds it already.
-
-    Where torchrun started this process as one of several, all of them must call this; only the
-    first one returns the manifest.
-    """
+    """Train a model, unless ``output`` holds it already; all processes of torchrun must call it."""
     if trainable.before is not None and not trainable.before[0].is_current(trainable.before[1]):
         raise InputError(
             "the base is not trained as its recipe says.",
@@ -234,6 +230,9 @@ class _Loader(DataLoader[Any]):
 
 class _Trainer(Trainer):
     """The Trainer, with a kind's batches and loss, in the recipe's precision."""
+
+    objective: Any
+    recipe: TrainingRecipe
 
     def __init__(self, objective: Any, recipe: TrainingRecipe, *given: Any, **more: Any) -> None:
         self.objective, self.recipe = objective, recipe

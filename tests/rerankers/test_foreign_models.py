@@ -133,21 +133,16 @@ def test_maxsim_takes_encoders_alone(bert, t5, tmp_path):
 
 
 def test_what_would_not_be_loaded_is_refused(classifier, bert, tmp_path):
-    adapter = tmp_path / "adapter"
-    shutil.copytree(classifier, adapter)
-    (adapter / "adapter_config.json").write_text('{"peft_type": "LORA"}')
-    code = with_config(classifier, tmp_path / "code", auto_map={"AutoModel": "mine.Model"})
-    reader = tmp_path / "reader"
-    shutil.copytree(classifier, reader)
-    (reader / "tokenizer_config.json").write_text('{"auto_map": {"AutoTokenizer": ["a.B", null]}}')
-    for folder, file in (
-        (adapter, "adapter_config"),
-        (code, "config"),
-        (reader, "tokenizer_config"),
+    for name, text in (
+        ("adapter_config", '{"peft_type": "LORA"}'),
+        ("config", '{"auto_map": {"AutoModel": "mine.Model"}}'),
+        ("tokenizer_config", '{"auto_map": {"AutoTokenizer": ["a.B", null]}}'),
     ):
+        folder = shutil.copytree(classifier, tmp_path / name)
+        (folder / f"{name}.json").write_text(text)
         with pytest.raises(InputError) as error:
             _ = open_reranker(f"cross-encoder:{folder}").model
-        assert error.value.path == folder / f"{file}.json"
+        assert error.value.path == folder / f"{name}.json"
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"docno": "d1", "text": "cats"}\n')
     coded = with_config(bert, tmp_path / "encoder", auto_map={"AutoModel": "mine.Model"})

@@ -324,14 +324,6 @@ def test_what_is_listwise_gives_no_scores(t5, bert):
     assert reranker.order("cats", TEXTS).tolist() == np.argsort(-scores, kind="stable").tolist()
 
 
-def test_half_precision_is_near(classifier, tmp_path):
-    exact = open_reranker(str(classifier)).score(QUERIES[0], TEXTS)
-    text = f"model: cross-encoder\nbase: {classifier}\nprecision: bfloat16\n"
-    half = opened(tmp_path, text)
-    assert half.identity != open_reranker(str(classifier)).identity
-    np.testing.assert_allclose(half.score(QUERIES[0], TEXTS), exact, atol=0.05)
-
-
 def test_half_precision_keeps_the_scores_of_late_interaction_apart(colbert, tmp_path):
     texts = [f"{one} {two} energy" for one in WORDS[:20] for two in WORDS[:15]]
     recipe = f"model: colbert\nbase: {colbert}\nquery_length: 12\nmarkers: [e, t]\n"

@@ -11,16 +11,12 @@ from adducir.core.errors import IncompleteError, InputError, UsageError
 from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.models.batches import CPU_TOKENS
-from adducir.rerankers.cache import KnownScores, ScoreCache, pair_keys
 from adducir.rerankers.recipe import Joint
 from adducir.rerankers.registry import open_reranker
-from adducir.rerankers.rerank import rerank
+from adducir.rerankers.rerank import KnownScores, ScoreCache, pair_keys, rerank
 from adducir.rerankers.texts import KnownTexts, texts_of
-from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import write_run
 
 KNOWN = KnownTexts({f"d{number}": text for number, text in enumerate(TEXTS)}, "texts", ["text"])
 
@@ -158,24 +154,6 @@ def test_a_damaged_file_is_reported_and_ignored(tmp_path):
     with message:
         assert len(ScoreCache(tmp_path, {"model": 1}).load().values) == 490
     assert "are damaged and are computed anew" in message.lines[0]
-
-
-def test_the_metadata_shows_how_it_was_made(classifier, run, topics, tmp_path):
-    found = rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=4, tag="mono")
-    path = tmp_path / "out.trec.gz"
-    write_run(found.run, path, {"method": {"reranking": [found.settings]}}, topics=topics.qids)
-    (message,) = read_metadata(path)["method"]["reranking"]
-    assert message["score scale"] == "log-probability of class relevant"
-    assert message["batch"] == {"padded tokens": CPU_TOKENS}
-    assert (message["precision"], message["depth"], message["model"]) == (
-        "float32",
-        4,
-        "cross-encoder",
-    )
-    assert message["weights"].startswith("files:")
-    assert message["candidates"] == {"tag": "bm25", "run": "bm25.trec"}
-    again = read_run(path)
-    assert again.frame["docno"].to_list() == found.run.frame["docno"].to_list()
 
 
 def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
