@@ -56,9 +56,8 @@ class HeldOut(Recipe):
     def part_of(self, name: str) -> str:
         """The part of a name."""
         train = 1 - self.share - self.test
-        return part_of(
-            name, {"train": train, "validation": self.share, "test": self.test}, self.seed
-        )
+        shares = {"train": train, "validation": self.share, "test": self.test}
+        return part_of(name, shares, self.seed)
 
 
 class CorpusPart(Recipe):
@@ -70,9 +69,8 @@ class CorpusPart(Recipe):
 
     def open(self, folder: Path) -> Corpus:
         """Open the corpus; relative paths start in ``folder``."""
-        return open_corpus(
-            source_path(self.source, folder), docno_field=self.docno_field, format=self.format
-        )
+        source = source_path(self.source, folder)
+        return open_corpus(source, docno_field=self.docno_field, format=self.format)
 
 
 class GroupShares(Recipe):

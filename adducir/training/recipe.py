@@ -42,7 +42,8 @@ class TrainingRecipe(Recipe):
         epochs: Passes over the training data, at most.
         batch_size: Examples a step.
         learning_rate: Of AdamW, at its highest.
-        warmup: The share of the steps during which the rate rises from 0; then it falls to 0.
+        warmup: The share of the steps during which the rate rises from 0, which the last step never
+            is one of; then it falls to 0.
         weight_decay: Of all parameters but biases and layer norms.
         parameter_groups: Parameters with rates of their own; the first pattern that fits
             determines.
