@@ -84,7 +84,8 @@ class DualEncoder:
             towers: ``separate`` makes two towers of one.
             seed: Where the encoder is to be trained: of new poolers.
         """
-        source.require_network()
+        if source.texts is not None:
+            raise InputError(f"{source.name} is not a network, which this needs.")
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
         is_pair = not source.is_shared or (
@@ -227,22 +228,17 @@ def _loaded(
                     module.model = load_model(inner, _kind_of(inner))
                     module.processor = load_tokenizer(inner)
                     module.max_seq_length = longest
-            if pooling is not None:
-                _pool_otherwise(model, pooling, folder)
+            modules, mode = [*model.modules()], None if pooling is None else _MODES[pooling]
+            for one in modules:
+                if isinstance(one, Pooling) and one.pooling_mode != (mode or one.pooling_mode):
+                    one.__init__(one.embedding_dimension, mode)
+            if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
+                raise InputError(
+                    "this sentence encoder has no pooler.",
+                    path=folder,
+                    hint="Set `pooling` to first or mean.",
+                )
     return model
-
-
-def _pool_otherwise(model: SentenceTransformer, pooling: PoolingMode, folder: Path) -> None:
-    """Give a sentence encoder another pooling than its own."""
-    for module in [*model.modules()]:
-        if isinstance(module, Pooling) and module.pooling_mode != _MODES[pooling]:
-            module.__init__(module.embedding_dimension, _MODES[pooling])
-    if pooling == "pooler" and not any(isinstance(one, Dense) for one in model.modules()):
-        raise InputError(
-            "this sentence encoder has no pooler.",
-            path=folder,
-            hint="Set `pooling` to first or mean.",
-        )
 
 
 def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> list[torch.nn.Module]:

@@ -39,11 +39,6 @@ class EncoderSource:
             return self.query.identity()
         return f"pair:{fingerprint([self.query.identity(), self.document.identity()])}"
 
-    def require_network(self) -> None:
-        """Refuse what is not a network."""
-        if self.texts is not None:
-            raise InputError(f"{self.name} is not a network, which this needs.")
-
     def check(self) -> None:
         """Find the tokenizers, fetched where need be; weights are not opened."""
         if self.texts is None:
