@@ -228,9 +228,9 @@ def _loaded(
                     module.model = load_model(inner, _kind_of(inner))
                     module.processor = load_tokenizer(inner)
                     module.max_seq_length = longest
-            modules, mode = [*model.modules()], None if pooling is None else _MODES[pooling]
+            modules, mode = [*model.modules()], _MODES.get(pooling or "")
             for one in modules:
-                if isinstance(one, Pooling) and one.pooling_mode != (mode or one.pooling_mode):
+                if mode and isinstance(one, Pooling) and one.pooling_mode != mode:
                     one.__init__(one.embedding_dimension, mode)
             if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
                 raise InputError(
