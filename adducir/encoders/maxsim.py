@@ -8,7 +8,7 @@ adds nothing to the sum.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +73,8 @@ class MultiVectors:
         return cls(np.concatenate([none, *parts]).astype(np.float32, copy=False), starts)
 
 
-def maxsim_packed(queries: MultiVectors, documents: Any) -> Floats:
+def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
     """All queries with all documents, without any padding: what ranks a set of candidates in full.
-
-    Args:
-        queries: Q texts.
-        documents: N texts, as ``MultiVectors`` or anything that has its ``starts`` and ``rows()``;
-            a few are read at a time.
 
     Returns:
         (Q, N) float32; minus infinity for a document without a vector, 0 for a query without one.

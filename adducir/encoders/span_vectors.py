@@ -1,10 +1,12 @@
-"""Vectors of spans and of their contexts in chunks, one for each text or one for each token."""
+"""Vectors of spans and of their contexts in chunks, one for each text or one for each token.
+
+The vectors of one task's candidates are held in memory at a time.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from copy import copy
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -13,16 +15,14 @@ import numpy as np
 from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.encoders.encoding import CHUNK, Item, described
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
-from adducir.encoders.ranking import Floats, Integers, Scored, Scores, SpanTask
+from adducir.encoders.ranking import Floats, Scored, Scores, SpanTask
 from adducir.encoders.sources import EncoderSource
+from adducir.models.arrays import read_shard
 from adducir.models.machine import Precision
 from adducir.models.work import ModelWork
 
 if TYPE_CHECKING:
     import torch
-
-PART = 1 << 15
-"""Candidates whose vectors are held at a time: 96 MB of 768 numbers each, twice."""
 
 SpanSide = Literal["both", "candidates", "contexts"]
 Encode = Callable[[Sequence[Any]], Iterable[Floats]]
@@ -111,46 +111,20 @@ class SpanWork(ModelWork):
         return arrays
 
 
-class PackedFiles:
-    """The vectors of N texts in the files of chunks; those of each begin at ``starts``."""
+class _Taken:
+    """The vectors of texts in the files of chunks, taken from the first to the last."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        from safetensors import safe_open
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._each = (
+            vectors
+            for arrays in map(read_shard, files)
+            for vectors in np.split(arrays["values"], np.cumsum(arrays["counts"])[:-1])
+        )
 
-        self._paths, counts, self._width = paths, [np.zeros(0, dtype=np.int64)], 0
-        for path in paths:
-            with safe_open(path, "np") as file:
-                counts.append(file.get_tensor("counts"))
-                self._width = file.get_slice("values").get_shape()[1]
-        self._firsts = np.cumsum([len(some) for some in counts])
-        self._all: Integers = np.append(0, np.cumsum(np.concatenate(counts)))
-        self.starts, self._first, self._taken = self._all, 0, 0
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def take(self, count: int) -> "PackedFiles":
-        """The texts behind those that were taken before, in their files."""
-        found = copy(self)
-        found._first = self._taken
-        self._taken += count
-        found.starts = self._all[found._first : self._taken + 1] - self._all[found._first]
-        return found
-
-    def rows(self, first: int, last: int) -> MultiVectors:
-        """The vectors of the texts ``first`` to ``last`` - 1 of these."""
-        from safetensors import safe_open
-
-        parts = [np.zeros((0, self._width), dtype=np.float32)]
-        first, last = self._first + first, self._first + last
-        for path, (begin, end) in zip(self._paths, pairwise(self._firsts.tolist()), strict=True):
-            low, high = max(first, begin), min(last, end)
-            if low < high:
-                places = self._all[[low, high]] - self._all[begin]
-                with safe_open(path, "np") as file:
-                    parts.append(file.get_slice("values")[places[0] : places[1]])
-        starts = self._all[first : last + 1] - self._all[first]
-        return MultiVectors(np.concatenate(parts), starts)
+    def take(self, count: int) -> MultiVectors:
+        """Those of the next texts, in memory."""
+        parts = list(islice(self._each, count))
+        return MultiVectors.of(parts, parts[0].shape[1] if parts else 0)
 
 
 @contextmanager
@@ -160,13 +134,13 @@ def scored(
     """What ranks the candidates of each task; ``kept``: where their chunks lie, if apart."""
     with ExitStack() as stack:
 
-        def rows(side: SpanSide, place: Chunking) -> PackedFiles:
-            return PackedFiles(stack.enter_context(place.made(replace(work, side=side))).files)
+        def taken(side: SpanSide, place: Chunking) -> _Taken:
+            return _Taken(stack.enter_context(place.made(replace(work, side=side))).files)
 
         if kept is None:
-            candidates = contexts = rows("both", chunking)
+            candidates = contexts = taken("both", chunking)
         else:
-            candidates, contexts = rows("candidates", kept), rows("contexts", chunking)
+            candidates, contexts = taken("candidates", kept), taken("contexts", chunking)
 
         def each() -> Iterator[Scored]:
             for task in work.tasks():
@@ -176,20 +150,8 @@ def scored(
         yield each()
 
 
-def _scores(contexts: PackedFiles, candidates: PackedFiles) -> Scores:
-    texts = len(candidates)
-    if contexts.starts[-1] != len(contexts) or candidates.starts[-1] != texts:
+def _scores(contexts: MultiVectors, candidates: MultiVectors) -> Scores:
+    if len(contexts.values) != len(contexts) or len(candidates.values) != len(candidates):
         return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
-    # Parts are of one size: a product with few candidates is computed otherwise, so that equal
-    # vectors in different parts would differ in the last digit, and not tie.
-    size = -(-texts // max(1, -(-texts // PART)))
-    if texts <= PART:
-        held = np.ascontiguousarray(candidates.rows(0, texts).values.T)
-        return lambda first, last: contexts.rows(first, last).values @ held
-
-    def streamed(first: int, last: int) -> Floats:
-        own = contexts.rows(first, last).values
-        parts = (candidates.rows(n, min(n + size, texts)).values for n in range(0, texts, size))
-        return np.concatenate([own @ np.ascontiguousarray(part.T) for part in parts], axis=1)
-
-    return streamed
+    held = np.ascontiguousarray(candidates.values.T)
+    return lambda first, last: contexts.values[first:last] @ held

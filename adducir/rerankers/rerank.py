@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from adducir.core.chunks import TEMPORARY, Chunking, make_chunks
 from adducir.core.errors import ArtifactError, InputError, UsageError
-from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.corpora.topics import Topics
@@ -103,7 +102,6 @@ class ScoreCache:
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self.folder = folder / fingerprint(identity)[:16]
-        self._identity = dict(identity)
 
     def load(self) -> KnownScores:
         """All scores that are there; a damaged file is left out."""
@@ -119,12 +117,8 @@ class ScoreCache:
         return KnownScores(np.concatenate(keys), np.concatenate(values))
 
     def add(self, scores: KnownScores) -> None:
-        """Keep scores, and say beside them whose they are."""
+        """Keep scores."""
         if len(scores.values):
-            path = self.folder / "model.json"
-            if not path.is_file():
-                with writing_text(path) as handle:
-                    handle.write(json.dumps(self._identity, indent=2, sort_keys=True) + "\n")
             name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
             scores.save(self.folder / name)
 

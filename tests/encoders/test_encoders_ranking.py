@@ -10,7 +10,6 @@ from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.relic import Pools
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders import span_vectors
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
@@ -59,9 +58,7 @@ def test_errors():
         context_ranks(lambda first, last: nan, np.array([0]), counts)
 
 
-@pytest.mark.parametrize("part", [1 << 15, 7])
-def test_a_collection_with_equal_texts(tiny, part, monkeypatch):
-    monkeypatch.setattr(span_vectors, "PART", part)  # candidates whose vectors are held at a time
+def test_a_collection_with_equal_texts(tiny):
     spans = some_spans(20)
     twin = MaskedSpan("twin", "other", ("slow .",), spans[3].span, (), "twin-candidate")
     far = MaskedSpan("far", "other", (), ("nuclear !",), (), "far")
