@@ -33,7 +33,7 @@ def test_by_hand() -> None:
 
 def test_a_chunk_that_is_too_long_is_cut_between_its_words() -> None:
     assert cut("see http://www.debate.org now", 4) == [
-        *("see http:", "//www.", "debate.org ", "now"),
+        *("see http:", "//www.", "debate.org ", "now")
     ]
     assert cut("日本語日本語", 1) == list("日本語日本語")
 

@@ -53,10 +53,7 @@ def test_how_the_candidates_were_found_is_handed_on(study, arguments):
     arguments[arguments.index("--run") + 1] = str(output)
     assert main([*arguments, "--index", str(index), "--depth", "2", "--output", str(again)]) == 0
     stages = read_metadata(again)["method"]["reranking"]
-    assert [stage["depth"] for stage in stages] == [
-        facts["method"]["reranking"][0]["depth"],
-        2,
-    ]
+    assert [stage["depth"] for stage in stages] == [facts["method"]["reranking"][0]["depth"], 2]
 
 
 def test_workers_read_queries_and_texts_from_files_that_go(study, arguments, capsys):
