@@ -26,7 +26,14 @@ from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Ids, first_id, fitted, special_id, token_ids
-from adducir.rerankers.recipe import Length, Listwise, RerankerRecipe, has_architecture
+from adducir.rerankers.recipe import (
+    Length,
+    Pair,
+    Pointwise,
+    RerankerRecipe,
+    Scores,
+    has_architecture,
+)
 
 _NUMBER = re.compile(r"[0-9]+")
 _DIGITS = 9
@@ -79,7 +86,7 @@ class LiT5Recipe(RerankerRecipe):
         return LiT5(network, load_tokenizer(source), self)
 
 
-class LiT5(Listwise):
+class LiT5(Pointwise):
     """A T5 that reads passages apart and writes their order."""
 
     def __init__(self, network: Any, tokenizer: Any, recipe: LiT5Recipe) -> None:
@@ -138,7 +145,17 @@ class LiT5(Listwise):
         text: str = self.tokenizer.decode(written[0], skip_special_tokens=True)
         return text
 
+    def scores(self, pairs: Sequence[Pair]) -> Scores:
+        """1 / rank among the texts of a query."""
+        found, queries = np.zeros(len(pairs)), np.array([query for query, _ in pairs], dtype=object)
+        for query in dict.fromkeys(queries):
+            own = np.flatnonzero(queries == query)
+            order = self.order(query, [pairs[number][1] for number in own])
+            found[own[order]] = 1.0 / np.arange(1, len(own) + 1)
+        return found
+
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The numbers of texts, the best first."""
         order = np.arange(len(texts))
         for first, end in windows(len(texts), self.recipe.window, self.recipe.stride):
             inside = order[first:end]

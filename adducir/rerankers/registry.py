@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.config import load, validate
-from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
+from adducir.core.errors import ArtifactError, InputError, MachineError
 from adducir.core.files import study_folder
 from adducir.core.json_lines import json_object
 from adducir.core.registry import Family
@@ -19,7 +19,7 @@ from adducir.models.artifacts import as_settings, read_settings
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
-from adducir.rerankers.recipe import SETTINGS_FILE, Listwise, Pointwise, RerankerRecipe, Scores
+from adducir.rerankers.recipe import SETTINGS_FILE, Pointwise, RerankerRecipe, Scores
 from adducir.training.recipe import listed
 
 _HERE = "adducir.rerankers"
@@ -62,7 +62,7 @@ class Reranker:
         return identity_of(self.recipe, self.source.identity() if self.recipe.base else "")
 
     @cached_property
-    def model(self) -> Pointwise | Listwise:
+    def model(self) -> Pointwise:
         """The model, loaded and on its device."""
         model = self.recipe.load(self.source)
         model.precision, model.tokens = self.recipe.precision, self.batch_tokens
@@ -96,14 +96,10 @@ class Reranker:
 
     def score(self, query: str, texts: Sequence[str]) -> Scores:
         """(n,) the scores of texts, the greater the better."""
-        if isinstance(self.model, Listwise):
-            raise UsageError(f"{self.name} gives no scores: it puts lists in order.")
         return self.model.scores([(query, text) for text in texts])
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
         """(n,) the numbers of texts, the best first; equals keep their order."""
-        if isinstance(self.model, Listwise):
-            return self.model.order(query, texts)
         return np.argsort(-self.score(query, texts), kind="stable")
 
 

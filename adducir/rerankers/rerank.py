@@ -57,7 +57,7 @@ _NONE: dict[str, NDArray[Any]] = {
     "counts": np.zeros((0, 2), dtype=np.int64),
 }
 """What a chunk holds: the scores of its documents; what was computed, for the cache; and how many
-pairs or lists were computed, and how many pairs were known."""
+pairs were computed, and how many were known."""
 
 Keys = NDArray[np.uint64]
 Values = NDArray[np.float64]
@@ -128,7 +128,7 @@ class Reranked:
     """A run in its new order, and what there is to say about it.
 
     Attributes:
-        computed: Pairs of query and text, or lists, that the model was asked for.
+        computed: Pairs of query and text that the model was asked for.
         cached: Those whose score was known.
         seconds: How long all of it took, here.
         work_seconds: How long the chunks took, all together, wherever they were made.
@@ -278,30 +278,23 @@ class _Reranking(ModelWork):
         reranker = self.reranker
         if choose_device(reranker.device) != device:
             reranker = replace(reranker, device=str(device))
-        if reranker.is_listwise:
-            return lambda topics: self._by_order(reranker, topics)
         known = KnownScores(**read_shard(self.known)) if self.known else None
-        return lambda topics: self._by_scores(reranker, topics, known, device_kind(device))
+        return lambda topics: self._arrays(reranker, topics, known, device_kind(device))
 
-    def _by_order(self, reranker: Reranker, topics: Sequence[_Topic]) -> dict[str, NDArray[Any]]:
-        found = []
-        for _, query, docnos in topics:
-            order = reranker.order(query, self.texts.get(docnos))
-            found.append(1.0 / (np.argsort(order) + 1))
-        return {**_NONE, "scores": np.concatenate(found), "counts": np.array([[len(topics), 0]])}
-
-    def _by_scores(
+    def _arrays(
         self, reranker: Reranker, topics: Sequence[_Topic], known: KnownScores | None, device: str
     ) -> dict[str, NDArray[Any]]:
         """Each different pair that is not known is computed once; the model is loaded for one."""
         pairs = [(query, text) for _, query, docnos in topics for text in self.texts.get(docnos)]
+        if reranker.is_listwise:  # a text that is there twice has two places
+            own = {"scores": reranker.model.scores(pairs), "counts": np.array([[len(pairs), 0]])}
+            return {**_NONE, **own}
         scores = np.full(len(pairs), np.nan)
         if known is not None:
             scores = known.look_up(pair_keys(pairs, device))
         missing = np.flatnonzero(np.isnan(scores)).tolist()
         new = list(dict.fromkeys(pairs[number] for number in missing))
-        model: Any = reranker.model if new else None
-        values = model.scores(new) if new else np.zeros(0)
+        values = reranker.model.scores(new) if new else np.zeros(0)
         if not np.isfinite(values).all():
             raise InputError(
                 "the model gave a score that is not a finite number.",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rerank_texts import QUERIES, TEXTS
 from tiny import WORDS, tiny_bert
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.rerankers.lit5 import repaired, windows
@@ -293,12 +293,14 @@ def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
         assert message[-4:] == ["▁Relevance", "▁Ranking", ":", "</s>"]
 
 
-def test_what_is_listwise_gives_no_scores(t5, bert):
-    with pytest.raises(UsageError, match="puts lists in order"):
-        open_reranker(f"lit5:{t5}").score("cats", TEXTS)
-    reranker = open_reranker(f"maxsim:{bert}")
-    scores = reranker.score("cats", TEXTS)
-    assert reranker.order("cats", TEXTS).tolist() == np.argsort(-scores, kind="stable").tolist()
+def test_orders_and_scores_agree(t5, bert):
+    for name in (f"lit5:{t5}", f"maxsim:{bert}"):
+        reranker = open_reranker(name)
+        scores = reranker.score("cats", TEXTS)
+        assert reranker.order("cats", TEXTS).tolist() == np.argsort(-scores, kind="stable").tolist()
+    lit5 = open_reranker(f"lit5:{t5}")
+    order = lit5.model.order("cats", TEXTS)
+    np.testing.assert_array_equal(lit5.score("cats", TEXTS)[order], 1 / np.arange(1.0, 9.0))
 
 
 def test_half_precision_keeps_the_scores_of_late_interaction_apart(colbert, tmp_path):
