@@ -11,7 +11,7 @@ from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
 from adducir.rerankers.registry import Reranker, open_reranker
 from adducir.rerankers.rerank import rerank
-from adducir.rerankers.texts import KnownTexts, StoredTexts
+from adducir.rerankers.texts import StoredTexts, Texts
 from adducir.runs.run import SCHEMA, Run
 
 
@@ -66,7 +66,7 @@ class RerankingTransformer(pt.Transformer):
         found = rerank(
             Run(pl.DataFrame(columns, SCHEMA), ""),
             Topics(qids, queries, "the frame"),
-            KnownTexts(dict(zip(rows, map(str, texts), strict=True))),
+            Texts(dict(zip(rows, map(str, texts), strict=True)).get),
             self.reranker,
             depth=max(1, len(inp)),
             cache=self.cache,

@@ -1,7 +1,7 @@
 """The texts of ranked documents: from the store beside an index, or from a corpus."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from adducir.core.errors import InputError
@@ -11,15 +11,22 @@ from adducir.corpora.documents import Corpus, Document, text_of
 from adducir.indexes.documents import DocumentStore, DocumentWriter
 
 
-class Texts(ABC):
-    """Gives documents' texts by docno: their ``fields``, from a ``source`` that errors name."""
+class Texts:
+    """Texts of documents by docno; another process can be given it.
 
-    def __init__(self, fields: Sequence[str], source: str) -> None:
-        self.fields, self.source = tuple(fields), source
+    Args:
+        find: Gives the text of a document; None where it is not there.
+        fields: The fields that make a document's text.
+        source: Where the documents come from, for errors.
+    """
 
-    @abstractmethod
-    def find(self, docno: str) -> str | None:
-        """The text of a document; None if it is not there."""
+    def __init__(
+        self,
+        find: Callable[[str], str | None],
+        fields: Sequence[str] = (),
+        source: str = "the texts",
+    ) -> None:
+        self.find, self.fields, self.source = find, tuple(fields), source
 
     def get(self, docnos: Iterable[str]) -> list[str]:
         """The text of each document; a missing one is an InputError."""
@@ -41,25 +48,12 @@ class StoredTexts(Texts):
     def __init__(
         self, store: DocumentStore, fields: Sequence[str], source: str = "the index"
     ) -> None:
-        super().__init__(fields, source)
-        self._store = store
-
-    def find(self, docno: str) -> str | None:
-        found = self._store.find(docno)
-        return None if found is None else text_of(found, self.fields)
+        super().__init__(partial(_text_in, store, tuple(fields)), fields, source)
 
 
-class KnownTexts(Texts):
-    """Texts in memory, by docno."""
-
-    def __init__(
-        self, texts: Mapping[str, str], source: str = "texts", fields: Sequence[str] = ()
-    ) -> None:
-        super().__init__(fields, source)
-        self._texts = texts
-
-    def find(self, docno: str) -> str | None:
-        return self._texts.get(docno)
+def _text_in(store: DocumentStore, fields: Sequence[str], docno: str) -> str | None:
+    found = store.find(docno)
+    return None if found is None else text_of(found, fields)
 
 
 def texts_of(

@@ -14,11 +14,11 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.rerankers.recipe import Joint
 from adducir.rerankers.registry import open_reranker
 from adducir.rerankers.rerank import KnownScores, ScoreCache, pair_keys, rerank
-from adducir.rerankers.texts import KnownTexts, texts_of
+from adducir.rerankers.texts import Texts, texts_of
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 
-KNOWN = KnownTexts({f"d{number}": text for number, text in enumerate(TEXTS)}, "texts", ["text"])
+KNOWN = Texts({f"d{number}": text for number, text in enumerate(TEXTS)}.get, ["text"])
 
 
 SOME = Run(pl.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "score": [2.0, 1.0]}), "x")
@@ -69,7 +69,7 @@ def test_the_head_is_ordered_by_score_and_the_rest_stays_below(classifier, run, 
 
 
 def test_equal_scores_keep_the_candidates_order(classifier):
-    same = KnownTexts(dict.fromkeys("cabd", "cats run"))
+    same = Texts(dict.fromkeys("cabd", "cats run").get)
     run = Run(pl.DataFrame({"qid": ["1"] * 4, "docno": [*"cabd"], "score": [4.0, 3, 2, 1]}), "x")
     reranker = open_reranker(str(classifier))
     found = rerank(run, Topics(["1"], ["cats"], "topics"), same, reranker)
@@ -105,7 +105,7 @@ def test_another_model_query_or_text_is_another_score(classifier, run, topics, t
     assert other.cached == 0
     arguments = Topics(topics.qids, [f"{query}!" for query in topics.queries], "topics")
     assert rerank(run, arguments, KNOWN, open_reranker(str(classifier)), cache=cache).cached == 0
-    changed = KnownTexts({f"d{number}": f"{text}." for number, text in enumerate(TEXTS)})
+    changed = Texts({f"d{number}": f"{text}." for number, text in enumerate(TEXTS)}.get)
     assert rerank(run, topics, changed, open_reranker(str(classifier)), cache=cache).cached == 0
 
 
@@ -161,7 +161,7 @@ def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
     with pytest.raises(InputError, match="for topic 3, which is not in"):
         rerank(run, Topics(["1", "2"], ["a", "b"], "topics"), KNOWN, reranker)
     with pytest.raises(InputError, match="no document 'd0' in few"):
-        rerank(run, topics, KnownTexts({}, "few"), reranker)
+        rerank(run, topics, Texts({}.get, (), "few"), reranker)
     with pytest.raises(UsageError, match="at least 1"):
         rerank(run, topics, KNOWN, reranker, depth=0)
     corpus = open_corpus(study / "corpus.jsonl")
