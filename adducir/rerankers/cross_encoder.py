@@ -13,7 +13,7 @@ is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softma
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -22,7 +22,7 @@ from pydantic import model_validator
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
 from adducir.core.texts import shortened
-from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Encoded, PairReader
 from adducir.rerankers.pairs import ExamplesPart
@@ -31,7 +31,6 @@ from adducir.rerankers.recipe import (
     Length,
     Pair,
     RerankerRecipe,
-    config_of,
     has_architecture,
 )
 from adducir.training.data import HeldOut
@@ -79,18 +78,15 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         """
         if not has_architecture(source, CLASSIFIER):
             return False
-        config = config_of(source)
+        config = load_config(source)
         names = _class_names(config)
         if any(_plain(name) in _RELEVANT for name in names):
             return len(names) <= 2
         own = source.local() / "config_sentence_transformers.json"
-        return (
-            len(names) == 1
-            and _UNNAMED.fullmatch(_plain(names[0])) is not None
-            and (
-                any(key in config for key in _OF_CROSS_ENCODERS)
-                or (own.is_file() and json_object(own).get("model_type") == "CrossEncoder")
-            )
+        if len(names) != 1 or not _UNNAMED.fullmatch(_plain(names[0])):
+            return False
+        return any(hasattr(config, key) for key in _OF_CROSS_ENCODERS) or (
+            own.is_file() and json_object(own).get("model_type") == "CrossEncoder"
         )
 
     def load(self, source: ModelSource) -> "CrossEncoder":
@@ -98,7 +94,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         return CrossEncoder(network, tokenizer, length=self.length, label=self.label)
 
     def scale(self, source: ModelSource) -> str:
-        names = _class_names(config_of(source))
+        names = _class_names(load_config(source))
         if len(names) == 1:
             return "logit"
         return f"log-probability of class {names[relevant_class(names, self.label)]}"
@@ -141,7 +137,7 @@ class CrossEncoder(Joint):
     ) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.labels = int(network.config.num_labels)
-        self.label = relevant_class(_class_names(network.config.to_dict()), label)
+        self.label = relevant_class(_class_names(network.config), label)
         self._reader = PairReader(tokenizer, network.config, length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
@@ -173,13 +169,8 @@ def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
     )
 
 
-def _class_names(config: Mapping[str, Any]) -> list[str]:
-    """The names of a classifier's classes; a configuration that does not name them has two."""
-    names = config.get("id2label")
-    if not isinstance(names, Mapping) or not names:
-        return ["LABEL_0", "LABEL_1"]
-    by_number = {str(key): str(name) for key, name in names.items()}
-    return [by_number.get(str(number), f"LABEL_{number}") for number in range(len(by_number))]
+def _class_names(config: Any) -> list[str]:
+    return [str(config.id2label[number]) for number in sorted(config.id2label)]
 
 
 def _plain(name: str) -> str:
