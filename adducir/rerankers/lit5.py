@@ -147,11 +147,11 @@ class LiT5(Pointwise):
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """1 / rank among the texts of a query."""
-        found, queries = np.zeros(len(pairs)), np.array([query for query, _ in pairs], dtype=object)
-        for query in dict.fromkeys(queries):
-            own = np.flatnonzero(queries == query)
+        found = np.zeros(len(pairs))
+        for query in dict.fromkeys(query for query, _ in pairs):
+            own = [number for number, pair in enumerate(pairs) if pair[0] == query]
             order = self.order(query, [pairs[number][1] for number in own])
-            found[own[order]] = 1.0 / np.arange(1, len(own) + 1)
+            found[np.array(own)[order]] = 1.0 / np.arange(1, len(own) + 1)
         return found
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
