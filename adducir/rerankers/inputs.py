@@ -112,20 +112,12 @@ class PairReader:
         return found
 
 
-def special_id(tokenizer: Any, name: str) -> int:
-    """The id of a special token, such as ``pad_token``."""
-    found = getattr(tokenizer, f"{name}_id")
-    if not isinstance(found, int):
-        raise InputError(f"this model's tokenizer has no `{name}`.", path=tokenizer.name_or_path)
-    return found
-
-
-def first_id(network: Any) -> int:
-    """The id that a decoder's answer begins with."""
-    found = network.config.decoder_start_token_id
-    if not isinstance(found, int) or not 0 <= found < network.config.vocab_size:
+def t5_ids(network: Any, tokenizer: Any) -> tuple[int, int, int]:
+    """The ids of a decoder's start, of the end of a text and of padding."""
+    start, end = network.config.decoder_start_token_id, tokenizer.eos_token_id
+    if None in (start, end, tokenizer.pad_token_id):
         raise InputError(
-            "its configuration has no `decoder_start_token_id` of its vocabulary.",
+            "its configuration or tokenizer does not say which tokens are start, end and padding.",
             path=network.name_or_path,
         )
-    return found
+    return start, end, tokenizer.pad_token_id

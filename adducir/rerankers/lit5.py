@@ -25,7 +25,7 @@ from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Ids, first_id, fitted, special_id, token_ids
+from adducir.rerankers.inputs import Ids, fitted, t5_ids, token_ids
 from adducir.rerankers.recipe import (
     Length,
     Pair,
@@ -93,11 +93,10 @@ class LiT5(Pointwise):
         from transformers import GenerationConfig
 
         self.network, self.tokenizer, self.recipe = network, tokenizer, recipe
-        self._end = special_id(tokenizer, "eos_token")
-        self._padding = special_id(tokenizer, "pad_token")
+        start, self._end, self._padding = t5_ids(network, tokenizer)
         # Not what the checkpoint's own file says: that may be damaged, or ask for another decoding.
         self._plain = GenerationConfig(  # type: ignore[no-untyped-call]
-            decoder_start_token_id=first_id(network),
+            decoder_start_token_id=start,
             eos_token_id=self._end,
             pad_token_id=self._padding,
             max_length=recipe.answer_length,

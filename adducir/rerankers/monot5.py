@@ -23,7 +23,7 @@ from adducir.core.errors import InputError
 from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Ids, first_id, fitted_pairs, special_id, token_ids
+from adducir.rerankers.inputs import Ids, fitted_pairs, t5_ids, token_ids
 from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe, has_architecture
 
 if TYPE_CHECKING:
@@ -90,9 +90,8 @@ class MonoT5(Joint):
         self._answers = [known[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
         self._query, self._document, relevant = parts
-        self._end = np.append(relevant, special_id(tokenizer, "eos_token"))
-        self._first = first_id(network)
-        self._padding = special_id(tokenizer, "pad_token")
+        self._first, end, self._padding = t5_ids(network, tokenizer)
+        self._end = np.append(relevant, end)
         self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
 
     def encode(self, pairs: Sequence[Pair]) -> list[Ids]:
