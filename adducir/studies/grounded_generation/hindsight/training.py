@@ -46,7 +46,7 @@ class Examples:
 
 
 class Phase:
-    """What is fitted in a phase; see :class:`adducir.training.run.Objective`.
+    """What is fitted in a phase; see :func:`adducir.training.run.fit`.
 
     Args:
         model: Retriever, guide and generator.
