@@ -137,8 +137,8 @@ def load_model(
         unknown = min(info["unexpected_keys"], default=None)
         other = f" It has weights of other names, such as {unknown}." if unknown else ""
         raise InputError(
-            f"it lacks {len(missing)} of the weights of a {type(model).__name__}, or has them in "
-            f"another shape, such as {min(missing)}.",
+            f"it lacks {len(missing)} of the weights of a {type(model).__name__}, such as "
+            f"{min(missing)}, or has them in another shape.",
             path=folder,
             hint=f"Is this a model of another kind?{other}",
         )
