@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from adducir.core.errors import InputError
-from adducir.core.names import Seen
 from adducir.core.texts import refuse_text
 
 LONGEST_DOCNO = 1024
@@ -81,6 +80,8 @@ def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
     Lucene would keep both without a word (castorini/anserini#258), and a run would then hold
     the same docno twice. Both places are named where they are known.
     """
+    from adducir.core.names import Seen
+
     seen = Seen()
     for document in corpus:
         docno = document.docno

@@ -30,12 +30,10 @@ from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.json_lines import WHOLE, json_value
 from adducir.core.streams import suffix_of
 from adducir.core.texts import repeated
-from adducir.corpora import irds
 from adducir.corpora.documents import as_text
 from adducir.corpora.formats import tsv_records
 from adducir.corpora.frames import QID, QUERY, column_of, ids_of
 from adducir.corpora.sources import resolve
-from adducir.corpora.token_weights import weights_in
 from adducir.corpora.trec import collapse, elements, plain, trec_documents, without_comments
 
 if TYPE_CHECKING:
@@ -179,6 +177,8 @@ def _vectors(topics: Sequence[_RawTopic], source: str | Path) -> list[Mapping[st
 
 
 def _from_dataset(name: str) -> list[_RawTopic]:
+    from adducir.corpora import irds
+
     dataset = irds.open_dataset(name, "queries")
     topics = []
     for query in irds.records(dataset, name, "queries"):
@@ -238,6 +238,8 @@ def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
         raise InputError("this topic has no qid.", path=path, line=line, hint=hint)
     fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
     objects = [key for key in ("vector", "weights", "query") if isinstance(record.get(key), dict)]
+    from adducir.corpora.token_weights import weights_in
+
     vector = weights_in(record, path, line, tuple(objects))
     if not fields and vector is None:
         raise InputError(f"the topic {qid!r} has no text.", path=path, line=line)
