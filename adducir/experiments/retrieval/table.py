@@ -14,7 +14,7 @@ from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import Given, GivenRun, method_of, run_facts
+from adducir.experiments.retrieval.runs import GivenRun, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
 from adducir.experiments.study import Trial
 from adducir.indexes.documents import DocumentStore
@@ -70,7 +70,6 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     layout = study.layout(
         _provenance(study, chosen, context),
         notes=[
-            *_depths(study),
             *study.seed_notes(),
             *filter(None, remarks),
             *_tuned(study, chosen),
@@ -106,24 +105,6 @@ def _evaluate(study: "RetrievalStudy", facts: Mapping[str, RunFacts]) -> Scores:
             facts[name].add(run, trial.run, trial.system)
             progress().advance(1)
     return Scores.concat(scores)
-
-
-def _depths(study: "RetrievalStudy") -> Iterator[str]:
-    """Sentences about given runs that are deeper or shorter than the measures and searches."""
-    cutoffs = [getattr(one, "params", {}).get("cutoff") or 0 for one in study.measures]
-    deepest, depth, recipe = max(cutoffs), study.recipe.most, study.recipe
-    are_searches = any(not isinstance(system, Given) for system in recipe.systems.values())
-    for trial, step in study.steps.items():
-        if not isinstance(step, GivenRun):
-            continue
-        whose = f"The given run of {recipe.table.system_names.get(trial.system, trial.system)}"
-        if len(study.topic_sets) > 1:
-            whose += f" on {trial.data}"
-        ranks = f"{whose} has at most {step.run.depth:,} documents per topic"
-        if step.run.depth < deepest:
-            yield f"{ranks}, fewer than the cutoff {deepest:,}."
-        elif are_searches and depth is not None and step.run.depth > depth:
-            yield f"{ranks}, the searches {depth:,}."
 
 
 Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
