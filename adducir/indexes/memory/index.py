@@ -84,14 +84,13 @@ class MemoryIndex(Index):
                 "a memory index holds its fields joined, so they cannot have weights.",
                 hint="Build a Lucene index with --set separate_fields=true.",
             )
-        threads = threads or default_threads()
+        weighted: Sequence[Mapping[str, float]]
         if feedback is None:
-            terms = Terms.of(self._weights(queries), self._segment)
+            weighted = self._weights(queries)
         else:
-            counts, found = self._first(texts_alone(queries), model, feedback, threads)
-            terms = self._feedback.terms(counts, found, feedback, threads)
+            weighted = self.expand(texts_alone(queries), model, feedback, threads=threads)
             model = feedback.model(model)
-        ranked = self._rank(terms, model, depth, threads)
+        ranked = self._rank(weighted, model, depth, threads)
         return Hits(ranked.counts.astype(np.int32), self.docnos.gather(ranked.docs), ranked.scores)
 
     def expand(
@@ -102,9 +101,10 @@ class MemoryIndex(Index):
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        threads = threads or default_threads()
-        counts, found = self._first(texts_alone(queries), model, feedback, threads)
-        return self._feedback.weights(counts, found, feedback, threads)
+        self._feedback.check(feedback)  # refused before anything is searched
+        counts = self._counts(texts_alone(queries))
+        found = self._rank(counts, model, feedback.depth, threads)
+        return self._feedback.weights(counts, found, feedback, threads or default_threads())
 
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
@@ -129,18 +129,16 @@ class MemoryIndex(Index):
         indexed = self.manifest.counts.get("indexed", len(self))
         return Feedback(self._segment, int(indexed), plain=self.analysis.kind.has_plain_feedback)
 
-    def _rank(self, terms: Terms, model: Model, depth: int | None, threads: int) -> Ranked:
+    def _rank(
+        self,
+        queries: Sequence[Mapping[str, float]],
+        model: Model,
+        depth: int | None,
+        threads: int | None,
+    ) -> Ranked:
         refuse_unless_scored(model, "memory", self.path)
-        return self._ranker.rank(terms, model, depth=depth, threads=threads)
-
-    def _first(
-        self, queries: Sequence[str], model: Model, feedback: FeedbackMethod, threads: int
-    ) -> tuple[list[Counter[str]], Ranked]:
-        """The terms of the queries, and the documents that feedback reads."""
-        self._feedback.check(feedback)  # refused before anything is searched
-        counts = self._counts(queries)
-        terms = Terms.of(counts, self._segment)
-        return counts, self._rank(terms, model, feedback.depth, threads)
+        terms = Terms.of(queries, self._segment)
+        return self._ranker.rank(terms, model, depth=depth, threads=threads or default_threads())
 
     def _weights(self, queries: Sequence[Query]) -> list[Mapping[str, float]]:
         """Every query as terms and weights; a text's terms count as often as they occur."""

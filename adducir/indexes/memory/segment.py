@@ -11,7 +11,8 @@ A memory index is a segment that is saved as these files, which are mapped, not 
 ``bounds.tfs``         (V,) float32: each term's greatest frequency
 ``bounds.norms``       (V * 8,) uint8: the least norm among a term's postings of each level of
                        frequency (up to 1, 2, 3, 4, 6, 9, 16, and above); 255 for none
-``forward.bytes``      each document's terms as varints, see :mod:`.inverting`; feedback reads them
+``forward.terms``      each document's terms (int32), in order of their text; feedback reads them
+``forward.tfs``        their frequencies; both are empty where weights are not whole
 ``forward.offsets``    (N + 1,) int64: where each document's terms begin
 ``lengths``            (N,) int32 (float64 for weights): tokens of each document
 ``norms``              (N,) uint8: Lucene's one-byte lengths
@@ -21,7 +22,7 @@ A memory index is a segment that is saved as these files, which are mapped, not 
 =====================  =====================================================================
 
 All arrays are NumPy's ``.npy``, the tables Arrow's IPC format. A posting takes 4 bytes for the
-document, as a rule 1 for the frequency, and about 2 in ``forward.bytes``.
+document and as a rule 1 for the frequency, and as much again in the documents' vectors.
 
 Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exact up to 40; above,
 four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
@@ -48,7 +49,8 @@ FILES = {
     "lengths": "lengths.npy",
     "occurrences": "collection.npy",
     "norms": "norms.npy",
-    "forward": "forward.bytes.npy",
+    "forward": "forward.terms.npy",
+    "forward_tfs": "forward.tfs.npy",
     "forward_offsets": "forward.offsets.npy",
 }
 """Of the arrays of :class:`SavedSegment`."""
@@ -115,13 +117,9 @@ class Segment:
         terms = np.empty(len(ids), dtype=np.int32)
         held = (int(begins[0]), int(ends[-1])) if len(begins) else (0, 0)
         size = localise(*held, ids, rows, terms)
-        tokens = int((ends - begins).sum())
-        found, tfs = np.empty(tokens, dtype=np.int32), np.empty(tokens, dtype=np.int32)
-        starts = np.zeros(len(begins) + 1, dtype=np.int64)
-        seen = np.empty(int((ends - begins).max(initial=0)), dtype=np.int32)
-        distinct(begins, ends, terms, np.zeros(size, dtype=np.int32), seen, found, tfs, starts)
+        starts, found, tfs = distinct(begins, ends, terms, np.zeros(size, dtype=np.int32))
         offsets = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum(np.bincount(found[: starts[-1]], minlength=size), out=offsets[1:])
+        np.cumsum(np.bincount(found, minlength=size), out=offsets[1:])
         segment = cls(
             offsets,
             np.empty(int(offsets[-1]), dtype=np.int32),
@@ -162,6 +160,7 @@ class SavedSegment(Segment):
     greatest_tfs: Array
     least_norms: Array
     forward: Array
+    forward_tfs: Array
     forward_offsets: Array
     folder: Path
 
@@ -193,7 +192,9 @@ class SavedSegment(Segment):
         yield "greatest_tfs", self.greatest_tfs.dtype == np.float32
         yield "least_norms", self.least_norms.shape == (terms * len(LEVELS),)
         yield "least_norms", self.least_norms.dtype == np.uint8
-        yield "forward", self.forward.dtype == np.uint8
+        yield "forward", self.forward.dtype == np.int32
+        yield "forward_tfs", self.forward_tfs.shape == self.forward.shape
+        yield "forward_tfs", self.forward_tfs.dtype == self.tfs.dtype
         yield "forward_offsets", is_rising(self.forward_offsets, documents, len(self.forward))
 
     @cached_property
