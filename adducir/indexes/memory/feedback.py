@@ -130,11 +130,9 @@ class Feedback:
         sizes, terms, tfs = self._vectors(found.docs)
         rows = np.repeat(np.arange(len(sizes)), sizes)
         kept = self._eligible[terms]
-        rows, terms, tfs = rows[kept], terms[kept], tfs[kept]
-        # Within a document terms stand in order of their text, and stay so where values are equal.
-        best = np.argsort((rows << 32) - tfs, kind="stable")
-        best = best[_places(rows) < method.fb_terms]
-        rows, terms, values = rows[best], terms[best], tfs[best].astype(np.float32)
+        # A document's most frequent terms stand first.
+        kept[kept] = _places(rows[kept]) < method.fb_terms
+        rows, terms, values = rows[kept], terms[kept], tfs[kept].astype(np.float32)
         norms = np.bincount(rows, values, minlength=len(sizes)).astype(np.float32)
         values = values / norms[rows] * np.maximum(found.scores, 0).astype(np.float32)[rows]
         some = norms[rows] > _LEAST_NORM

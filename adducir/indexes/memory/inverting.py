@@ -5,6 +5,8 @@ import numpy as np
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
 
+_MOST = (1 << 31) - 1
+
 
 @kernel
 def distinct(
@@ -53,17 +55,18 @@ def gather(
     out_terms: Array,
     out_tfs: Array,
 ) -> None:
-    """Take documents in ``order``, with renumbered terms, each document's in order of ``ranks``."""
+    """Take documents in ``order``, with renumbered terms.
+
+    A document's most frequent terms come first, equal ones in order of their ``ranks``.
+    """
     place = 0
     for document in order:
         first, last = starts[document], starts[document + 1]
-        keys = np.empty(last - first, dtype=np.int64)  # a term's rank, and where it is
+        keys = np.empty(last - first, dtype=np.int64)
         for i in range(first, last):
-            keys[i - first] = (np.int64(ranks[terms[i]]) << 32) | (i - first)
-        keys.sort()
-        for key in keys:
-            i = first + (key & 0xFFFFFFFF)
-            out_terms[place], out_tfs[place] = renumber[terms[i]], tfs[i]
+            keys[i - first] = ((_MOST - np.int64(tfs[i])) << 32) | ranks[terms[i]]
+        for n in np.argsort(keys):
+            out_terms[place], out_tfs[place] = renumber[terms[first + n]], tfs[first + n]
             place += 1
 
 

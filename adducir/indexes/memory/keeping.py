@@ -10,6 +10,7 @@ import numpy as np
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.adding import U
 from adducir.indexes.memory.compiled import inner, kernel
+from adducir.indexes.memory.sorting import order as order_row
 
 
 class Room(NamedTuple):
@@ -64,40 +65,8 @@ def keep_best(room: Room, count: Any, depth: Any) -> Any:
 @kernel
 def order(room: Room, count: Any) -> None:
     """Sort by falling score; equal scores stay in the order in which they are."""
-    if count <= 64:
-        _order_few(room, count)
-        return
-    scores = room.scores[:count].view(np.uint32)
-    keys, docs = np.empty(count, dtype=np.uint32), np.empty(count, dtype=np.int32)
-    for n in range(U(count)):
-        keys[n], docs[n] = np.uint32(0x7FFFFFFF) - scores[n], room.docs[n]
-    other_keys, other_docs = np.empty_like(keys), np.empty_like(docs)
-    histogram = np.empty(2049, dtype=np.uint32)
-    for shift in (np.uint32(0), np.uint32(11), np.uint32(22)):
-        histogram[:] = 0
-        for n in range(U(count)):
-            histogram[U((keys[n] >> shift) & np.uint32(2047)) + U(1)] += np.uint32(1)
-        for n in range(U(2048)):
-            histogram[n + U(1)] += histogram[n]
-        for n in range(U(count)):
-            digit = U((keys[n] >> shift) & np.uint32(2047))
-            place = U(histogram[digit])
-            histogram[digit] += np.uint32(1)
-            other_keys[place], other_docs[place] = keys[n], docs[n]
-        keys, other_keys = other_keys, keys
-        docs, other_docs = other_docs, docs
-    for n in range(U(count)):
-        scores[n], room.docs[n] = np.uint32(0x7FFFFFFF) - keys[n], docs[n]
-
-
-@kernel
-def _order_few(room: Room, count: Any) -> None:
-    """Insertion sort."""
-    scores, docs = room.scores, room.docs
-    for n in range(1, count):
-        score, doc = scores[n], docs[n]
-        place = n
-        while place > 0 and scores[place - 1] < score:
-            scores[place], docs[place] = scores[place - 1], docs[place - 1]
-            place -= 1
-        scores[place], docs[place] = score, doc
+    places = np.empty(count, dtype=np.int32)
+    docs = room.docs[:count].copy()
+    order_row(room.scores[:count].copy(), places, room.scores[:count])
+    for n in range(count):
+        room.docs[n] = docs[places[n]]

@@ -32,7 +32,7 @@ from adducir.indexes.memory.adding import (
 )
 from adducir.indexes.memory.compiled import inner, kernel
 from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
-from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW, Formula, Postings, Queries
+from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
 
 _ROWS = 16  # lower frequencies have their contributions in a table
@@ -198,45 +198,6 @@ def _guess(
     return lower_bound(room.scores, count, rank, np.int64(22))
 
 
-@inner
-def _add_all(
-    postings: Postings,
-    formula: Formula,
-    query: Terms,
-    room: Room,
-    places: Array,
-    base: Any,
-    end: Any,
-    bar: float,
-) -> None:
-    """Add all postings of the documents from ``base`` to ``end``; mark what is above the bar."""
-    for t in range(U(len(places))):
-        first = position(postings.docs, places[t], query.ends[t], base)
-        last = position(postings.docs, first, query.ends[t], end)
-        places[t] = last
-        term = _term(postings, formula, query, t)
-        add_and_mark(term, first, last, base, bar, room.sums, room.marks)
-
-
-@kernel
-def _append_zeros(
-    postings: Postings, formula: Formula, query: Terms, room: Room, count: Any, depth: Any
-) -> Any:
-    """Append documents that hold a term and score 0, in order; returns how many there are now."""
-    documents, places = U(postings.documents), query.starts.copy()
-    for base in range(U(0), documents, U(WINDOW)):
-        end = min(base + U(WINDOW), documents)
-        _add_all(postings, formula, query, room, places, base, end, -1.0)
-        for n in range(take_marks(room.marks, room.found)):
-            place = U(room.found[n])
-            if count < depth and F32(room.sums[place]) == ZERO and place < end - base:
-                room.scores[U(count)] = ZERO
-                room.docs[U(count)] = base + place
-                count += 1
-        room.sums[: end - base] = 0
-    return count
-
-
 @kernel
 def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, whole: bool) -> Terms:
     """A query made ready; ``whole``: all documents with a term are wanted, bounds are not."""
@@ -306,19 +267,6 @@ def _fill_table(
             table[tf * 256 + norm] = value
 
 
-@inner
-def _may_be_zero(postings: Postings, formula: Formula, query: Terms) -> bool:
-    """Whether a document that holds a term can have the score 0."""
-    if formula.kind not in (BM25_BYTE, BM25_EXACT) or not postings.whole:
-        return True
-    part = formula.slope * F32(postings.longest)
-    for numbers in query.numbers:
-        factor = formula.factors[postings.most_norm]
-        if contribution(numbers[0], numbers[1], numbers[2], numbers[3], factor, 1, part) <= ZERO:
-            return True
-    return False
-
-
 @kernel
 def _search_one(
     postings: Postings,
@@ -340,10 +288,8 @@ def _search_one(
         guess = _guess(postings, formula, query, room, depth, stripes)
         if guess > ZERO:
             count = _rank(postings, formula, query, room, depth, guess, WINDOW, 0)
-    if count < depth:
-        count = _rank(postings, formula, query, room, depth, ZERO, 1024, 0)
-    if count < depth and _may_be_zero(postings, formula, query):
-        count = _append_zeros(postings, formula, query, room, count, depth)
+    if count < depth:  # below 0: documents that hold a term and score 0 are hits too
+        count = _rank(postings, formula, query, room, depth, F32(-1), 1024, 0)
     order(room, count)
     return min(count, depth)
 

@@ -11,7 +11,8 @@ A memory index is a segment that is saved as these files, which are mapped, not 
 ``bounds.tfs``         (V,) float32: each term's greatest frequency
 ``bounds.norms``       (V * 8,) uint8: the least norm among a term's postings of each level of
                        frequency (up to 1, 2, 3, 4, 6, 9, 16, and above); 255 for none
-``forward.terms``      each document's terms (int32), in order of their text; feedback reads them
+``forward.terms``      each document's terms (int32), the most frequent first, equal ones in order
+                       of their text; feedback reads them
 ``forward.tfs``        their frequencies; both are empty where weights are not whole
 ``forward.offsets``    (N + 1,) int64: where each document's terms begin
 ``lengths``            (N,) int32 (float64 for weights): tokens of each document
