@@ -7,13 +7,11 @@ model of :mod:`adducir.indexes.models` in doubles, from exact lengths. Candidate
 0, and those that lack every term of a query are ranked too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.processes import default_threads
@@ -22,6 +20,7 @@ from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.exhaustive import Impacts, Matrix, Queries, count, score, weighed
+from adducir.indexes.memory.ranking import in_threads
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.memory.sorting import order_rows
 from adducir.indexes.models import Model, Statistics
@@ -44,7 +43,6 @@ __all__ = [
 ]
 
 _SCORES = 1 << 22  # held at a time where not all are asked for: 32 MB
-_BLOCKS = 4  # a thread: threads that share a core with others then still end together
 _PART = 1 << 16  # candidates
 _MERGED = 1 << 12  # queries
 
@@ -68,17 +66,6 @@ class Ranking:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
         shape = queries, candidates if depth is None else min(depth, candidates)
         return cls(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float64))
-
-    def frame(self, qids: Sequence[str], docnos: Sequence[str]) -> pl.DataFrame:
-        """The columns qid, docno and score, as a run has them; ``docnos`` names all candidates."""
-        rows = np.repeat(np.arange(len(qids)), self.numbers.shape[1])
-        return pl.DataFrame(
-            {
-                "qid": pl.Series(qids, dtype=pl.String).gather(rows),
-                "docno": pl.Series(docnos, dtype=pl.String).gather(self.numbers.ravel()),
-                "score": pl.Series(self.scores.ravel()),
-            }
-        )
 
     def fill(self, rows: slice, scores: Matrix) -> None:
         """Rank (n, D) scores of all candidates; equal scores in order of their numbers."""
@@ -171,7 +158,9 @@ class CandidateSet:
         """(queries, candidates) scores; :meth:`rank` and :meth:`gold_ranks` hold fewer."""
         own, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
         out: Matrix = np.empty((len(queries), len(self)), dtype=np.float64)
-        self._in_threads(lambda low, high: score(impacts, own, low, out[low:high]), len(queries))
+        in_threads(
+            lambda low, high: score(impacts, own, low, out[low:high]), len(queries), self._threads
+        )
         return out
 
     def rank(self, queries: Sequence[Query], model: Model, depth: int | None = None) -> Ranking:
@@ -184,13 +173,13 @@ class CandidateSet:
         step = max(_SCORES // self._threads // max(len(self), 1), 1)
 
         def work(low: int, high: int) -> None:
-            scratch = np.empty((min(step, high - low), len(self)), dtype=np.float64)
             for first in range(low, high, step):
-                scores = scratch[: min(first + step, high) - first]
+                rows = slice(first, min(first + step, high))
+                scores = np.empty((rows.stop - first, len(self)), dtype=np.float64)
                 score(impacts, own, first, scores)
-                ranking.fill(slice(first, first + len(scores)), scores)
+                ranking.fill(rows, scores)
 
-        self._in_threads(work, total)
+        in_threads(work, total, self._threads)
         return ranking
 
     def gold_ranks(
@@ -234,7 +223,7 @@ class CandidateSet:
         def work(low: int, high: int) -> None:
             count(impacts, own, numbers, low, high, above, level)
 
-        self._in_threads(work, len(numbers))
+        in_threads(work, len(numbers), self._threads)
         return above, level
 
     def _local(self, queries: Queries) -> Queries:
@@ -253,16 +242,6 @@ class CandidateSet:
                 factors = self._collection.factors(self.segment, self._rows, model)
             self._applied = model, weighed(self.segment, model, *factors)
         return self._applied[1]
-
-    def _in_threads(self, work: Callable[[int, int], None], queries: int) -> None:
-        """Do ``work`` on all queries, cut into blocks."""
-        blocks = min(self._threads * _BLOCKS, queries) if self._threads > 1 else 1
-        if blocks <= 1:
-            work(0, queries)
-            return
-        cuts = np.linspace(0, queries, blocks + 1).astype(int).tolist()
-        with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(work, cuts[:-1], cuts[1:]))
 
 
 def rank_parts(
@@ -385,23 +364,20 @@ def _spans(ids: TermIds) -> tuple[Array, Array, Array]:
 def _numbered(vocabulary: Vocabulary, queries: Sequence[Query]) -> Queries:
     """Queries as the vocabulary's term numbers, in order and with repetitions."""
     refuse_text(queries, "queries")
-    texts = [query for query in queries if isinstance(query, str)]
-    if len(texts) == len(queries):
-        ids = vocabulary.of_texts(texts, grow=False)
+    if all(isinstance(query, str) for query in queries):
+        ids = vocabulary.of_texts([str(query) for query in queries], grow=False)
         return Queries(*ids, np.ones(len(ids.values), dtype=np.float64))
-    found = [
-        vocabulary.of_texts([query], grow=False).values
-        if isinstance(query, str)
-        else vocabulary.of_terms([list(query)], grow=False).values
-        for query in queries
-    ]
-    weights = [
-        np.array([float(weight) for weight in query.values()], dtype=np.float64)
-        if isinstance(query, Mapping)
-        else np.ones(len(ids), dtype=np.float64)
-        for query, ids in zip(queries, found, strict=True)
-    ]
-    for query, own in zip(queries, weights, strict=True):
+    found, weights = [], []
+    for query in queries:
+        if isinstance(query, str):
+            ids = vocabulary.of_texts([query], grow=False)
+        else:
+            ids = vocabulary.of_terms([list(query)], grow=False)
+        own = np.ones(len(ids.values), dtype=np.float64)
+        if isinstance(query, Mapping):
+            own[:] = list(query.values())
         if not np.isfinite(own).all():
             raise UsageError(f"the weights of a query must be finite numbers: {query}.")
+        found.append(ids.values)
+        weights.append(own)
     return Queries(*TermIds.of(list(map(len, found)), found), np.concatenate(weights))
