@@ -19,8 +19,9 @@ from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.exhaustive import Impacts, Matrix, Queries, count, score, weighed
+from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, score, weighed
 from adducir.indexes.memory.ranking import in_threads
+from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.memory.sorting import order_rows
 from adducir.indexes.models import Model, Statistics
@@ -168,7 +169,7 @@ class CandidateSet:
         return self._ranked(_numbered(self._vocabulary, queries), model, depth)
 
     def _ranked(self, queries: Queries, model: Model, depth: int | None) -> Ranking:
-        own, impacts, total = self._local(queries), self._impacts(model), len(queries.starts) - 1
+        own, impacts, total = self._local(queries), self._impacts(model), queries.size
         ranking = Ranking.empty(total, len(self), depth)
         step = max(_SCORES // self._threads // max(len(self), 1), 1)
 

@@ -29,6 +29,7 @@ from adducir.encoders.encoding import DOCNOS
 from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
+from adducir.indexes.arrays import damaged
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search
 from adducir.indexes.models import Model
@@ -69,13 +70,9 @@ class DenseIndex(Index):
         try:
             self._index: Any = faiss.read_index(str(self.path / INDEX))
         except RuntimeError as error:
-            raise self._damaged("FAISS cannot read this index.") from error
+            raise damaged(self.path / INDEX) from error
         if self._index.ntotal != len(self):
-            raise self._damaged(f"{len(self):,} docnos, but {self._index.ntotal:,} vectors.")
-
-    def _damaged(self, what: str) -> ArtifactError:
-        hint = "Build it again with 'adducir index --rebuild'."
-        return ArtifactError(what, path=self.path, hint=hint)
+            raise damaged(self.path / INDEX)
 
     @cached_property
     def docnos(self) -> pl.Series:

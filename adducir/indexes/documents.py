@@ -26,19 +26,6 @@ from adducir.indexes.arrays import damaged, is_rising, mapped, save
 TEXTS = "documents.jsonl"
 OFFSETS = "documents.offsets.npy"
 DOCNOS = "documents.docnos.npy"
-FILES = (TEXTS, OFFSETS, DOCNOS)
-
-
-def line_of(document: Document) -> bytes:
-    """A document as it is kept: a line of JSON.
-
-    Raises:
-        InputError: A text of it is no Unicode.
-    """
-    try:
-        return orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
-    except TypeError as error:
-        raise InputError(f"the document {document.docno!r} cannot be kept: {error}.") from error
 
 
 class DocumentWriter:
@@ -57,36 +44,30 @@ class DocumentWriter:
         """Append one document.
 
         Raises:
-            InputError: It cannot be kept; see :func:`line_of`.
+            InputError: A text of it is not Unicode.
         """
-        self.extend([(document.docno, line_of(document))])
-
-    def extend(self, lines: Iterable[tuple[str, bytes]]) -> None:
-        """Append documents: the docno and the line of each, as another store has them."""
-        for docno, line in lines:
-            self._lengths.append(len(line))
-            self._digests.append(digest_of(docno))
-            self._file.write(line)
+        try:
+            line = orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
+        except TypeError as error:
+            raise InputError(f"the document {document.docno!r} cannot be kept: {error}.") from error
+        self._lengths.append(len(line))
+        self._digests.append(digest_of(document.docno))
+        self._file.write(line)
 
     def __len__(self) -> int:
         return len(self._lengths)
-
-    def close(self) -> None:
-        """Write where documents begin, and where docnos stand; then the store is whole."""
-        self._file.close()
-        offsets = np.zeros(len(self._lengths) + 1, dtype=np.int64)
-        np.cumsum(self._lengths, out=offsets[1:])
-        save(self._folder / OFFSETS, offsets)
-        save(self._folder / DOCNOS, NameTable.of_digests(self._digests).table)
 
     def __enter__(self) -> "DocumentWriter":
         return self
 
     def __exit__(self, *exception: object) -> None:
+        """Write where documents begin, and where docnos stand; then the store is whole."""
+        self._file.close()
         if exception[0] is None:
-            self.close()
-        else:
-            self._file.close()
+            offsets = np.zeros(len(self._lengths) + 1, dtype=np.int64)
+            np.cumsum(self._lengths, out=offsets[1:])
+            save(self._folder / OFFSETS, offsets)
+            save(self._folder / DOCNOS, NameTable.of_digests(self._digests).table)
 
 
 class DocumentStore:

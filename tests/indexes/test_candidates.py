@@ -228,16 +228,6 @@ def test_thousands_of_scores_are_ordered(depth: int | None) -> None:
     assert (rank(scores, depth).numbers == expected).all()
 
 
-def test_rankings_hold_every_candidate_and_make_frames() -> None:
-    candidates = CandidateSet.of_tokens([["x"], ["y"], ["x", "y"]], threads=2)
-    found = candidates.rank([["y"]] * 5, Okapi())
-    assert sorted(found.numbers[4].tolist()) == [0, 1, 2]
-    frame = found.frame(list("12345"), ["D0", "D1", "D2"])
-    assert frame["qid"].to_list() == list("111222333444555")
-    assert frame["docno"][:3].to_list() == [f"D{n}" for n in found.numbers[0]]
-    assert frame["score"][:3].to_list() == found.scores[0].tolist()
-
-
 def test_gold_ranks_count_ties_against_us() -> None:
     candidates = CandidateSet.of_tokens([["x"], ["x"], ["x", "y"], ["z"], []])
     queries, gold = [["x"], ["x"], ["y"], ["y"], []], [1, 2, 2, 0, 4]

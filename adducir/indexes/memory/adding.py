@@ -84,13 +84,7 @@ def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
 
 @inner
 def add_and_mark(
-    term: Term,
-    first: Any,
-    last: Any,
-    base: Any,
-    bar: float,
-    sums: Array,
-    marks: Array,
+    term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, marks: Array
 ) -> None:
     """Add, and mark each document whose sum is above the bar: quick where that is rare."""
     docs, tfs, norms, parts, factors, numbers, table = term
@@ -114,14 +108,7 @@ def add_and_mark(
 
 @inner
 def add_and_find(
-    term: Term,
-    first: Any,
-    last: Any,
-    base: Any,
-    bar: float,
-    sums: Array,
-    found: Array,
-    count: Any,
+    term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, found: Array, count: Any
 ) -> Any:
     """Add, and note each document whose sum rises above the bar, without branches."""
     docs, tfs, norms, parts, factors, numbers, table = term

@@ -28,13 +28,7 @@ from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array, let_go, new_array, save
-from adducir.indexes.building import (
-    IndexSettings,
-    documents_with,
-    engine_versions,
-    packed,
-    stored,
-)
+from adducir.indexes.building import IndexSettings, documents_with, engine_versions, packed, stored
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.jvm import translated
 from adducir.indexes.memory import BUILDER_VERSION, KIND

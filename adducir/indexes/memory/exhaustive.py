@@ -10,6 +10,7 @@ import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.models import Model
 
@@ -44,20 +45,6 @@ class Impacts(NamedTuple):
     background: Array
     dense_starts: Array
     dense: Array
-
-
-class Queries(NamedTuple):
-    """q queries.
-
-    Attributes:
-        starts: (q + 1,) int64: where each query begins in the others.
-        terms: int32: the number of each of its terms in the segment, or -1.
-        weights: float64.
-    """
-
-    starts: Array
-    terms: Array
-    weights: Array
 
 
 def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Impacts:

@@ -16,7 +16,8 @@ from adducir.indexes.feedback import FeedbackMethod, check_weights
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, texts_alone
 from adducir.indexes.jvm import translated
 from adducir.indexes.memory import BUILDER_VERSION, KIND
-from adducir.indexes.memory.ranking import Ranked, Ranker, Terms
+from adducir.indexes.memory.ranking import Ranked, Ranker
+from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import SavedSegment
 from adducir.indexes.models import Model, refuse_unless_scored
 
@@ -137,8 +138,8 @@ class MemoryIndex(Index):
         threads: int | None,
     ) -> Ranked:
         refuse_unless_scored(model, "memory", self.path)
-        terms = Terms.of(queries, self._segment)
-        return self._ranker.rank(terms, model, depth=depth, threads=threads or default_threads())
+        asked = Queries.of(queries, self._segment)
+        return self._ranker.rank(asked, model, depth=depth, threads=threads or default_threads())
 
     def _weights(self, queries: Sequence[Query]) -> list[Mapping[str, float]]:
         """Every query as terms and weights; a text's terms count as often as they occur."""

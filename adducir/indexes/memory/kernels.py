@@ -1,5 +1,7 @@
 """Compiled search: every document scored, window by window, and the best kept.
 
+Scores are 0 or more; floats of 0 and more are in the order of their bits, read as integers.
+
 The sums of a window of documents stay in the processor's cache while the postings of all the
 query's terms in the window are added to them. Two things save work, and neither changes a result:
 
@@ -31,9 +33,9 @@ from adducir.indexes.memory.adding import (
     take_marks,
 )
 from adducir.indexes.memory.compiled import inner, kernel
-from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
 from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
+from adducir.indexes.memory.sorting import order as order_row
 
 _ROWS = 16  # lower frequencies have their contributions in a table
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
@@ -41,6 +43,65 @@ _SEARCH_COST = 32  # looking up a document costs as much as adding so many posti
 _CLEAR_COST = 8  # setting one place to 0 costs as much as setting so many in a row
 _STRIPE = 2048
 _LENGTHS = LENGTHS.astype(np.float32)
+
+
+class Room(NamedTuple):
+    """A thread's working space; ``sums`` (of a window) and ``marks`` (bits) are left zero."""
+
+    sums: Array
+    marks: Array
+    found: Array
+    found_scores: Array
+    scores: Array
+    docs: Array
+    places: Array
+    begins: Array
+
+
+@inner
+def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
+    """The score at ``rank`` (from 1) among the first ``count``, cut to its first ``digits`` bits.
+
+    It is built up bit by bit: one is set if enough scores are then still not below. 31 give the
+    score itself.
+    """
+    bits, value = scores.view(np.uint32), np.uint32(0)
+    for place in range(30, 30 - digits, -1):
+        trial, reached = np.uint32(value | np.uint32(1 << place)), 0
+        for n in range(U(count)):
+            reached += 1 if bits[n] >= trial else 0
+        if reached >= rank:
+            value = trial
+    return np.uint32(value).view(np.float32)
+
+
+@inner
+def _keep_best(room: Room, count: Any, depth: Any) -> Any:
+    """Drop all but the best ``depth`` documents, of equals the first; returns the least score.
+
+    What stays is in the order in which it was.
+    """
+    scores, docs = room.scores, room.docs
+    least, equal = _lower_bound(scores, count, depth, np.int64(31)), depth
+    for n in range(U(count)):
+        equal -= 1 if scores[n] > least else 0
+    kept = U(0)
+    for n in range(U(count)):
+        equal -= 1 if scores[n] == least else 0
+        if scores[n] > least or (scores[n] == least and equal >= 0):
+            scores[kept], docs[kept] = scores[n], docs[n]
+            kept += U(1)
+    return least
+
+
+@kernel
+def _order(room: Room, count: Any) -> None:
+    """Sort by falling score; equal scores stay in the order in which they are."""
+    places = np.empty(count, dtype=np.int32)
+    docs = room.docs[:count].copy()
+    order_row(room.scores[:count].copy(), places, room.scores[:count])
+    for n in range(count):
+        room.docs[n] = docs[places[n]]
 
 
 class Terms(NamedTuple):
@@ -171,7 +232,7 @@ def _rank(
             room.docs[U(count)] = base + U(room.found[n])
             count += 1
         if count >= limit:
-            count, bar = depth, keep_best(room, count, depth)
+            count, bar = depth, _keep_best(room, count, depth)
         if step > 0:
             base += U(step)
         else:
@@ -195,7 +256,7 @@ def _guess(
     count = _rank(postings, formula, query, room, rank, ZERO, _STRIPE, step)
     if count < rank:
         return ZERO
-    return lower_bound(room.scores, count, rank, np.int64(22))
+    return _lower_bound(room.scores, count, rank, np.int64(22))
 
 
 @kernel
@@ -290,7 +351,7 @@ def _search_one(
             count = _rank(postings, formula, query, room, depth, guess, WINDOW, 0)
     if count < depth:  # below 0: documents that hold a term and score 0 are hits too
         count = _rank(postings, formula, query, room, depth, F32(-1), 1024, 0)
-    order(room, count)
+    _order(room, count)
     return min(count, depth)
 
 
