@@ -109,8 +109,8 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
 
     sentences = sentences[: WINDOWS + SENTENCES - 1]
     passages = [lower_split(" ".join(sentences[i : i + SENTENCES])) for i in range(WINDOWS)]
-    ours = CandidateSet.of_texts(sentences, lower_split, threads=threads).windows(SENTENCES)
-    single = CandidateSet.of_texts(sentences, lower_split, threads=1).windows(SENTENCES)
+    ours = CandidateSet.of_tokens(passages, lower_split, threads=threads)
+    single = CandidateSet.of_tokens(passages, lower_split, threads=1)
     okapi = rank_bm25.BM25Okapi(passages)
     plain, numba = bm25s_of(passages, "numpy"), bm25s_of(passages, "numba")
     by_hand = bm25s_of(passages, "numba")
@@ -179,9 +179,7 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
         "from sentences to a set of passages (sets a second)",
         rounds,
         {
-            "adducir": rate(
-                1, lambda: CandidateSet.of_texts(sentences, lower_split).windows(SENTENCES)
-            ),
+            "adducir": rate(1, lambda: CandidateSet.of_tokens(joined(sentences))),
             "rank_bm25": rate(1, lambda: rank_bm25.BM25Okapi(joined(sentences))),
             "bm25s": rate(1, lambda: bm25s_of(joined(sentences), "numpy")),
         },

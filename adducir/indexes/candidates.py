@@ -9,7 +9,6 @@ model of :mod:`adducir.indexes.models` in doubles, from exact lengths. Candidate
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -30,7 +29,6 @@ from adducir.indexes.vocabulary import TermIds, Tokenizer, Vocabulary, lower_spl
 Query = str | Sequence[str] | Mapping[str, float]
 """A text, analysed as the candidates are; ready terms, each as often as it counts; or ready terms
 with their weights. Terms that no candidate holds count nothing."""
-Ties = Literal["against", "expected"]
 
 __all__ = [
     "Best",
@@ -83,20 +81,19 @@ def rank(scores: Matrix, depth: int | None) -> Ranking:
 class CandidateSet:
     """Candidates that are ranked for any number of queries.
 
-    Made by :meth:`of_texts`, :meth:`of_tokens`, :meth:`over` or :meth:`windows`.
+    Made by :meth:`of_texts`, :meth:`of_tokens` or :meth:`over`.
     """
 
     def __init__(
         self,
-        spans: tuple[Array, Array, Array],
+        ids: TermIds,
         vocabulary: Vocabulary,
         threads: int | None = None,
         collection: "Collection | None" = None,
     ) -> None:
-        self._spans = spans  # term numbers; (D,) where each candidate begins and ends in them
         self._vocabulary, self._collection = vocabulary, collection
         self._threads = threads or default_threads()
-        self.segment, self._rows = Segment.invert(*spans)
+        self.segment, self._rows = Segment.invert(*ids)
         self._applied: tuple[Model, Impacts] | None = None
 
     @classmethod
@@ -105,7 +102,7 @@ class CandidateSet:
     ) -> "CandidateSet":
         """Candidates as texts, with terms of a vocabulary."""
         refuse_text(texts, "texts")
-        return cls(_spans(vocabulary.of_texts(texts, grow=True)), vocabulary, threads)
+        return cls(vocabulary.of_texts(texts, grow=True), vocabulary, threads)
 
     @classmethod
     def of_texts(
@@ -136,24 +133,10 @@ class CandidateSet:
         if any(isinstance(terms, str) for terms in lists):
             raise UsageError("each candidate must be a list of terms, not a text.")
         vocabulary = Vocabulary(analysis)
-        return cls(_spans(vocabulary.of_terms(lists, grow=True)), vocabulary, threads)
+        return cls(vocabulary.of_terms(lists, grow=True), vocabulary, threads)
 
     def __len__(self) -> int:
         return len(self.segment)
-
-    def windows(self, n: int) -> "CandidateSet":
-        """The passages of ``n`` neighbouring candidates (a book's sentences, say), in order.
-
-        Passage i holds the candidates i to i + n - 1. Nothing is analysed again; statistics are
-        those of the passages, as if each were a document.
-        """
-        values, begins, ends = self._spans
-        if n < 1:
-            raise UsageError(f"a window must hold 1 candidate or more, not {n}.")
-        if len(self) > 1 and begins[1] < ends[0]:
-            raise UsageError("windows can be made of sentences, not of windows.")
-        spans = values, begins[: max(len(begins) - n + 1, 0)], ends[n - 1 :]
-        return CandidateSet(spans, self._vocabulary, self._threads)
 
     def scores(self, queries: Sequence[Query], model: Model) -> Matrix:
         """(queries, candidates) scores; :meth:`rank` and :meth:`gold_ranks` hold fewer."""
@@ -184,25 +167,15 @@ class CandidateSet:
         return ranking
 
     def gold_ranks(
-        self,
-        queries: Sequence[Query],
-        gold: Sequence[int] | Array,
-        model: Model,
-        *,
-        ties: Ties = "against",
+        self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
     ) -> Array:
         """(queries,) the rank, from 1, of each query's gold candidate among all candidates.
 
-        Args:
-            gold: The number of each query's gold candidate.
-            ties: ``against``: the number of candidates whose score is not below the gold one's,
-                so that ties count against us. ``expected``: the mean rank over all orders of the
-                tied candidates.
+        It is the number of candidates whose score is not below the gold one's: ties count against
+        us. ``gold`` gives the number of each query's gold candidate.
         """
-        if ties not in get_args(Ties):
-            raise UsageError(f"ties must be 'against' or 'expected', not {ties!r}.")
         above, level = self.gold_counts(queries, gold, model)
-        return above + level if ties == "against" else above + (level + 1) / 2
+        return above + level
 
     def gold_counts(
         self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
@@ -273,8 +246,8 @@ def rank_parts(
     firsts = range(0, len(texts), size)
     depth = Ranking.empty(0, len(texts), depth).numbers.shape[1]
 
-    def spans(first: int) -> tuple[Array, Array, Array]:
-        return _spans(vocabulary.of_texts(texts[first : first + size], grow=True))
+    def ids(first: int) -> TermIds:
+        return vocabulary.of_texts(texts[first : first + size], grow=True)
 
     collection = Collection() if len(firsts) > 1 else None
     if collection is not None:
@@ -285,10 +258,10 @@ def rank_parts(
                 hint="Take BM25, or a CandidateSet of all texts.",
             )
         for first in firsts:
-            collection.add(*Segment.invert(*spans(first)))
+            collection.add(*Segment.invert(*ids(first)))
     best, numbered = Best(len(queries), depth), None
     for first in firsts:
-        part = CandidateSet(spans(first), vocabulary, threads, collection)
+        part = CandidateSet(ids(first), vocabulary, threads, collection)
         # All parts have one vocabulary, which the first has read in full.
         numbered = numbered or _numbered(vocabulary, queries)
         best.add(part._ranked(numbered, model, depth), first)
@@ -325,7 +298,6 @@ class Collection:
         self._documents = self._filled = self._tokens = 0
         self._frequencies = np.zeros(0, dtype=np.int64)
         self._occurrences = np.zeros(0, dtype=np.int64)
-        self._applied: tuple[Model, Array] | None = None
 
     def add(self, segment: Segment, rows: Array) -> None:
         """Count a part, whose vocabulary's terms have these numbers in its segment."""
@@ -351,15 +323,9 @@ class Collection:
             occurrences=self._occurrences[held],
             lengths=segment.lengths,
         )
-        if self._applied is None or self._applied[0] != model:
-            self._applied = model, model.term_factors(statistics)
         of_part = np.empty(len(own), dtype=np.float64)
-        of_part[rows[own]] = self._applied[1][np.searchsorted(held, own)]
+        of_part[rows[own]] = model.term_factors(statistics)[np.searchsorted(held, own)]
         return of_part, model.length_factors(statistics)
-
-
-def _spans(ids: TermIds) -> tuple[Array, Array, Array]:
-    return ids.values, ids.starts[:-1], ids.starts[1:]
 
 
 def _numbered(vocabulary: Vocabulary, queries: Sequence[Query]) -> Queries:

@@ -17,10 +17,8 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes import (
     IndexSettings,
-    LexicalRetriever,
     LuceneIndex,
     MemoryIndex,
-    QueryExpansion,
     build_index,
     build_memory_index,
     open_index,
@@ -172,14 +170,6 @@ def test_collections_are_ranked_as_by_lucene(collection: tuple[Both, list[str]])
     same(*(one.search(queries, BM25(), depth=None) for one in indexes[:2]))
 
 
-def test_lengths_beyond_lucenes_byte(tmp_path: Path) -> None:
-    texts = {"a": "hit " + "x " * 1943, "b": "hit " + "x " * 1999, "c": "other"}
-    scores = built(tmp_path / "byte", texts).search(["hit"], BM25()).scores
-    assert scores[0] == scores[1]
-    scores = built(tmp_path / "exact", texts, accurate_length=True).search(["hit"], BM25()).scores
-    assert scores[0] > scores[1]
-
-
 def test_an_index_of_nothing(tmp_path: Path) -> None:
     index = built(tmp_path / "index", {"a": "", "b": "the"})
     assert len(index) == 0
@@ -297,17 +287,6 @@ class TestInterface:
         monkeypatch.setattr("adducir.indexes.memory.build.BUILDER_VERSION", 1)
         with pytest.raises(ArtifactError, match="rebuild"):
             built(tmp_path / "index", TEXTS)
-
-    def test_retrievers_take_either_engine(self, tmp_path: Path, pets: LuceneIndex) -> None:
-        memory = built(tmp_path / "index", TEXTS)
-        frames = []
-        for index in (memory, tmp_path / "index", pets):
-            bm25 = LexicalRetriever(index, depth=3)
-            frames.append((bm25 >> QueryExpansion(index) >> bm25).search("dog owners"))
-        assert frames[0].equals(frames[1])
-        assert frames[0].drop(columns="score").equals(frames[2].drop(columns="score"))
-        everything = LexicalRetriever(memory, QLD(mu=5), depth=None).search("dog cats owners trade")
-        assert len(everything) == 5
 
     def test_what_it_refuses(self, both: Both, make_index: Callable[..., LuceneIndex]) -> None:
         index = both.memory

@@ -205,7 +205,7 @@ class Arrived:
             greatest = int(tokens.max(initial=0))
             if len(counts) <= greatest:  # zeros, which ``distinct`` leaves zero
                 counts = scratch.counts = np.zeros(max(1 << 17, 2 * greatest), dtype=np.int32)
-            return docnos, *distinct(starts[:-1], starts[1:], tokens, counts)
+            return docnos, *distinct(starts, tokens, counts)
 
         pending: deque[Future[tuple[list[str], Array, Array, Array]]] = deque()
 

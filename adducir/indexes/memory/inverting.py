@@ -9,14 +9,11 @@ _MOST = (1 << 31) - 1
 
 
 @kernel
-def distinct(
-    begins: Array, ends: Array, tokens: Array, counts: Array
-) -> tuple[Array, Array, Array]:
+def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array, Array]:
     """Reduce each document's tokens to distinct terms with frequencies.
 
     Args:
-        begins: (n,) where each document's tokens begin.
-        ends: (n,) where they end.
+        starts: (n + 1,) where each document's tokens begin.
         tokens: Term numbers.
         counts: (V,) int32 zeros, left as zeros: scratch.
 
@@ -24,13 +21,12 @@ def distinct(
         (n + 1,) where each document begins in the others; int32: its distinct terms in order of
         appearance; int32: their frequencies.
     """
-    size = (ends - begins).sum()
-    terms, tfs = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
-    starts = np.zeros(len(begins) + 1, dtype=np.int64)
+    terms, tfs = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
+    begins = np.zeros(len(starts), dtype=np.int64)
     place = 0
-    for document in range(len(begins)):
+    for document in range(len(starts) - 1):
         found = place
-        for i in range(begins[document], ends[document]):
+        for i in range(starts[document], starts[document + 1]):
             term = tokens[i]
             if counts[term] == 0:
                 terms[found] = term
@@ -40,8 +36,8 @@ def distinct(
             tfs[i] = counts[terms[i]]
             counts[terms[i]] = 0
         place = found
-        starts[document + 1] = place
-    return starts, terms[:place], tfs[:place]
+        begins[document + 1] = place
+    return begins, terms[:place], tfs[:place]
 
 
 @kernel
@@ -119,10 +115,10 @@ def bound(
 
 
 @kernel
-def localise(first: int, last: int, ids: Array, rows: Array, terms: Array) -> int:
+def localise(ids: Array, rows: Array, terms: Array) -> int:
     """Number terms as they appear, and write each token's number; returns how many there are."""
     count = 0
-    for i in range(first, last):
+    for i in range(len(ids)):
         row = rows[ids[i]]
         if row < 0:
             row = count

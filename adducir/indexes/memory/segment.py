@@ -100,13 +100,12 @@ class Segment:
     occurrences: Array
 
     @classmethod
-    def invert(cls, ids: Array, begins: Array, ends: Array) -> "tuple[Segment, Array]":
+    def invert(cls, starts: Array, ids: Array) -> "tuple[Segment, Array]":
         """Count the terms of documents.
 
         Args:
+            starts: (D + 1,) int64: where each document begins in ``ids``.
             ids: int32 term ids of a vocabulary.
-            begins: (D,) int64: where each document begins in ``ids``; ascending.
-            ends: (D,) int64: where it ends; ascending. Documents may overlap.
 
         Returns:
             A segment that numbers terms as they appear, and those numbers by the vocabulary's;
@@ -116,20 +115,19 @@ class Segment:
 
         rows = np.full(int(ids.max(initial=-1)) + 2, -1, dtype=np.int32)
         terms = np.empty(len(ids), dtype=np.int32)
-        held = (int(begins[0]), int(ends[-1])) if len(begins) else (0, 0)
-        size = localise(*held, ids, rows, terms)
-        starts, found, tfs = distinct(begins, ends, terms, np.zeros(size, dtype=np.int32))
+        size = localise(ids, rows, terms)
+        begins, found, tfs = distinct(starts, terms, np.zeros(size, dtype=np.int32))
         offsets = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(np.bincount(found, minlength=size), out=offsets[1:])
         segment = cls(
             offsets,
             np.empty(int(offsets[-1]), dtype=np.int32),
             np.empty(int(offsets[-1]), dtype=np.int32),
-            np.zeros(len(begins), dtype=np.int64),
+            np.zeros(len(starts) - 1, dtype=np.int64),
             np.zeros(size, dtype=np.int64),
         )
         into = segment.docs, segment.tfs, segment.lengths, segment.occurrences
-        scatter(0, starts, found, tfs, offsets[:-1].copy(), *into)
+        scatter(0, begins, found, tfs, offsets[:-1].copy(), *into)
         return segment, rows
 
     def __len__(self) -> int:
