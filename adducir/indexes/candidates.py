@@ -237,9 +237,6 @@ def rank_parts(
 
     Args:
         vocabulary: In place of ``analysis``: a new one.
-
-    Raises:
-        UsageError: The model adds to candidates that lack a term, and there are several parts.
     """
     refuse_text(texts, "texts")
     vocabulary = vocabulary or vocabularies(analysis or Analysis())()
@@ -251,12 +248,6 @@ def rank_parts(
 
     collection = Collection() if len(firsts) > 1 else None
     if collection is not None:
-        if model.background(np.ones(1)) is not None:
-            raise UsageError(
-                f"{type(model).__name__} adds to candidates that lack a term, which cannot be done "
-                "part by part.",
-                hint="Take BM25, or a CandidateSet of all texts.",
-            )
         for first in firsts:
             collection.add(*Segment.invert(*ids(first)))
     best, numbered = Best(len(queries), depth), None

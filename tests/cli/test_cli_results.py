@@ -152,8 +152,6 @@ TEXTS = {
             "BM25Okapi",
             {"k1": 0.9, "b": 0.3, "epsilon": 0.1},
         ),
-        (["bm25l", "--set", "delta=0.7"], "BM25L", {"delta": 0.7}),
-        (["bm25+"], "BM25Plus", {}),
     ],
 )
 def test_scores_of_all_documents_are_those_of_rank_bm25(tmp_path, options, name, parameters):

@@ -27,7 +27,7 @@ from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
 from adducir.indexes.memory.build import build_from_weights
-from adducir.indexes.models import BM25, QLD, BM25Plus, InL2, Model
+from adducir.indexes.models import BM25, DPH, QLD, InL2, Model
 from adducir.indexes.search import search_topics
 
 WORDS = [f"word{n}" for n in range(60)]
@@ -173,7 +173,7 @@ def test_collections_are_ranked_as_by_lucene(collection: tuple[Both, list[str]])
 def test_an_index_of_nothing(tmp_path: Path) -> None:
     index = built(tmp_path / "index", {"a": "", "b": "the"})
     assert len(index) == 0
-    for model in (BM25(), QLD(), BM25Plus()):
+    for model in (BM25(), QLD(), DPH()):
         assert index.search(["dog"], model, feedback=RM3()).counts.tolist() == [0]
     assert index.expand(["dog"], BM25(), RM3()) == [{"dog": 0.5}]
 

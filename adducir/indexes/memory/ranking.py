@@ -66,7 +66,7 @@ class Ranker:
                 self._read += queries.size * len(self._segment) // 4
                 if self._read <= _FEW:
                     added = partial(formula.added, queries, np.asarray(self._segment.norms))
-                    return self._exhaustive(queries, added, None, np.float32, depth, threads)
+                    return self._exhaustive(queries, added, np.float32, depth, threads)
             return self._compiled(queries, formula, depth, threads)
         except IndexError as error:  # a document number that there is not
             raise damaged(self._segment.folder / FILES["docs"]) from error
@@ -113,26 +113,20 @@ class Ranker:
             lengths=np.asarray(lengths),
         )
         of_terms = model.term_factors(statistics)
-        of_documents, background = model.length_factors(statistics), model.background(of_terms)
+        of_documents = model.length_factors(statistics)
         precision = np.float32 if model.like_lucene else np.float64
 
         def added(place: int, docs: Array, tfs: Array) -> Array:
             term, weight = queries.terms[place], np.float64(queries.weights[place])
             impacts = model.impacts(of_terms[term], tfs.astype(np.float64), of_documents[docs])
-            if background is not None:
-                impacts = impacts - background[term]
             return (weight * impacts).astype(precision)
 
-        of_all = None
-        if background is not None:
-            of_all = queries.weights.astype(np.float64) * background[queries.terms]
-        return self._exhaustive(queries, added, of_all, precision, depth, threads)
+        return self._exhaustive(queries, added, precision, depth, threads)
 
     def _exhaustive(
         self,
         queries: Queries,
         added: Callable[[int, Array, Array], Array],
-        of_all: Array | None,
         precision: type[np.floating],
         depth: int | None,
         threads: int,
@@ -148,8 +142,6 @@ class Ranker:
                 sums, seen = np.zeros(size), np.zeros(size, dtype=bool)
                 for n in range(queries.starts[query], queries.starts[query + 1]):
                     part = slice(offsets[queries.terms[n]], offsets[queries.terms[n] + 1])
-                    if of_all is not None:
-                        sums += of_all[n]
                     sums[docs[part]] += added(n, docs[part], tfs[part])
                     seen[docs[part]] = True
                 matching = np.flatnonzero(seen)
