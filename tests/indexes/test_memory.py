@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_corpus import TEXTS, ListCorpus
+from memory_corpus import TEXTS, ListCorpus, weighted_index
 
-from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes import (
@@ -26,7 +26,6 @@ from adducir.indexes import (
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
-from adducir.indexes.memory.build import build_from_weights
 from adducir.indexes.models import BM25, DPH, QLD, InL2, Model
 from adducir.indexes.search import search_topics
 
@@ -233,8 +232,7 @@ class TestWeights:
         documents = [("a", {"tax": 0.5, "law": 2.25}), ("b", {"tax": 1.5, "no": 0.0}), ("c", {})]
         documents += [("d", {"x": 4.0})]
         own = IndexSettings(analysis=Analysis("none"), accurate_length=request.param)
-        build_from_weights(documents, tmp_path / "index", own, identity={})
-        return MemoryIndex(tmp_path / "index")
+        return weighted_index(documents, tmp_path, own)
 
     def test_scores_by_the_formula(self, index: MemoryIndex) -> None:
         average = (2.75 + 1.5 + 4) / 3
@@ -255,12 +253,6 @@ class TestWeights:
         assert not index.has_vectors
         with pytest.raises(UsageError):
             index.search(["tax"], BM25(), feedback=RM3())
-
-    def test_a_docno_twice(self, tmp_path: Path) -> None:
-        twice = [("a", {"x": 1}), ("a", {"y": 1})]
-        with pytest.raises(InputError):
-            build_from_weights(twice, tmp_path / "i", IndexSettings(), identity={})
-        assert not (tmp_path / "i").exists()
 
 
 class TestInterface:

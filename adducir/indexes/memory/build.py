@@ -36,9 +36,6 @@ from adducir.indexes.memory.inverting import bound, distinct, gather, scatter
 from adducir.indexes.memory.segment import DOCNOS, FILES, LEVELS, TERMS, norms_of
 from adducir.indexes.vocabulary import BulkAnalyser
 
-Weighted = tuple[str, Mapping[str, float]]
-"""A docno, and the weight of each of the document's tokens."""
-
 _BLANKS = bytes(range(33))
 _CHUNK_POSTINGS = 1 << 22
 _WEIGHTED_BLOCK = 2000
@@ -82,7 +79,7 @@ def build_memory_index(
                         arrived.take_texts(texts, own.analysis, threads or default_threads())
             if own.weights is None:
                 return {"documents": len(arrived), **arrived.write(folder)}
-            arrived.take_weights(_by_term(_read_weights(own.weights, docnos), own.analysis))
+            arrived.take_weights(own.weights, docnos, own.analysis)
             without = len(docnos) - len(arrived)
             counts = arrived.write(folder)
             return counts | {"documents": len(docnos), "empty": counts["empty"] + without}
@@ -99,58 +96,13 @@ def build_memory_index(
     )
 
 
-def build_from_weights(
-    documents: Iterable[Weighted],
-    path: Path,
-    settings: IndexSettings,
-    *,
-    identity: Mapping[str, Any],
-    rebuild: bool = False,
-) -> Manifest:
-    """Build an index of ready terms and weights, DeepCT's for example.
-
-    Args:
-        documents: Docnos, each once, and the weight of each term; weights of 0 or less are left
-            out. Terms are taken as they are: ``settings.analysis`` must give the same for
-            queries.
-        identity: What the documents depend on, for the fingerprint.
-    """
-
-    def make(folder: Path) -> Mapping[str, Any]:
-        arrived = Arrived(folder, np.float32)
-        arrived.take_weights(documents)
-        return {"documents": len(arrived), **arrived.write(folder)}
-
-    return build(
-        path,
-        kind=KIND,
-        recipe=settings.recipe() | {"weights": True},
-        inputs={"weights": fingerprint(identity)},
-        builder_version=BUILDER_VERSION,
-        make=make,
-        rebuild=rebuild,
-        versions=engine_versions(),
-    )
-
-
-def _read_weights(source: Path, docnos: set[str]) -> Iterator[Weighted]:
-    for docno, weights in read_token_weights(source):
-        if docno not in docnos:
-            raise InputError(
-                f"there are weights of the document {docno!r}, which the corpus does not have.",
-                path=source,
-                hint="Give the corpus that the weights were made of.",
-            )
-        yield docno, weights
-
-
-def _by_term(documents: Iterable[Weighted], analysis: Analysis) -> Iterator[Weighted]:
-    """The same by term; words that are new are analysed a block of documents at a time."""
+def _weights_of_terms(source: Path, analysis: Analysis) -> Iterator[tuple[str, dict[str, float]]]:
+    """Docnos and weights of terms; words that are new are analysed a block at a time."""
+    rest = read_token_weights(source)
     if analysis.kind.is_pretokenized:
-        yield from documents
+        yield from rest
         return
     known: dict[str, list[str]] = {}
-    rest = iter(documents)
     while block := [document for _, document in zip(range(_WEIGHTED_BLOCK), rest, strict=False)]:
         new = list(dict.fromkeys(w for _, weights in block for w in weights if w not in known))
         known.update(zip(new, analysis.terms(new), strict=True))
@@ -223,16 +175,18 @@ class Arrived:
                 take_first()
         self._names, self._empty = analyser.terms(), empty
 
-    def take_weights(self, documents: Iterable[Weighted]) -> None:
-        """Take documents of ready terms; weights of 0 or less are left out."""
+    def take_weights(self, source: Path, docnos: set[str], analysis: Analysis) -> None:
+        """Take documents as weights of tokens; those of 0 are left out."""
         numbers: dict[str, int] = {}
-        seen: set[str] = set()
         with progress().doing("indexing", None, "documents"):
-            for docno, weights in documents:
-                if docno in seen:
-                    what = f"the docno {docno!r} is duplicated."
-                    raise InputError(what, hint="Give each document once.")
-                seen.add(docno)
+            for docno, weights in _weights_of_terms(source, analysis):
+                if docno not in docnos:
+                    raise InputError(
+                        f"there are weights of the document {docno!r}, which the corpus does not "
+                        "have.",
+                        path=source,
+                        hint="Give the corpus that the weights were made of.",
+                    )
                 kept = {term: weight for term, weight in weights.items() if weight > 0}
                 terms = [numbers.setdefault(term, len(numbers)) for term in kept]
                 starts = np.array([0, len(terms)], dtype=np.int64)
