@@ -85,12 +85,15 @@ class MemoryIndex(Index):
                 "a memory index holds its fields joined, so they cannot have weights.",
                 hint="Build a Lucene index with --set separate_fields=true.",
             )
-        weighted: Sequence[Mapping[str, float]]
-        if feedback is None:
-            weighted = self._weights(queries)
-        else:
-            weighted = self.expand(texts_alone(queries), model, feedback, threads=threads)
+        weighted: list[Mapping[str, float]] = []
+        if feedback is not None:
+            weighted += self.expand(texts_alone(queries), model, feedback, threads=threads)
             model = feedback.model(model)
+        else:
+            counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
+            for query in queries:  # a text's terms count as often as they occur
+                weighted.append(next(counts) if isinstance(query, str) else query)
+                check_weights(weighted[-1])
         ranked = self._rank(weighted, model, depth, threads)
         return Hits(ranked.counts.astype(np.int32), self.docnos.gather(ranked.docs), ranked.scores)
 
@@ -140,14 +143,6 @@ class MemoryIndex(Index):
         refuse_unless_scored(model, "memory", self.path)
         asked = Queries.of(queries, self._segment)
         return self._ranker.rank(asked, model, depth=depth, threads=threads or default_threads())
-
-    def _weights(self, queries: Sequence[Query]) -> list[Mapping[str, float]]:
-        """Every query as terms and weights; a text's terms count as often as they occur."""
-        counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
-        for query in queries:
-            if not isinstance(query, str):
-                check_weights(query)
-        return [next(counts) if isinstance(query, str) else query for query in queries]
 
     def _counts(self, texts: Sequence[str]) -> list[Counter[str]]:
         with translated(self.path):
