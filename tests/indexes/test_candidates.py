@@ -1,10 +1,8 @@
 """Candidate sets, against rank_bm25, Lucene, formulas and a stable sort."""
 
-import json
 import math
 import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -266,26 +264,3 @@ def test_java_keeps_nothing_of_the_threads_that_called_it() -> None:
         seen.append((threads.getThreadCount(), runtime.totalMemory() - runtime.freeMemory()))
     assert seen[-1][0] <= seen[0][0]
     assert seen[-1][1] < seen[0][1] + 5_000_000  # each thread held 6 MB
-
-
-def json_lines(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def test_pools_of_relic_and_hotpotqa_are_rank_bm25s(collections: Path) -> None:
-    texts = {one["docid"]: one["text"] for one in json_lines(collections / "relic/corpus.jsonl")}
-    queries = {one["qid"]: one["text"] for one in json_lines(collections / "relic/queries.jsonl")}
-    pools: dict[str, list[str]] = {qid: [] for qid in queries}
-    for line in (collections / "relic/qrels.txt").read_text().splitlines():
-        qid, _, docno, _ = line.split()
-        pools[qid].append(texts[docno])
-    tasks = [(pool, queries[qid]) for qid, pool in pools.items()]
-    for one in json_lines(collections / "hotpotqa/hotpotqa.subset.jsonl")[::6]:
-        pool = [title + " " + "".join(text) for title, text in one["context"]]
-        tasks += [(pool, one["question"])] if pool else []
-    vocabulary = vocabularies(lower_split)
-    assert len(tasks) > 200
-    for pool, query in tasks:
-        ours = CandidateSet.over(pool, vocabulary())
-        peers = list(map(lower_split, pool))
-        hold_to_rank_bm25(Okapi(k1=0.5, b=0.9), ours, peers, [lower_split(query)])

@@ -21,7 +21,7 @@ from adducir.indexes import (
     build_index,
     build_memory_index,
 )
-from adducir.indexes.feedback import BM25PRF, FEEDBACK, RM3, FeedbackMethod, Rocchio
+from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.models import BM25, QLD
 
 
@@ -216,16 +216,3 @@ def test_what_does_not_go_together(topical: Pair, make_index: Callable[..., Luce
     ):
         with pytest.raises(UsageError):
             wrong()
-
-
-@pytest.mark.parametrize("name", list(FEEDBACK))
-def test_every_method_says_what_it_is(name: str) -> None:
-    kind = FEEDBACK.kind(name)
-    assert kind.__doc__
-    assert all(field.description for field in kind.model_fields.values())
-    made = FEEDBACK.make(name, {"fb_docs": "7"})
-    settings = FEEDBACK.settings(made, "method")
-    assert settings.pop("method") == name
-    assert FEEDBACK.make(name, settings) == made
-    with pytest.raises(UsageError):
-        FEEDBACK.make(name, {"fb_docs": 0})

@@ -37,11 +37,6 @@ def test_columns_order_and_ranks(index: LuceneIndex) -> None:
     assert set(found["qid"]) == {"1", "2"}
 
 
-def test_other_columns_of_the_topics_stay(index: LuceneIndex) -> None:
-    found = LexicalRetriever(index)(TOPICS.assign(year=2020))
-    assert set(found["year"]) == {2020}
-
-
 def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> None:
     bm25 = LexicalRetriever(index, k1=1.2, b=0.3, depth=50)
     rm3 = QueryExpansion(index, fb_terms=6, fb_docs=4, original_query_weight=0.4)
