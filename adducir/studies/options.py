@@ -18,12 +18,9 @@ def _shares(text: str) -> dict[str, float]:
     from adducir.corpora.splitting import PARTS, check_shares
 
     try:
-        numbers = [float(one) for one in text.split(",")]
+        shares = dict(zip(PARTS, map(float, text.split(",")), strict=True))
     except ValueError:
-        numbers = []
-    if len(numbers) != len(PARTS):
-        raise ValueError(f"takes three numbers with commas, not {text!r}")
-    shares = dict(zip(PARTS, numbers, strict=True))
+        raise ValueError(f"takes three numbers with commas, not {text!r}") from None
     try:
         check_shares(shares)
     except UsageError as error:

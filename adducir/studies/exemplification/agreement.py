@@ -6,12 +6,11 @@ Krippendorff's alpha ("Computing Krippendorff's Alpha-Reliability", 2011) takes 
 raters, with any ratings missing: alpha = 1 - D_o / D_e, the disagreement observed between the
 ratings of one unit over that between all ratings. The difference of two values is 0 or 1
 (nominal), their squared difference (interval), ((c - k) / (c + k))^2 (ratio), or the squared
-difference of their mean ranks (ordinal). For squared differences of numbers s the sum over all
-pairs of a unit's m ratings is 2 (m sum s^2 - (sum s)^2), which needs no matrix of pairs.
+difference of their mean ranks (ordinal). For squared differences of ranks r the sum over all pairs
+of a unit's m ratings is 2 (m sum r^2 - (sum r)^2), which needs no matrix of pairs per sample.
 
-Fleiss' kappa (Psychological Bulletin 76, 1971) is that of units with equally many ratings:
-kappa = (P - P_e) / (1 - P_e), P the share of agreeing pairs of raters, P_e the sum of the squared
-shares of the categories. Cohen's kappa (1960) is that of two raters, each with shares of their own.
+Fleiss' kappa is that of :mod:`adducir.studies.agreement`; Cohen's (1960) that of two raters, each
+with shares of their own.
 
 Unigram overlap of two bags of words A and B is 2 |A and B| / (|A| + |B|). The study of
 exemplification (Wang et al., NAACL 2022, section 2.3) gives an overlap without its formula.
@@ -22,9 +21,9 @@ A sample in which all ratings are equal has no value and is left out.
 
 import re
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from math import isfinite
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,16 +31,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
-from adducir.statistics.resampling import percentile_interval
-from adducir.studies.exemplification.ratings import Ratings, What
+from adducir.statistics.comparison import compare
+from adducir.statistics.settings import Testing
+from adducir.studies.agreement import Floats, Statistic, estimated, fleiss_kappa
+from adducir.studies.exemplification.ratings import MEASURES, Ratings, What
 from adducir.studies.options import Drawing
+from adducir.tables.build import Figure, Layout, build_table, figure_table
+from adducir.tables.table import Column, ResultTable
 
-Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
-Statistic: TypeAlias = Callable[[Floats], Floats]
-"""Gives the (B,) values of samples that hold each unit ``weights`` (B, U) times; NaN for none."""
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 _WORD = re.compile(r"[a-z0-9]+")
+ALL = "all systems"
+TITLES: dict[What, str] = {"rating": "Rating", "rank": "Rank"}
 
 
 class Counts(NamedTuple):
@@ -96,44 +98,26 @@ def agreement_of(
     given = counts.table.sum(axis=1)
     numbers, often = np.unique(given, return_counts=True)
     usual = int(numbers[often == often.max()].max()) if len(numbers) else 0
-    several, same = counts.where(given >= 2), counts.where(given == usual)
+    several, same = counts.where(given >= 2), counts.where((given == usual) & (given >= 2))
+    found: dict[str, float | None] = {}
 
-    def estimated(name: str, statistic: Statistic, items: Integers) -> dict[str, float | None]:
-        names = (name, f"{name} low", f"{name} high")
-        value = _value(statistic, len(items))
-        if value is None:
-            return dict.fromkeys(names)
-        ends = percentile_interval(
-            statistic, items, drawing.samples, drawing.seed, drawing.confidence
-        )
-        return dict(zip(names, (value, *ends), strict=True))
+    def add(name: str, statistic: Statistic, items: Integers) -> None:
+        ends = estimated(statistic, items, drawing) or (None, None, None)
+        found.update(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
 
-    found = estimated("alpha", alpha(several, level), several.items)
-    if usual >= 2:
-        highest = same.table.max(axis=1)
-        found |= estimated("kappa", fleiss_kappa(same.table), same.items)
-        found["all agree"] = float((highest == usual).mean())
-        found["none agree"] = float((highest == 1).mean())
-    else:
-        names = ("kappa", "kappa low", "kappa high", "all agree", "none agree")
-        found |= dict.fromkeys(names)
+    add("alpha", alpha(several, level), several.items)
+    add("kappa", fleiss_kappa(same.table), same.items)
+    highest = same.table.max(axis=1, initial=0)
+    for name, votes in (("all agree", usual), ("none agree", 1)):
+        found[name] = float((highest == votes).mean()) if highest.size else None
     if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, what)).height:
-        found |= estimated("Cohen's kappa", cohens_kappa(pairs), _items(pairs))
+        add("Cohen's kappa", cohens_kappa(pairs), _items(pairs))
     if unigrams:
         overlaps = _overlaps(frame)
         values = overlaps["overlap"].to_numpy()
-        mean: Statistic = lambda weights: weights @ values / weights.sum(axis=1)  # noqa: E731
-        found |= estimated("unigram overlap", mean, _items(overlaps))
+        add("unigram overlap", lambda w: w @ values / w.sum(axis=1), _items(overlaps))
     left_out, single = int((given != usual).sum()), int((given == 1).sum())
-    return Agreement(found, usual, len(same.items) if usual >= 2 else 0, left_out, single)
-
-
-def _value(statistic: Statistic, units: int) -> float | None:
-    if not units:
-        return None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = float(statistic(np.ones((1, units)))[0])
-    return value if np.isfinite(value) else None
+    return Agreement(found, usual, len(same.items), left_out, single)
 
 
 def counted(ratings: Ratings, what: What, level: Level) -> Counts:
@@ -181,50 +165,27 @@ def alpha(counts: Counts, level: Level) -> Statistic:
     """Krippendorff's alpha; every unit has two ratings or more."""
     table, values = counts.table, counts.values
     size = table.sum(axis=1)
-
-    def spread(counts: Floats, number: Floats, score: Floats) -> Floats:
-        """Sums of squared differences over all ordered pairs of each row's ratings."""
-        return np.asarray(2 * (number * (counts @ score**2) - (counts @ score) ** 2))
+    apart = (values[:, None] - values) ** 2
+    if level == "nominal":
+        apart = np.sign(apart)
+    elif level == "ratio":
+        sums = values[:, None] + values
+        apart /= np.where(sums == 0, 1.0, sums) ** 2
+    within_units = ((table @ apart) * table).sum(axis=1) / (size - 1)
 
     def of(weights: Floats) -> Floats:
         totals = weights @ table
         number = totals.sum(axis=1)
-        if level == "nominal":
-            within = weights @ ((size**2 - (table**2).sum(axis=1)) / (size - 1))
-            between = number**2 - (totals**2).sum(axis=1)
-        elif level == "ratio":
-            sums = values[:, None] + values
-            apart = ((values[:, None] - values) / np.where(sums == 0, 1.0, sums)) ** 2
-            within = weights @ (((table @ apart) * table).sum(axis=1) / (size - 1))
-            between = ((totals @ apart) * totals).sum(axis=1)
-        elif level == "interval":
-            score = values - values.mean()  # far from zero, squares would lose digits
-            within = weights @ (spread(table, size, score) / (size - 1))
-            between = spread(totals, number, score)
-        else:
+        if level == "ordinal":
             ranks = np.cumsum(totals, axis=1) - totals / 2 - number[:, None] / 2
             pairs = 2 * (size * (ranks**2 @ table.T) - (ranks @ table.T) ** 2)
             within = (weights * pairs / (size - 1)).sum(axis=1)
             squares, sums = (totals * ranks**2).sum(axis=1), (totals * ranks).sum(axis=1)
             between = 2 * (number * squares - sums**2)
+        else:
+            within, between = weights @ within_units, ((totals @ apart) * totals).sum(axis=1)
         varied = (totals > 0).sum(axis=1) > 1
         return np.asarray(1 - (number - 1) * within / np.where(varied, between, np.nan))
-
-    return of
-
-
-def fleiss_kappa(table: Floats) -> Statistic:
-    """Fleiss' kappa of (N, C) counts, each row of the same sum."""
-    raters = table.sum(axis=1)
-    agreeing = ((table**2).sum(axis=1) - raters) / (raters * (raters - 1))
-
-    def of(weights: Floats) -> Floats:
-        used = weights @ table
-        shares = used / used.sum(axis=1, keepdims=True)
-        expected = (shares**2).sum(axis=1)
-        observed = (weights @ agreeing) / weights.sum(axis=1)
-        varied = (used > 0).sum(axis=1) > 1
-        return np.asarray((observed - expected) / np.where(varied, 1 - expected, np.nan))
 
     return of
 
@@ -271,3 +232,93 @@ def unigram_overlap(one: str, two: str) -> float:
     first, second = (Counter(_WORD.findall(text.lower())) for text in (one, two))
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0
+
+
+def agreement_table(
+    ratings: Ratings,
+    drawing: Drawing,
+    layout: Layout,
+    *,
+    level: Level = "ordinal",
+    unigrams: bool = False,
+    testing: Testing | None = None,
+) -> ResultTable:
+    """Means with intervals, alpha and kappas, for every system and for all together.
+
+    Ratings and ranks, where the file has both, are two groups of columns.
+
+    Args:
+        level: What alpha takes ratings to mean.
+        unigrams: Ratings are texts that raters marked.
+        testing: What to test; None: nothing.
+    """
+    groups = {what: title for what, title in TITLES.items() if ratings.has(what)}
+    if len(groups) == 1:
+        groups = dict.fromkeys(groups, "")
+    systems = ratings.names("system")
+    names = [*systems, *([ALL] if len(systems) > 1 else [])]
+    columns: list[Column] = []
+    rows: dict[str, list[float | None]] = {name: [] for name in names}
+    figures: list[Figure] = []
+    notes: list[str] = []
+    for what, group in groups.items():
+        measure, marked = str(MEASURES[what]), unigrams and what == "rating"
+        own = [Column(measure, group, higher_is_better=what == "rating", descriptive=True)]
+        whole = agreement_of(ratings, what, level, drawing, unigrams=marked)
+        own += [
+            Column(name, group, descriptive=True, summed=name == "Items")
+            for name in ("Items", "SD", "low", "high", *whole.figures)
+        ]
+        columns += own
+        for name in names:
+            values: dict[str, float | None] = {"Items": len(ratings.names("item"))}
+            found = whole
+            if name != ALL:
+                values = {**ratings.described(what, name, drawing.confidence)}
+                found = agreement_of(ratings, what, level, drawing, system=name, unigrams=marked)
+            values |= found.figures
+            cells = [values.get(column.measure) for column in own]
+            cells = [None if one is None or not isfinite(one) else float(one) for one in cells]
+            rows[name] += cells
+            figures += [
+                Figure(group, name, column.measure, cell)
+                for column, cell in zip(own[1:], cells[1:], strict=True)
+            ]
+        notes += _notes(ratings, whole, level, drawing, of=f" ({what}s)" if group else "")
+    layout = replace(layout, notes=tuple(dict.fromkeys(notes)), unit="item")
+    if testing is None:
+        return figure_table(columns, rows, layout)
+    scores = [one.in_set(group) for what, group in groups.items() for one in ratings.scores(what)]
+    described = {column.measure: column for column in columns if "Mean" not in column.measure}
+    table = build_table(compare(scores, testing), layout, figures=figures, columns=described)
+    return replace(table, rows=tuple(sorted(table.rows, key=lambda row: row.system == ALL)))
+
+
+def _notes(
+    ratings: Ratings, found: Agreement, level: Level, drawing: Drawing, of: str
+) -> list[str]:
+    """What a reader must know to judge the figures."""
+    notes = [
+        f"{len(ratings.names('item')):,} items, {len(ratings.names('rater')):,} raters, "
+        f"{ratings.frame.height:,} judgements.",
+        "Means, SD and their intervals (t) are over items, the raters of each answer averaged "
+        "first.",
+        f"alpha: Krippendorff's, {level}; kappa: Fleiss', of categories. low and high: "
+        f"{100 * drawing.confidence:g}% intervals; of alpha and kappa bootstrap over items, "
+        f"{drawing.samples:,} samples, seed {drawing.seed}.",
+    ]
+    if not found.units:
+        notes.append(f"No kappa: most answers have one rating{of}.")
+    elif found.left_out:
+        notes.append(
+            f"kappa of all systems is over the {found.units:,} answers with {found.raters} "
+            f"ratings, without {found.left_out:,} with another number{of}."
+        )
+    if found.single:
+        notes.append(f"{found.single:,} answers with one rating say nothing to alpha{of}.")
+    if "unigram overlap" in found.figures:
+        notes.append(
+            "Unigram overlap: 2 |A and B| / (|A| + |B|) of the words of two raters' texts, "
+            "averaged over the raters of an answer."
+        )
+    return notes

@@ -76,20 +76,19 @@ def examples(settings: Examples) -> None:
         strict=settings.rules == "strict",
     )
     settings.written(found, "Taking examples", "units")
-    counts = {
-        "examples": tally.spans,
-        "  different ones (candidates)": tally.candidates,
-        "  questions or books with one": len(tally.groups),
-        "answers or books read": tally.texts,
-    }
     sides = {"left": "left context", "span": "example", "right": "right context"}
-    rows = [(name, f"{count:,}") for name, count in counts.items()]
+    rows = [
+        ("examples", f"{tally.spans:,}"),
+        ("  different ones (candidates)", f"{tally.candidates:,}"),
+        ("  questions or books with one", f"{len(tally.groups):,}"),
+        ("answers or books read", f"{tally.texts:,}"),
+    ]
     for side, name in sides.items():
         rows.append((f"mean words of {name}", f"{tally.words[side] / max(1, tally.spans):.1f}"))
-    more = {f'{form} with "{marker}"': n for (form, marker), n in sorted(tally.kinds.items())}
-    more |= {f"dropped: {reason}": n for reason, n in sorted(tally.dropped.items())}
-    more |= {f"not read: {reason}": n for reason, n in sorted(skipped.items())}
-    show("\n".join(columns([*rows, *((name, f"{count:,}") for name, count in more.items())])))
+    kinds = {f'{form} with "{marker}"': n for (form, marker), n in tally.kinds.items()}
+    for before, some in (("", kinds), ("dropped: ", tally.dropped), ("not read: ", skipped)):
+        rows += [(f"{before}{name}", f"{count:,}") for name, count in sorted(some.items())]
+    show("\n".join(columns(rows)))
     note(f"wrote {settings.output}")
 
 
@@ -154,9 +153,10 @@ def rouge(settings: Rouge) -> None:
     """
     from adducir.cli.common import system_names
     from adducir.corpora.spans import read_spans
-    from adducir.evaluation.rouge import rouge_of_run, stems_of, words_of
+    from adducir.evaluation.rouge import stems_of, words_of
     from adducir.runs.read import read_run
     from adducir.statistics.comparison import compare
+    from adducir.studies.exemplification.rouge import rouge_of_run
     from adducir.tables.build import build_table
 
     gold = [span for path in settings.spans for span in read_spans(path)]
@@ -221,7 +221,7 @@ def agreement(settings: Agreement) -> None:
     if settings.unigrams and settings.level not in ("ordinal", "nominal"):
         raise UsageError("--unigrams takes texts, which have no level but nominal.")
 
-    from adducir.studies.exemplification.agreement_table import agreement_table
+    from adducir.studies.exemplification.agreement import agreement_table
     from adducir.studies.exemplification.ratings import read_ratings
 
     ratings = read_ratings(settings.ratings)

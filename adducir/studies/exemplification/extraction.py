@@ -29,14 +29,8 @@ _ITALICS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 class Tally:
     """What an extraction found; filled while its spans are read.
 
-    Attributes:
-        texts: Answers or books read.
-        groups: Questions or books that gave a unit.
-        spans: Units.
-        candidates: Different units, by their words.
-        words: Words on the left, of the units, and on the right, all together.
-        kinds: Units by form and marker.
-        dropped: What was dropped, by reason.
+    ``groups`` are questions or books that gave a unit, ``candidates`` the number of different
+    units, ``words`` those of all sides together, ``kinds`` are units by form and marker.
     """
 
     texts: int = 0
@@ -151,11 +145,11 @@ def _masked(
         count = 0
         while count < words and (piece := next(side, None)) is not None:
             taken.append(piece)
-            count += len(sentences.text[piece[0] : piece[1]].split())
+            count += len(text.content[slice(*piece)].split())
         return taken
 
     def cleaned(pieces: Iterable[Bounds]) -> tuple[str, ...]:
-        found = (sentences.text[first:past] for first, past in pieces)
+        found = (text.content[first:past] for first, past in pieces)
         if text.is_book:
             found = (_ITALICS.sub("", sentence) for sentence in found)
         return tuple(filter(None, (" ".join(sentence.split()) for sentence in found)))

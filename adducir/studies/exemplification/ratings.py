@@ -102,11 +102,9 @@ class Ratings:
         from scipy.special import stdtrit
 
         means = self.item_means(what).filter(pl.col("system") == system)["mean"].to_numpy()
-        count, mean, sd = len(means), nan, nan
-        if count:
-            mean = float(means.mean())
-        if count > 1:
-            sd = float(means.std(ddof=1))
+        count = len(means)
+        mean = float(means.mean()) if count else nan
+        sd = float(means.std(ddof=1)) if count > 1 else nan
         reach = float(stdtrit(count - 1, 0.5 + level / 2)) * sd / sqrt(count) if count > 1 else nan
         ends = {"low": mean - reach, "high": mean + reach}
         return {str(MEASURES[what]): mean, "Items": count, "SD": sd, **ends}
@@ -142,18 +140,11 @@ def read_ratings(path: Path) -> Ratings:
             what = f"the rank {place!r} is not a number of 1 or more."
             raise InputError(what, path=path, line=line)
         rows.append((*names, label, number_of(label), rank, line))
-    schema = dict.fromkeys((*NAMES, "label"), pl.String) | {
-        "rating": pl.Float64(),
-        "rank": pl.Float64(),
-        "line": pl.Int64(),
-    }
+    numbers = {"rating": pl.Float64(), "rank": pl.Float64(), "line": pl.Int64()}
+    schema = dict.fromkeys((*NAMES, "label"), pl.String) | numbers
     frame = pl.DataFrame(rows, schema=schema, orient="row")
-    ratings = Ratings(
-        frame.with_columns(
-            frame[name].cast(pl.Enum(frame[name].unique(maintain_order=True))) for name in NAMES
-        ),
-        path,
-    )
+    named = [frame[name].cast(pl.Enum(frame[name].unique(maintain_order=True))) for name in NAMES]
+    ratings = Ratings(frame.with_columns(named), path)
     if not ratings.has("rating") and not ratings.has("rank"):
         raise InputError("there is no rating and no rank in it.", path=path)
     return ratings

@@ -27,8 +27,8 @@ from adducir.core.files import read_pieces
 from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
 from adducir.core.progress import progress
 from adducir.core.streams import COMPRESSED
-from adducir.corpora.books import TEXT_ENDINGS, body_bounds, read_plain, stem_of
 from adducir.corpora.local import files_below, skipped_note
+from adducir.studies.books import TEXT_ENDINGS, body_bounds, read_plain, stem_of
 
 BOOK = "book"
 _LINES = tuple(f".jsonl{packed}" for packed in ("", *COMPRESSED))
@@ -41,14 +41,8 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 class Text(NamedTuple):
     """A text to look for examples in.
 
-    Attributes:
-        id: Names it; no white space.
-        group: The question that it answers, or the book that it is.
-        content: The text itself.
-        source: The name of its file.
-        question: The question, of an answer.
-        offset: Where a book begins in its file, in characters.
-        is_book: Whether it is one.
+    ``group`` is the question that it answers, or the book that it is, ``source`` the name of its
+    file, ``offset`` where a book begins in its file, in characters.
     """
 
     id: str
@@ -99,8 +93,7 @@ def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
         found = [each for each in every if each.name.endswith(_READ)]
         if not found:
             raise InputError("there is no .txt or .jsonl file in this folder.", path=path)
-        if len(found) < len(every):
-            others = [each for each in every if not each.name.endswith(_READ)]
+        if others := [each for each in every if not each.name.endswith(_READ)]:
             progress().note(skipped_note(path, others, "neither .txt nor .jsonl"))
         yield from ((path, each) for each in found)
 
@@ -186,15 +179,14 @@ def _answers_of(
         outputs = enumerate(record.get("output", []))
         question, answers = record.get("input"), ((n, one.get("answer")) for n, one in outputs)
     else:
-        question, value = record.get("question"), None
-        for name in reversed(_ANSWERS):
-            value = record.get(name, value)
-        if value is None:
+        question = record.get("question")
+        values = [record[name] for name in _ANSWERS if record.get(name) is not None]
+        if not values:
             raise KeyError(f"an answer ({', '.join(_ANSWERS)})")
-        is_text = isinstance(value, str)
-        if not is_text and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+        is_text = isinstance(values[0], str)
+        if not is_text and not isinstance(values[0], list):
             raise ValueError("its answers are neither a text nor a list of texts")
-        answers = [(record.get("a_id", ""), value)] if is_text else enumerate(value)
+        answers = [(record.get("a_id", ""), values[0])] if is_text else enumerate(values[0])
     given = [(str(name), content) for name, content in answers if content is not None]
     if not all(isinstance(content, str) for _, content in given):
         raise ValueError("an answer is not text")
@@ -208,15 +200,12 @@ def _long_answer(record: dict[str, Any], skipped: Counter[str]) -> str | None:
     if not found:
         skipped["questions without a long answer"] += 1
         return None
-    if any(
-        one["short_answers"] or one.get("yes_no_answer", "NONE") != "NONE"
-        for one in record["annotations"]
-    ):
+    verdicts = (one.get("yes_no_answer", "NONE") for one in record["annotations"])
+    if any(one["short_answers"] for one in record["annotations"]) or {*verdicts} != {"NONE"}:
         skipped["questions with a short answer as well"] += 1
         return None
-    if "document_text" in record:
-        tokens = str(record["document_text"]).split(" ")
-    else:
+    tokens = str(record.get("document_text", "")).split(" ")
+    if "document_text" not in record:
         tokens = [str(token["token"]) for token in record["document_tokens"]]
     tokens = tokens[found[0]["start_token"] : found[0]["end_token"]]
     if not tokens or tokens[0].upper() != "<P>":

@@ -99,6 +99,7 @@ class Sentences:
         self.paragraphs = list(paragraph_bounds(text))
         self._starts = [start for start, _ in self.paragraphs]
         self._cut: dict[int, list[Bounds]] = {}
+        self._closed: dict[int, dict[int, int]] = {}
 
     def paragraph_at(self, place: int) -> int:
         """The number of the paragraph that holds this place, or else of the last before it."""
@@ -116,6 +117,19 @@ class Sentences:
         """The sentence that holds this place."""
         sentences = self.of_paragraph(self.paragraph_at(place))
         return sentences[bisect_right(sentences, (place, len(self.text))) - 1]
+
+    def brackets_around(self, place: int) -> dict[int, int]:
+        """The brackets of a place's paragraph: where they open, and the place after they close."""
+        number = self.paragraph_at(place)
+        if number not in self._closed:
+            pairs = self._closed[number] = {}
+            opened: dict[str, list[int]] = {closing: [] for closing in _CLOSING.values()}
+            for found in _BRACKET.finditer(self.text, *self.paragraphs[number]):
+                if found[0] in _CLOSING:
+                    opened[_CLOSING[found[0]]].append(found.start())
+                elif opened[found[0]]:
+                    pairs[opened[found[0]].pop()] = found.end()
+        return self._closed[number]
 
     def within(self, start: int, end: int) -> Iterator[Bounds]:
         """The sentences between two places; the first and the last may be parts."""
@@ -192,13 +206,12 @@ def _words(text: str, start: int, end: int) -> int:
 
 def _candidates(sentences: Sentences, markers: list[Marker], strict: bool) -> Iterator[Unit]:
     """What the markers make, whatever else is wrong with it."""
-    brackets = _Brackets(sentences)
     seen: set[Bounds] = set()
     end = 0
     for marker in markers:
-        unit = _parenthesis(sentences, brackets, marker)
+        unit = _parenthesis(sentences, marker)
         if unit is None and strict:
-            unit = _enclosing(sentences, brackets, marker)
+            unit = _enclosing(sentences, marker)
         if unit is None:
             if marker.start < end:
                 continue  # it stands in a parenthesis that is a unit already
@@ -210,29 +223,7 @@ def _candidates(sentences: Sentences, markers: list[Marker], strict: bool) -> It
             yield unit
 
 
-class _Brackets:
-    """Which bracket closes which, in the paragraphs of a text."""
-
-    def __init__(self, sentences: Sentences) -> None:
-        self._sentences = sentences
-        self._closed: dict[int, dict[int, int]] = {}
-
-    def around(self, place: int) -> dict[int, int]:
-        """The brackets of a place's paragraph: where they open, and the place after they close."""
-        number = self._sentences.paragraph_at(place)
-        if number not in self._closed:
-            pairs = self._closed[number] = {}
-            opened: dict[str, list[int]] = {closing: [] for closing in _CLOSING.values()}
-            start, end = self._sentences.paragraphs[number]
-            for found in _BRACKET.finditer(self._sentences.text, start, end):
-                if found[0] in _CLOSING:
-                    opened[_CLOSING[found[0]]].append(found.start())
-                elif opened[found[0]]:
-                    pairs[opened[found[0]].pop()] = found.end()
-        return self._closed[number]
-
-
-def _parenthesis(sentences: Sentences, brackets: _Brackets, marker: Marker) -> Unit | None:
+def _parenthesis(sentences: Sentences, marker: Marker) -> Unit | None:
     """The clause in brackets that the marker opens.
 
     ``(for example)``, with nothing else inside, is an adverb of its sentence and not a unit.
@@ -244,7 +235,7 @@ def _parenthesis(sentences: Sentences, brackets: _Brackets, marker: Marker) -> U
     if opening is None:
         return None
     start = looked_at + opening.start()
-    end = brackets.around(start).get(start)
+    end = sentences.brackets_around(start).get(start)
     if end is None:
         return Unit(start, limit, marker, PARENTHESIS, "parenthesis not closed")
     if not _WORD.search(text, marker.end, end):
@@ -252,9 +243,9 @@ def _parenthesis(sentences: Sentences, brackets: _Brackets, marker: Marker) -> U
     return Unit(start, _with_full_stop(sentences, end), marker, PARENTHESIS)
 
 
-def _enclosing(sentences: Sentences, brackets: _Brackets, marker: Marker) -> Unit | None:
+def _enclosing(sentences: Sentences, marker: Marker) -> Unit | None:
     """The narrowest brackets around the marker, where their sentence has more to say."""
-    pairs = brackets.around(marker.start).items()
+    pairs = sentences.brackets_around(marker.start).items()
     found = max(
         (pair for pair in pairs if pair[0] < marker.start and marker.end < pair[1]), default=None
     )
@@ -285,9 +276,8 @@ def _sentence(sentences: Sentences, marker: Marker, strict: bool) -> Unit:
     if _ENDED.search(text[max(start, marker.start - _BEFORE) : marker.start]):
         start = marker.start
     if strict:
-        for edge in _EDGE.finditer(
-            text, max(start, marker.start - _FAR), min(end, marker.end + _FAR)
-        ):
+        near = max(start, marker.start - _FAR), min(end, marker.end + _FAR)
+        for edge in _EDGE.finditer(text, *near):
             if edge.end() <= marker.start:
                 start = edge.end()
             elif edge.start() >= marker.end:

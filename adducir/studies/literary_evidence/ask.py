@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,12 @@ from adducir.cli import common
 from adducir.cli.command import option as field
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.texts import visible
-from adducir.corpora.books import body, read_plain, stem_of, title_of
 from adducir.corpora.sentences import paragraph_bounds, sentence_bounds
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
+from adducir.studies.books import body, read_plain, stem_of, title_of
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
@@ -39,19 +39,12 @@ RRF_K = 60
 BY_WORDS, BOTH, MINILM = "bm25", "both", "minilm"
 WIDEST = 96
 
-_ORDINALS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty first second third fourth fifth sixth seventh "
-    "eighth ninth tenth last"
-).replace(" ", "|")
-_NUMBER = rf"(?:the\s+)?(?:[ivxlc]+|\d+|{_ORDINALS})\b"
 _DIVISION = "chapter|book|volume|part|letter|stave|act|scene|canto|lecture|essay|section"
-_HEADING = re.compile(rf"_?(?:{_DIVISION})\s+{_NUMBER}[^a-z]?", re.IGNORECASE)
+_HEADING = re.compile(rf"_?(?i:{_DIVISION})\s+(?:the\s+\w+|\d+|[A-Z]\w*|[ivxlc]+\b)")
 _BARE = re.compile(r"_?[IVXLC]+[.:]?_?|[IVXLC]+\.\s+[A-Z][^.;]{0,60}")
 _FRAME = re.compile(r"_?(?:PREFACE|INTRODUCTION|PROLOGUE|EPILOGUE|CONCLUSION)\.?_?")
 _GREATER = re.compile(r"_?(?:book|volume|part|act)\b", re.IGNORECASE)
 _LONGEST = 90
-_PREFACE = 0.25
 
 
 @dataclass(frozen=True)
@@ -105,14 +98,12 @@ def open_book(path: Path) -> Book:
     if not sentences:
         raise InputError("there is no sentence in this file.", path=path)
     # Those of a table of contents come right before one another; but "Book I" may come right before
-    # "Chapter I". A preface that seems to fill a quarter of the book only hides that the headings
-    # after it were not found.
-    kept = []
-    for (number, own), (after, following) in pairwise([*headings, (len(sentences), "")]):
-        opens = bool(_GREATER.match(own)) and not _GREATER.match(following)
-        hides = after - number > _PREFACE * len(sentences) and _FRAME.fullmatch(own)
-        if (after > number or opens) and not hides:
-            kept.append((number, own))
+    # "Chapter I".
+    kept = [
+        (number, own)
+        for (number, own), (after, following) in pairwise([*headings, (len(sentences), "")])
+        if after > number or (_GREATER.match(own) and not _GREATER.match(following))
+    ]
     return Book(title_of(whole) or stem_of(path), sentences, places, kept)
 
 
@@ -132,15 +123,10 @@ def heading_of(paragraph: str) -> str | None:
     return joined.strip("_ ").rstrip(".:—-")
 
 
-@dataclass(frozen=True)
-class Passage:
-    """A passage that was found.
+class Passage(NamedTuple):
+    """A passage that was found: its first sentence in its book, and its rank in each ranking.
 
-    Attributes:
-        book: Its book.
-        start: Its first sentence in that book.
-        text: Its sentences.
-        ranks: Its rank in each ranking; None where a prompt and it share no word.
+    A rank is None where a prompt and it share no word.
     """
 
     book: Book
@@ -173,12 +159,17 @@ class SearchableBooks:
         self.starts = [(book, start) for book in books for start in book.passages(length)]
         if not self.starts:
             raise UsageError(f"there is no passage of {length} sentences.")
-        self._texts = [" ".join(book.sentences[at : at + length]) for book, at in self.starts]
+        each = [
+            [" ".join(book.sentences[at : at + length]) for at in book.passages(length)]
+            for book in books
+        ]
+        self._texts = [text for own in each for text in own]
         self._set = CandidateSet.of_texts(self._texts) if words else None
-        ends = np.cumsum([0, *(len(book.passages(length)) for book in books)]).tolist()
-        parts = [self._texts[first:last] for first, last in pairwise(ends) if last > first]
         self._encoded = {
-            name: (encoder, np.concatenate([_vectors(own, source, encoder, keep) for own in parts]))
+            name: (
+                encoder,
+                np.concatenate([_vectors(own, source, encoder, keep) for own in each if own]),
+            )
             for name, (source, encoder) in (encoders or {}).items()
         }
 
@@ -193,10 +184,12 @@ class SearchableBooks:
             scores[BY_WORDS] = np.where(own > 0, own, -np.inf)
         for name, (encoder, vectors) in self._encoded.items():
             scores[name] = (vectors @ encoder.encode_queries([prompt])[0]).astype(np.float64)
-        ranks = {name: _ranks(values) for name, values in scores.items()}
+        ranks = {name: np.zeros(len(self.starts), dtype=np.int64) for name in scores}
         total = np.zeros(len(self.starts))
-        for one in ranks.values():
-            total += np.where(one > 0, 1 / (RRF_K + one), 0.0)
+        for name, values in scores.items():
+            order = np.argsort(-values, kind="stable")[: np.isfinite(values).sum()]
+            ranks[name][order] = np.arange(1, len(order) + 1)
+            total[order] += 1 / (RRF_K + ranks[name][order])
         found: list[Passage] = []
         for number in np.argsort(-total, kind="stable").tolist():
             book, start = self.starts[number]
@@ -209,31 +202,17 @@ class SearchableBooks:
         return found
 
 
-def _ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Ranks from 1, equal scores in the book's order; 0 for a score of minus infinity."""
-    ranks = np.empty(len(scores), dtype=np.int64)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    ranks[np.isneginf(scores)] = 0
-    return ranks
-
-
 def _vectors(
     texts: Sequence[str], source: "EncoderSource", encoder: "DualEncoder", keep: Path | None
 ) -> NDArray[np.float32]:
     """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
     from adducir.encoders.encoding import Vectors, encode, items_of_texts
 
-    if keep is not None:
-        items = items_of_texts(texts, "passages")
-        folder = keep / fingerprint([items.identity, source.identity()])[:16]
-        device = str(encoder.device)
-        try:
-            encode(source, items, folder, encoder=encoder, device=device)
-            return Vectors(folder).all()
-        except MachineError as error:  # an answer needs no cache
-            progress().note(f"what {source.name} makes of the book is not kept: {error}")
-    with progress().doing(f"reading with {source.name}", len(texts), "passages"):
-        return encoder.encode_documents(texts, on_batch=progress().advance)
+    items = items_of_texts(texts, "passages")
+    with TemporaryDirectory() as scratch:
+        folder = (keep or Path(scratch)) / fingerprint([items.identity, source.identity()])[:16]
+        encode(source, items, folder, encoder=encoder, device=str(encoder.device))
+        return Vectors(folder).all()
 
 
 class Ask(Recipe):
@@ -295,25 +274,23 @@ def ask(settings: Ask) -> None:
 
     with open_progress():
         books = [open_book(path) for path in text_files(paths)]
-        names = list(settings.model) or [BOTH]
+        models = settings.model or [BOTH]
+        names = [one for name in models for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
         if not settings.model:
             try:
                 model_source(MINILM)
             except MachineError:
                 note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
                 names = [BY_WORDS]
-        names = [one for name in names for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
         encoders = {}
-        if set(names) != {BY_WORDS}:
-            from adducir.encoders.model import load_encoder
-            from adducir.encoders.sources import encoder_source
-            from adducir.models.machine import choose_device
+        for name in names:
+            if name != BY_WORDS:
+                from adducir.encoders.model import load_encoder
+                from adducir.encoders.sources import encoder_source
+                from adducir.models.machine import choose_device
 
-            sources = {name: encoder_source(name) for name in names if name != BY_WORDS}
-            encoders = {
-                name: (source, load_encoder(source).to(choose_device(settings.device)))
-                for name, source in sources.items()
-            }
+                source = encoder_source(name)
+                encoders[name] = source, load_encoder(source).to(choose_device(settings.device))
         cache = cache_folder()
         searchable = SearchableBooks(
             books,
@@ -325,7 +302,7 @@ def ask(settings: Ask) -> None:
         found = [searchable.best(prompt, settings.top) for prompt in prompts]
     title = books[0].title if len(books) == 1 else f"{len(books)} books"
     size = settings.sentences
-    length = f"  {len(searchable.starts):,} passages of {size} sentence{'s' if size > 1 else ''}"
+    length = f"  {len(searchable.starts):,} passages of {size} sentence{'s' * (size > 1)}"
     console = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
     console.width = min(console.width, WIDEST)
     console.print(Text.assemble((visible(title), "bold"), (length, "dim")))
@@ -336,22 +313,17 @@ def ask(settings: Ask) -> None:
             console.print(Text("no passage shares a word with it", style="dim"))
         for number, passage in enumerate(passages, 1):
             console.print()
-            head = _head(passage, titled=len(books) > 1)
-            console.print(Text.assemble((f"{number:>2}  ", "bold cyan"), *head))
+            book, start, _, ranks = passage
+            named = [book.title] * (len(books) > 1) + [book.chapter_of(start) or ""]
+            placed = [f"{own} {f'#{rank:,}' if rank else '–'}" for own, rank in ranks.items()]
+            head = Text.assemble(
+                (f"{number:>2}  ", "bold cyan"),
+                *((f"{visible(one)} · ", "cyan") for one in named if one),
+                (f"{book.places[start]:.0%}", "cyan"),
+                (f"   {' · '.join(placed)}", "dim"),
+            )
+            console.print(head)
             text = Text(visible(passage.text))
             for word in dict.fromkeys(re.findall(r"\w{4,}", prompt)):
                 text.highlight_regex(rf"(?i)\b{re.escape(word)}\b", "bold")
             console.print(Padding(text, (0, 2, 0, 4), expand=False))
-
-
-def _head(passage: "Passage", *, titled: bool) -> list[tuple[str, str]]:
-    """Book, chapter and place, and the rank in each ranking."""
-    book, start = passage.book, passage.start
-    names = [book.title if titled else None, book.chapter_of(start)]
-    ranks = passage.ranks.items()
-    placed = " · ".join(f"{name} {'–' if rank is None else f'#{rank:,}'}" for name, rank in ranks)
-    return [
-        *((f"{visible(name)} · ", "cyan") for name in names if name),
-        (f"{book.places[start]:.0%}", "cyan"),
-        (f"   {placed}", "dim"),
-    ]

@@ -1,17 +1,29 @@
-"""What finding quotations is about: the rules, quotations and the windows around them.
+"""Finding quotations: rules, the windows around them, and RELiC's way (Thai et al., appendix A).
 
-There are two ways to find quotations, each a :class:`Finder`: words in a row that both texts have
-(:mod:`.shared_words`), and RELiC's alike sentences (:mod:`.alike_sentences`).
+There are two ways, each a :class:`Finder`: words in a row that both texts have
+(:mod:`.shared_words`), and RELiC's alike sentences, here. Every sentence of the book with ten words
+or more is sought by RapidFuzz's QRatio: 200 * LCS / (len(a) + len(b)), where LCS is the longest
+common subsequence of characters. Matches that are consecutive in the criticism and in the book are
+one block, which grows by a neighbour that shares 15 characters in a row with the neighbour in the
+book.
 """
 
+import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
+import numpy as np
+
 from adducir.cli.command import option
 from adducir.core.recipe import Recipe, needs
 from adducir.studies.literary_evidence.sources import Source
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+_ROWS = 128
+"""Sentences of a book that are compared at a time with those of a work of fitting lengths."""
 
 
 class Rules(Recipe):
@@ -57,16 +69,10 @@ class Rules(Recipe):
 
 @dataclass(slots=True)
 class Quotation:
-    """Where a quotation stands in the criticism, and where in the book; ends exclusive.
+    """Sentences ``first`` to ``last`` of the criticism are ``start`` to ``end`` of the book.
 
-    Attributes:
-        first: First sentence of the criticism.
-        last: Past the last sentence of the criticism.
-        start: First sentence of the book.
-        end: Past the last sentence of the book.
-        book: The book's number.
-        head: The character of its first sentence of criticism that the quotation begins at.
-        tail: The character of the last one that it ends before; None: the sentence's end.
+    Ends are exclusive. It begins at the character ``head`` of its first sentence of criticism, and
+    ends before the character ``tail`` of the last one; None: at the sentence's end.
     """
 
     first: int
@@ -82,10 +88,8 @@ class Window(NamedTuple):
     """One quotation in its critical context.
 
     Attributes:
-        book: Name of the primary source.
         start: First sentence of the quotation in the book.
         length: Sentences of the quotation, or of what of it is sought.
-        work: Name of the work of criticism.
         place: The sentence of the criticism that the quotation began at.
         left: The critic's sentences before the quotation, the nearest last, which may be the
             beginning of the one that the quotation stands in.
@@ -109,13 +113,7 @@ class Window(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a work quotes.
-
-    Attributes:
-        quotations: In the order of the work.
-        matches: Of each book, the sentences that the work quotes.
-        shared: Of each book, the quotations left out because another book has them as well.
-    """
+    """What a work quotes; of each book, how many sentences, and quotations left out as shared."""
 
     quotations: list[Quotation]
     matches: list[int]
@@ -167,3 +165,103 @@ def normalise(text: str) -> str:
     from rapidfuzz.utils import default_process
 
     return " ".join(default_process(text).split())
+
+
+class Match(NamedTuple):
+    """A sentence of a work is a sentence of a book."""
+
+    place: int
+    book: int
+    sentence: int
+    score: float
+
+
+class AlikeSentences(Finder):
+    """Finds alike sentences."""
+
+    def __init__(self, books: Sequence[Source], rules: Rules) -> None:
+        super().__init__(books, rules)
+        self._places = [
+            [n for n, text in enumerate(book.sentences) if len(_WORD.findall(text)) >= rules.words]
+            for book in books
+        ]
+        for places, texts in zip(self._places, self.texts, strict=True):
+            places.sort(key=lambda place: len(texts[place]))
+        self.sought = [len(places) for places in self._places]
+
+    def max_matches(self, book: Source) -> int:
+        """RELiC: "hundreds of matches"."""
+        return self.rules.max_matches or 500
+
+    def find(self, work: Source) -> Found:
+        """The quotations of a work."""
+        from rapidfuzz.fuzz import QRatio
+        from rapidfuzz.process import cdist
+
+        alike = self.rules.min_similarity or 80.0
+        factor = 200 / alike - 1  # of two lengths that may be so alike
+        texts = [normalise(sentence) for sentence in work.sentences]
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        lengths = [len(texts[place]) for place in order]
+        matches: list[Match] = []
+        for book, (own, places) in enumerate(zip(self.texts, self._places, strict=True)):
+            for first in range(0, len(places), _ROWS):
+                some = places[first : first + _ROWS]
+                sought = [own[place] for place in some]
+                low = bisect_left(lengths, len(sought[0]) / factor - 1)
+                high = bisect_right(lengths, len(sought[-1]) * factor + 1)
+                fitting = [texts[at] for at in order[low:high]]
+                scores = cdist(sought, fitting, scorer=QRatio, score_cutoff=alike, workers=-1)
+                matches += [
+                    Match(order[low + at], book, some[row], float(scores[row, at]))
+                    for row, at in np.argwhere(scores).tolist()
+                ]
+        kept = resolve(matches)
+        counts = np.bincount([match.book for match in kept], minlength=len(self.books))
+        return Found(self._blocks(kept, texts), counts.tolist(), [0] * len(self.books))
+
+    def _blocks(self, matches: Sequence[Match], work: Sequence[str]) -> list[Quotation]:
+        run, blocks = self.rules.run or 15, list[Quotation]()
+        for number, one in enumerate(matches):
+            last = blocks[-1] if blocks else Quotation(0, 0, 0, 0, -1)
+            book = self.texts[one.book]
+            block = Quotation(one.place, one.place + 1, one.sentence, one.sentence + 1, one.book)
+            while last.last < block.first and block.start:
+                if not share_run(work[block.first - 1], book[block.start - 1], run):
+                    break
+                block.first, block.start = block.first - 1, block.start - 1
+            following = matches[number + 1].place if number + 1 < len(matches) else len(work)
+            while block.last < following and block.end < len(book):
+                if not share_run(work[block.last], book[block.end], run):
+                    break
+                block.last, block.end = block.last + 1, block.end + 1
+            if (last.last, last.end, last.book) == (block.first, block.start, block.book):
+                last.last, last.end = block.last, block.end
+            else:
+                blocks.append(block)
+        return blocks
+
+
+def resolve(matches: Sequence[Match]) -> list[Match]:
+    """Give each sentence of a work to the one most alike, and return them by the work.
+
+    Equal scores (a novel may say a thing twice) go to the place where more neighbours match as
+    well, then to the earlier book and sentence.
+    """
+    found = {match[:3] for match in matches}
+
+    def rank(match: Match) -> tuple[float, int, Match]:
+        place, book, sentence, score = match
+        near = {(place - 1, book, sentence - 1), (place + 1, book, sentence + 1)} & found
+        return -score, -len(near), match
+
+    best: dict[int, Match] = {}
+    for match in sorted(matches, key=rank):
+        best.setdefault(match.place, match)
+    return [best[place] for place in sorted(best)]
+
+
+def share_run(first: str, second: str, length: int) -> bool:
+    """Whether two texts have a common substring of ``length`` or more characters."""
+    runs = {first[at : at + length] for at in range(len(first) - length + 1)}
+    return any(second[at : at + length] in runs for at in range(len(second) - length + 1))

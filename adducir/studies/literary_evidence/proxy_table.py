@@ -7,19 +7,18 @@ An empty choice is no answer. Where there is ``task``, it must be the key's.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isfinite, nan
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
-from statsmodels.stats.inter_rater import fleiss_kappa  # type: ignore[import-untyped]
+from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.texts import whole_number
 from adducir.evaluation.records import records
-from adducir.statistics.resampling import percentile_interval
+from adducir.studies.agreement import estimated, fleiss_kappa
 from adducir.studies.literary_evidence.proxy_task import Key
 from adducir.studies.options import Drawing
 from adducir.tables.build import Layout, figure_table
@@ -115,8 +114,6 @@ def proxy_table(
     gold = np.array([answer.gold for answer in key.answers.values()])
     of_group = np.array([answer.group for answer in key.answers.values()])
     groups = [name for name in dict.fromkeys(of_group.tolist()) if name] if by_group else []
-    if by_group and not groups:
-        raise UsageError("the key has no groups of items to show.")
     answered = {name: (chosen, chosen > 0) for name, chosen in judges.items()}
     if len(judges) > 1:
         every = list(judges.values())
@@ -164,19 +161,12 @@ def _notes(key: Key, judges: Sequence[Chosen], drawing: Drawing) -> list[str]:
         return [*notes, "Most items have one answer: there is no agreement to measure."]
     table = counts[counts.sum(axis=1) == usual]
 
-    def kappas(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        each = [np.repeat(table, row.astype(int), axis=0) for row in weights]
-        kappa = [fleiss_kappa(one) if (one.any(axis=0)).sum() > 1 else nan for one in each]
-        return np.array(kappa)
-
-    value = float(kappas(np.ones((1, len(table))))[0])
     shown = "undefined"
-    if isfinite(value):
-        items, confidence = np.arange(len(table)), drawing.confidence
-        ends = percentile_interval(kappas, items, drawing.samples, drawing.seed, confidence)
-        shown = f"{value:.3f} ({percent} interval {ends[0]:.3f} to {ends[1]:.3f})"
+    if kappa := estimated(fleiss_kappa(table.astype(float)), np.arange(len(table)), drawing):
+        shown = f"{kappa[0]:.3f} ({percent} interval {kappa[1]:.3f} to {kappa[2]:.3f})"
     # Options are shuffled from item to item: the free-marginal kappa suits that best.
-    free, highest = float(fleiss_kappa(table, method="randolph")), table.max(axis=1)
+    free = float(inter_rater.fleiss_kappa(table, method="randolph"))
+    highest = table.max(axis=1)
     notes.append(
         f"Judges, on {len(table):,} items with {usual} answers: Fleiss' kappa {shown}, "
         f"free-marginal {free:.3f}; all agree on {(highest == usual).mean():.1%}, none on "

@@ -5,10 +5,9 @@ choose among three: the gold item and BM25's two best other candidates, in rando
 string overlap does not give the answer away. A candidate with the gold item's own words (case and
 white space apart) is no other candidate, nor is a repetition of one that was taken.
 
-* The task, CSV or JSONL by the name: ``item``, ``context``, ``candidate_1`` ... ``candidate_n``
-  (JSONL: a list ``candidates``), an empty ``choice`` to be filled in with the number of a
-  candidate, and ``task``, the mark that says which key belongs to it. Neither docnos nor the gold
-  item stand in it.
+* The task, CSV: ``item``, ``context``, ``candidate_1`` ... ``candidate_n``, an empty ``choice`` to
+  be filled in with the number of a candidate, and ``task``, the mark that says which key belongs
+  to it. Neither docnos nor the gold item stand in it.
 * The key, CSV: ``item``, ``gold``, ``group``, ``docno_1`` ... ``docno_n``, ``task``.
 """
 
@@ -25,22 +24,11 @@ import numpy as np
 from adducir.core.csv_files import CsvWriter
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.texts import whole_number
-from adducir.corpora.qrels import Qrels
-from adducir.corpora.spans import context, read_spans
-from adducir.corpora.topics import Topics
+from adducir.core.texts import same_text, whole_number
+from adducir.corpora.spans import MaskedSpan, context
 from adducir.evaluation.records import records
 
 MASK = "[masked]"
-
-
-class Question(NamedTuple):
-    """A context, and the docno of what was masked in it; a group to break figures down by."""
-
-    id: str
-    context: str
-    gold: str
-    group: str = ""
 
 
 class Answer(NamedTuple):
@@ -64,49 +52,8 @@ class Key:
         return len(next(iter(self.answers.values())).docnos)
 
 
-def questions_of_topics(
-    topics: Topics, qrels: Qrels, groups: Topics | None = None
-) -> list[Question]:
-    """Contexts as topics, with the one relevant document of each as gold item.
-
-    Raises:
-        InputError: A topic has not exactly one.
-    """
-    gold: dict[str, list[str]] = {}
-    for qid, docno, grade in qrels.frame.iter_rows():
-        if grade > 0:
-            gold.setdefault(qid, []).append(docno)
-    group = dict(zip(groups.qids, groups.queries, strict=True)) if groups else {}
-    for qid in topics.qids:
-        if len(gold.get(qid, [])) != 1:
-            raise InputError(
-                f"topic {qid} has {len(gold.get(qid, []))} relevant documents, where the task "
-                "needs one gold item.",
-                path=qrels.source,
-                hint="Leave the topic out, or judge one document as relevant.",
-            )
-    pairs = zip(topics.qids, topics.queries, strict=True)
-    return [Question(qid, text, gold[qid][0], group.get(qid, "")) for qid, text in pairs]
-
-
-def questions_of_spans(path: Path) -> list[Question]:
-    """Masked spans with their contexts; the span's group is the item's.
-
-    Raises:
-        InputError: A span names no candidate as its gold item.
-    """
-    found = []
-    for span in read_spans(path):
-        if span.candidate is None:
-            raise InputError(f"the span {span.id} names no candidate as its gold item.", path=path)
-        left, right = context(span)
-        whole = " ".join(part for part in (left, MASK, right) if part)
-        found.append(Question(span.id, whole, span.candidate, span.group))
-    return found
-
-
 def make_key(
-    questions: Iterable[Question],
+    spans: Iterable[MaskedSpan],
     ranking: Mapping[str, Sequence[str]],
     texts: Mapping[str, str],
     *,
@@ -114,54 +61,50 @@ def make_key(
     seed: int = 0,
     sample: int | None = None,
 ) -> tuple[Key, Counter[str]]:
-    """Choose the candidates of every question and shuffle them.
+    """Choose the candidates of every span and shuffle them.
 
     An item's order depends on the seed and on its own id alone.
 
     Args:
-        ranking: Docnos of the ranker (BM25, say) for each question, best first.
+        ranking: Docnos of the ranker (BM25, say) for each span, best first.
         texts: The text of each docno; a ranked one without text is ignored.
         others: Candidates beside the gold item.
         sample: Take so many of the items that can be made.
 
     Returns:
-        The key, and how many questions made no item, by reason.
+        The key, and how many spans made no item, by reason.
 
     Raises:
         UsageError: An id is duplicated, or nothing is left.
     """
     items: dict[str, Answer] = {}
     left_out = Counter[str]()
-    for question in questions:
-        if question.id in items:
-            raise UsageError(f"the question {question.id} is duplicated.")
-        chosen = {_words(texts.get(question.gold, "")): question.gold}
-        for docno in ranking.get(question.id, ()):
-            if len(chosen) <= others and (words := _words(texts.get(docno, ""))):
+    for span in spans:
+        if span.id in items:
+            raise UsageError(f"the span {span.id} is duplicated.")
+        chosen = {same_text(texts.get(span.docno, "")): span.docno}
+        for docno in ranking.get(span.id, ()):
+            if len(chosen) <= others and (words := same_text(texts.get(docno, ""))):
                 chosen.setdefault(words, docno)
         if "" in chosen:
             left_out["gold item not in the corpus"] += 1
-        elif question.id not in ranking:
+        elif span.id not in ranking:
             left_out["not in the run"] += 1
         elif len(chosen) <= others:
             left_out["too few other candidates"] += 1
         else:
             docnos = list(chosen.values())
-            draw = np.random.default_rng(_digest("order", seed, question.id))
+            draw = np.random.default_rng(_digest("order", seed, span.id))
             shown = tuple(docnos[place] for place in draw.permutation(len(docnos)))
-            gold = shown.index(question.gold) + 1
-            items[question.id] = Answer(gold, shown, question.group)
+            gold = shown.index(span.docno) + 1
+            items[span.id] = Answer(gold, shown, span.group)
     if not items:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in left_out.items())
-        raise UsageError(f"no question can be asked ({reasons or 'there is none'}).")
+        raise UsageError(f"no item can be made ({reasons or 'there is none'}).")
     kept = set(sorted(items, key=lambda one: _digest("sample", seed, one))[:sample])
     answers = {name: one for name, one in items.items() if name in kept}
     shown_items = json.dumps([(name, one.docnos) for name, one in answers.items()])
     return Key(answers, hashlib.sha256(shown_items.encode()).hexdigest()[:12]), left_out
-
-
-def _words(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _digest(what: str, seed: int, name: str) -> int:
@@ -169,26 +112,18 @@ def _digest(what: str, seed: int, name: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{what}\0{seed}\0{name}".encode()).digest()[:8])
 
 
-def write_task(
-    key: Key, questions: Iterable[Question], texts: Mapping[str, str], path: Path
-) -> None:
-    """Write what judges see, as CSV or as JSON lines."""
-    contexts = {question.id: question.context for question in questions}
-    numbers = range(1, key.options + 1)
-    is_csv = Path(path.name.removesuffix(".gz")).suffix.lower() == ".csv"
+def write_task(key: Key, spans: Iterable[MaskedSpan], texts: Mapping[str, str], path: Path) -> None:
+    """Write what judges see."""
+    sides = {span.id: context(span) for span in spans if span.id in key.answers}
     with writing_text(path) as handle:
         writer = CsvWriter(handle)
-        if is_csv:
-            names = (f"candidate_{number}" for number in numbers)
-            writer.row(["item", "context", *names, "choice", "task"])
+        names = (f"candidate_{number}" for number in range(1, key.options + 1))
+        writer.row(["item", "context", *names, "choice", "task"])
         for item, answer in key.answers.items():
+            left, right = sides[item]
+            whole = " ".join(part for part in (left, MASK, right) if part)
             shown = [" ".join(texts[docno].split()) for docno in answer.docnos]
-            if is_csv:
-                writer.row([item, contexts[item], *shown, "", key.mark])
-                continue
-            texts_shown = {"context": contexts[item], "candidates": shown}
-            record = {"item": item, **texts_shown, "choice": None, "task": key.mark}
-            handle.write(json.dumps(record, ensure_ascii=False) + "\n")
+            writer.row([item, whole, *shown, "", key.mark])
 
 
 def write_key(key: Key, path: Path) -> None:

@@ -1,15 +1,20 @@
 """The quotations of books in criticism: windows of RELiC's kind, and what was dropped and why."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from adducir.core.progress import progress
 from adducir.corpora.relic import RelicBook, RelicQuote, spans_of_relic
 from adducir.corpora.spans import MaskedSpan
-from adducir.studies.literary_evidence.alike_sentences import AlikeSentences
-from adducir.studies.literary_evidence.finding import Finder, Rules, Window, normalise
+from adducir.studies.literary_evidence.finding import (
+    AlikeSentences,
+    Finder,
+    Rules,
+    Window,
+    normalise,
+)
 from adducir.studies.literary_evidence.shared_words import SharedWords
 from adducir.studies.literary_evidence.sources import (
     Source,
@@ -36,17 +41,7 @@ REASONS = {
 
 @dataclass(slots=True)
 class BookCounts:
-    """The counts of one book.
-
-    Attributes:
-        sentences: Its sentences.
-        sought: Those that are sought.
-        matches: Sentences that works quote, in works that were kept or dropped.
-        quotations: Quotations found.
-        windows: Windows kept.
-        works: The works of these.
-        dropped: What was dropped, by reason.
-    """
+    """The counts of one book; ``matches`` are also those in works that were dropped."""
 
     sentences: int
     sought: int
@@ -59,14 +54,7 @@ class BookCounts:
 
 @dataclass(frozen=True)
 class Built:
-    """What was built.
-
-    Attributes:
-        books: The books, in the order of their names.
-        windows: The windows, ordered by book, place in the book and work.
-        counts: The counts of each book.
-        refused: Works that were not searched, and why.
-    """
+    """Books by name, windows by book, place and work, and why works were not searched."""
 
     books: list[Source]
     windows: list[Window]
@@ -76,17 +64,17 @@ class Built:
 
 def construct(primary: Sequence[Path], secondary: Sequence[Path], rules: Rules) -> Built:
     """Find the quotations of books in criticism: text files, or folders of them."""
+
+    def read(paths: Iterable[Path], *, is_work: bool = False) -> Iterator[Source]:
+        for path in paths:
+            yield read_source(path, is_work=is_work)
+            progress().advance(1)
+
     paths = text_files(primary), text_files(secondary)
     with progress().doing("Reading books", len(paths[0]), "books"):
-        books = [_told(read_source(path)) for path in paths[0]]
+        books = [*read(paths[0])]
     with progress().doing("Searching criticism", len(paths[1]), "works"):
-        works = (_told(read_source(path, is_work=True)) for path in paths[1])
-        return find_quotations(books, works, rules)
-
-
-def _told(source: Source) -> Source:
-    progress().advance(1)
-    return source
+        return find_quotations(books, read(paths[1], is_work=True), rules)
 
 
 def find_quotations(books: Sequence[Source], works: Iterable[Source], rules: Rules) -> Built:
@@ -124,15 +112,12 @@ def _windows_of(work: Source, finder: Finder, counts: Sequence[BookCounts]) -> l
             own.dropped["few" if few else "many"] += len(quotations)
             continue
         for window in (one for quotation in quotations for one in finder.windows(quotation, work)):
-            reason = ""
             if window.length > rules.max_sentences:
-                reason = "long"
+                own.dropped["long"] += 1
             elif not window.left and not window.right:
-                reason = "bare"
+                own.dropped["bare"] += 1
             elif not is_english(window.context):
-                reason = "language"
-            if reason:
-                own.dropped[reason] += 1
+                own.dropped["language"] += 1
             else:
                 windows.append(window)
     return windows

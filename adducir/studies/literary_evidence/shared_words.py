@@ -108,8 +108,7 @@ class SharedWords(Finder):
         )
         sentences = np.repeat(np.arange(len(words), dtype=np.int64), [len(some) for some in words])
         hashes = np.zeros(max(0, len(ids) - SEED + 1), dtype=np.uint64)
-        for at in range(SEED):
-            # Wraps around: a polynomial modulo 2**64 with an odd base.
+        for at in range(SEED):  # wraps around: a polynomial modulo 2**64 with an odd base
             hashes *= np.uint64(0x9E3779B97F4A7C15)
             hashes += ids[at : at + len(hashes)].astype(np.uint64)
         order = np.argsort(hashes, kind="stable")
@@ -122,11 +121,11 @@ class SharedWords(Finder):
     def find(self, work: Source) -> Found:
         """The quotations of a work."""
         words = self.numbered(normalise(sentence) for sentence in work.sentences)
-        chains = (
+        chains = [
             Chain(sum(run.length for run in runs), number, tuple(runs))
             for number, book in enumerate(self._words)
             for runs in chains_of(shared_runs(book, words))
-        )
+        ]
         kept, shared = resolve(
             chain for chain in chains if self._is_quotation(chain, words, work.sentences)
         )
@@ -244,10 +243,8 @@ def chains_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
         fitting = [(gap, one) for one in near if (gap := _gap(one[-1], run)) is not None]
         if fitting:
             _, chain = min(fitting, key=lambda pair: pair[0])
-            last = chain[-1]
-            over = max(
-                0, last.work + last.length - run.work, last.book + last.length - run.book
-            )  # words that it has already
+            ours, theirs, length = chain[-1]
+            over = max(0, theirs + length - run.work, ours + length - run.book)  # it has these
             chain.append(Run(run.book + over, run.work + over, run.length - over))
         else:
             open_ones.append([run])
@@ -311,13 +308,6 @@ def _quotation(chain: Chain, quoted: list[int], work: Words, sentences: Sequence
         spans = [match.span() for match in _WORD.finditer(sentences[number])]
         return spans[word - start] if len(spans) == past - start else None
 
-    head, tail = place(begin, first), place(end - 1, last)
-    return Quotation(
-        first,
-        last + 1,
-        quoted[0],
-        quoted[-1] + 1,
-        chain.book,
-        head[0] if head else 0,
-        tail[1] if tail else None,
-    )
+    head, tail = place(begin, first) or (0, 0), place(end - 1, last) or (0, None)
+    places = first, last + 1, quoted[0], quoted[-1] + 1
+    return Quotation(*places, chain.book, head[0], tail[1])

@@ -15,7 +15,6 @@ from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.corpora.relic import RelicBook, RelicQuote, read_relic
 from adducir.corpora.spans import read_spans
-from adducir.studies.literary_evidence.alike_sentences import AlikeSentences, pairs_to_compare
 from adducir.studies.literary_evidence.finding import Rules, normalise
 from adducir.studies.literary_evidence.quotations import (
     construct,
@@ -257,18 +256,6 @@ def test_runs_are_all_the_longest_ones(book, work):
     assert len(expected) > 8 or covered == expected  # common ones are ignored as seeds
 
 
-def test_pairs_share_runs_and_have_fitting_lengths():
-    sought = ["abcdefgh ijklmnop", "qrstuvwxyz", "abcdefg"]
-    there = ["xx abcdefgh ijklmn", "qrstuvwxyz qrstuvwxyz", "", "abcdefg", "qrstuv", "qrstuvw"]
-    pairs = zip(*(one.tolist() for one in pairs_to_compare(sought, there, 80)), strict=True)
-    # "qrstuv" shares one run only; "qrstuvwxyz" twice is too long; 7 of 10 letters is enough.
-    assert sorted(pairs) == [(0, 0), (1, 5), (2, 3)]
-    shared = "abcdefgh"  # three runs; longer texts must share more
-    sought, there = ([shared + letter * n for n in (50, 100)] for letter in "qz")
-    assert [len(pairs_to_compare(sought, there, alike)[0]) for alike in (80, 79)] == [1, 2]
-    assert len(pairs_to_compare(["", "abc"], ["é" * 3], 80)[0]) == 0
-
-
 @pytest.mark.parametrize(
     ("inside", "cited"),
     [
@@ -475,21 +462,3 @@ def test_planted_gold_is_recovered(collections, tmp_path, length, least):
     windows = set(places(made))
     assert sum((start, length) in windows for start in starts) >= least
     assert all(any(s <= start < s + length for s in starts) for start, _ in windows)
-
-
-@pytest.mark.slow
-def test_a_real_book_loses_nothing_to_all_pairs(collections):
-    from rapidfuzz.fuzz import QRatio
-    from rapidfuzz.process import cdist
-
-    book = read_source(collections / "gutenberg/novels/105-persuasion.txt")
-    work = collections / "gutenberg/criticism/70809-jane-austen-and-her-works.txt"
-    texts = [normalise(one) for one in read_source(work, is_work=True).sentences]
-    (own,) = AlikeSentences([book], Rules()).texts
-    sought = [text for text in own if len(text.split()) >= 10]
-    scores = cdist(sought, texts, scorer=QRatio, score_cutoff=80, workers=2)
-    expected = {(int(one), int(other)) for one, other in zip(*scores.nonzero(), strict=True)}
-    assert len(expected) > 400
-    assert expected <= set(
-        zip(*(one.tolist() for one in pairs_to_compare(sought, texts, 80)), strict=True)
-    )
