@@ -9,7 +9,7 @@ reports, people. Nothing of them is held in memory, whatever their number.
 import os
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ import orjson
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.names import NameTable, digest_of
-from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
 
@@ -146,10 +145,3 @@ class DocumentStore:
                 hint="Is the run from another corpus? 'adducir check RUN --index' shows.",
             )
         return found
-
-    def texts(self, docnos: Iterable[str], fields: Sequence[str]) -> list[str]:
-        """The named fields of each document, joined by line feeds."""
-        refuse_text(docnos, "docnos")
-        refuse_text(fields, "fields")
-        found = (self.get(docno).fields for docno in docnos)
-        return ["\n".join(each.get(field, "") for field in fields) for each in found]

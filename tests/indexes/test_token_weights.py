@@ -175,7 +175,7 @@ def test_documents_without_weights_are_counted_and_texts_kept(tmp_path):
     assert (counts["documents"], counts["empty"], counts["indexed"]) == (3, 2, 1)
     index = MemoryIndex(tmp_path / "i")
     assert len(index) == 1
-    assert index.documents.texts(["d0002"], ["text"]) == ["text 2"]
+    assert index.documents.get("d0002").fields == {"text": "text 2"}
     documents.pop(0)
     with pytest.raises(InputError, match="weights of the document 'd0000', which the corpus"):
         build_memory_index(ListCorpus(documents), tmp_path / "j", settings)
