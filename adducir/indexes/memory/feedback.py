@@ -9,7 +9,7 @@ add nothing.
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import polars as pl
@@ -145,24 +145,22 @@ class Feedback:
         best = np.lexsort((self._ranks[terms], -sums, numbers))
         best = best[_places(numbers) < method.fb_terms]
         numbers, terms, sums = numbers[best], terms[best], sums[best]
-        totals = np.bincount(numbers, sums, minlength=len(queries))
-        names = self._names.gather(terms).to_list()
-        ends = np.searchsorted(numbers, np.arange(len(queries) + 1))
+        totals = np.bincount(numbers, sums, minlength=len(queries))[numbers]
+        some = totals > 0
+        numbers, sums, totals = numbers[some], sums[some], totals[some]
+        names = self._names.gather(terms[some]).to_list()
         own = np.float32(method.original_query_weight)
-        rest, made = 1.0 - np.float64(own), []
-        for number, query in enumerate(queries):
-            part = slice(ends[number], ends[number + 1])
-            model: dict[str, np.float32] = {}
-            if totals[number] > 0:
-                shares = (sums[part] / totals[number]).astype(np.float32)
-                model = dict(zip(names[part], shares, strict=True))
-            weights = {
-                term: float(np.float32(rest * np.float64(share))) for term, share in model.items()
-            }
+        shares = (sums / totals).astype(np.float32).astype(np.float64)
+        model = (1.0 - np.float64(own)) * shares
+        doubles, floats = model.tolist(), model.astype(np.float32).tolist()
+        ends = np.searchsorted(numbers, np.arange(len(queries) + 1)).tolist()
+        made = []
+        for query, (first, last) in zip(queries, pairwise(ends), strict=True):
+            known = dict(zip(names[first:last], doubles[first:last], strict=True))
+            weights = dict(zip(names[first:last], floats[first:last], strict=True))
             for term, count in query.items():
-                mixed = np.float64(own * np.float32(count / query.total()))
-                mixed += rest * np.float64(model.get(term, 0))
-                weights[term] = float(np.float32(mixed))
+                share = float(own * np.float32(count / query.total()))
+                weights[term] = float(np.float32(share + known.get(term, 0.0)))
             made.append(heaviest_first(weights))
         return made
 
