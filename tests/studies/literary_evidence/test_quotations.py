@@ -385,10 +385,9 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_command(folder, capsys):
     line = [*COMMAND, "-o", "relic.json", "--spans", "windows.jsonl.gz", "--set", "min_matches=1"]
-    assert main([*line, "--sample", "3"]) == 0
+    assert main(line) == 0
     shown = capsys.readouterr()
     assert "tale          2       2        1           1        1      1" in shown.out
-    assert '  critic: "Old Margaret counted' in shown.out
     quote = read_relic(Path("relic.json"))["tale"].quotes["000000"]
     assert (quote.start, quote.length) == (1, 1)
     assert quote.left[-1] == "Much depends on what we are told of her:"
