@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.core.files import read_text
-from adducir.corpora.books import body
+from adducir.studies.books import body
 from adducir.studies.literary_evidence.finding import Rules
 from adducir.studies.literary_evidence.quotations import Built, find_quotations
 from adducir.studies.literary_evidence.sources import Source, read_source, text_files

@@ -30,8 +30,8 @@ from adducir.experiments.sections import ComparisonRecipe, TableRecipe
 from adducir.indexes.building import DenseSettings
 from adducir.indexes.feedback import FEEDBACK
 from adducir.indexes.models import MODELS
+from adducir.runs.check import RULES
 from adducir.runs.fusion import FUSION
-from adducir.runs.rules import RULES
 from adducir.studies.complementary_evidence.training import ComplementaryRecipe
 from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe

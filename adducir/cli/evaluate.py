@@ -76,10 +76,9 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.runs.read import read_run
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
-    from adducir.tables.hits import HitCollector
     from adducir.tables.material import Material
     from adducir.tables.notes import unmatched
-    from adducir.tables.run_notes import RunNotes
+    from adducir.tables.run_facts import RunFacts
 
     with open_progress():  # ir_datasets may have to download them
         judged = load_qrels(settings.qrels)
@@ -89,10 +88,11 @@ def evaluate(settings: Evaluate) -> None:
     evaluator = Evaluator(judged, measures, negative=negative)
     model = Evaluator(by_model, measures, negative=negative) if by_model else None
     queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
-    hits = HitCollector(judged, len(systems), queries) if settings.form == "html" else None
-    further = RunNotes(
+    facts = RunFacts(
         judged,
         evaluator.measures,
+        systems=len(systems) if settings.form == "html" else 0,
+        queries=queries,
         unjudged=settings.unjudged,
         model=model,
         judge=str(settings.judge),
@@ -102,9 +102,7 @@ def evaluate(settings: Evaluate) -> None:
         # Searching may find nothing; the metadata beside a run say that it was meant so.
         run = read_run(path, allow_empty=metadata_for(path).is_file())
         each.append(evaluator.score(run, system=system))
-        bounds = further.add(run, system)
-        if hits is not None:
-            hits.add(system_of(system) if settings.pool_seeds else system, run, bounds)
+        facts.add(run, system, system_of(system) if settings.pool_seeds else system)
     scores = Scores.concat(each)
     for warning in unmatched(scores.evaluations, {}):
         note(warning)
@@ -113,8 +111,8 @@ def evaluate(settings: Evaluate) -> None:
     )
     read = digests(systems)
     layout = settings.layout(
-        material=Material({"": hits.found()}) if hits is not None else None,
-        notes=further.notes(comparison),
+        material=Material({"": facts.hits()}),
+        notes=facts.notes(comparison),
         qrels=judged.source,
         runs={
             name: {"path": str(path), "sha256": read[str(path)]} for path, name in systems.items()

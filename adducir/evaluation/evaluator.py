@@ -21,8 +21,7 @@ by Bpref, yet ir_measures' Judged@k counts it as judged. So a system that fills 
 spam loses nothing by it, and no figure shows it. With ``negative="zero"``, the default, a negative
 grade counts as 0 in every measure: judged, and not relevant. ``negative="trec_eval"`` leaves them
 as they are, to reproduce figures made with trec_eval, pytrec_eval or ir_measures. Only judged_only
-measures and Bpref differ, but they differ enough to turn a comparison around. (infAP always gets
-the grades as they are: its own definition uses -1 for "pooled, but not judged".)
+measures and Bpref differ, but they differ enough to turn a comparison around.
 """
 
 from collections.abc import Iterable
@@ -32,7 +31,6 @@ from ir_measures import Measure
 
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
-from adducir.evaluation import providers
 from adducir.evaluation.formulas import MEASURES
 from adducir.evaluation.lists import (
     Floats,
@@ -41,7 +39,7 @@ from adducir.evaluation.lists import (
     NegativeGrades,
     RankedJudgements,
 )
-from adducir.evaluation.measures import is_ours, parse_measures
+from adducir.evaluation.measures import computable, parse_measures
 from adducir.evaluation.scores import Evaluation, Scores
 from adducir.runs.run import Run
 
@@ -49,8 +47,7 @@ from adducir.runs.run import Run
 class Evaluator:
     """Qrels and measures, checked and prepared for any number of runs.
 
-    A measure that cannot be computed is a UsageError, one whose software is not installed a
-    MachineError, empty qrels are an InputError.
+    A measure that cannot be computed is a UsageError, empty qrels are an InputError.
     """
 
     def __init__(
@@ -64,10 +61,7 @@ class Evaluator:
             raise UsageError(
                 f"Negative grades can be treated as 'zero' or 'trec_eval', not as {negative!r}."
             )
-        self.measures = tuple(parse_measures(measures))
-        self._others = [m for m in self.measures if not is_ours(m)]
-        for measure in self._others:
-            providers.provider_of(measure)  # says now what would fail later
+        self.measures = tuple(map(computable, parse_measures(measures)))
         self._judgements = Judgements.prepare(qrels, negative)
 
     @property
@@ -104,14 +98,8 @@ class Evaluator:
         """The values of a run, and where its judged documents stand."""
         ranked = RankedJudgements.find(run, self._judgements)
         lists = Lists(ranked)
-        others = providers.compute(self._others, run, self._judgements)
-        columns = [
-            others[measure]
-            if measure in others
-            else MEASURES.make(str(measure.NAME), measure.params).values(lists)
-            for measure in self.measures
-        ]
-        return np.column_stack(columns), ranked
+        kinds = (MEASURES.make(str(one.NAME), one.params) for one in self.measures)
+        return np.column_stack([kind.values(lists) for kind in kinds]), ranked
 
 
 def evaluate(

@@ -87,6 +87,27 @@ class Bpref(Graded):
         return share(lists.sums(relevant.topic, 1.0 - share(above, bound)), total)
 
 
+class ExpectedReciprocalRank(MeasureKind):
+    """ERR@k (gdeval's): the expected reciprocal rank at which a reader is satisfied."""
+
+    # Chapelle, Metzler, Zhang and Grinspan, CIKM 2009: a document of grade g satisfies with
+    # probability (2^g - 1) / 16, as in the Web tracks, whose highest grade is 4.
+    cutoff: int = Field(..., ge=1, description="So many documents are looked at.")
+
+    def values(self, lists: Lists) -> Floats:
+        ranked = lists.ranked()
+        if ranked.judgements.grade.max() > 4:
+            raise UsageError("ERR takes grades up to 4, and the qrels have higher ones.")
+        satisfied = _exponential(np.maximum(ranked.grade, 0)) / 16
+        # Unsatisfied so far: the product over the topic's earlier documents.
+        goes_on = np.cumsum(np.log1p(-satisfied)) - np.log1p(-satisfied)
+        first = np.flatnonzero(np.diff(ranked.topic, prepend=-1))
+        goes_on -= np.repeat(goes_on[first], np.diff(first, append=len(goes_on)))
+        gained = np.exp(goes_on) * satisfied / (ranked.rank + 1)
+        top = ranked.rank < self.cutoff
+        return lists.sums(ranked.topic[top], gained[top])
+
+
 class InterpolatedPrecision(Condensable):
     """IPrec@r (m_iprec_at_recall.c of trec_eval 9): the best precision from recall r on."""
 
@@ -289,6 +310,7 @@ class Success(AtCutoff):
 _OWN = {
     "AP": AveragePrecision,
     "Bpref": Bpref,
+    "ERR": ExpectedReciprocalRank,
     "IPrec": InterpolatedPrecision,
     "Judged": Judged,
     "nDCG": NDCG,

@@ -54,15 +54,15 @@ def kind_of(measure: Measure) -> type[MeasureKind] | None:
     return MEASURES.kind(name) if name in MEASURES else None
 
 
-def is_ours(measure: Measure) -> bool:
-    """Whether Adducir itself computes a measure with these parameters."""
-    kind = kind_of(measure)
-    if kind is None or hasattr(measure, "runtime_impl"):
-        return False
-    fields, theirs = kind.model_fields, measure.SUPPORTED_PARAMS
-    # What ir_measures requires is checked with the rest; RBP's rel is required here alone.
-    needed = {key for key in fields if fields[key].is_required() and not theirs[key].required}
-    return needed <= measure.params.keys()
+def computable(measure: Measure) -> Measure:
+    """The measure; a UsageError if it is not computed here."""
+    if kind_of(measure) is None or hasattr(measure, "runtime_impl"):
+        raise UsageError(
+            f"the measure {measure} is not computed here.",
+            hint="`adducir kinds measures` lists what is. Compare values per topic of another "
+            "program by adducir compare.",
+        )
+    return measure
 
 
 def lower_is_better(measure: Measure) -> bool:
@@ -226,17 +226,12 @@ def check_measure(measure: Measure) -> Measure:
     """
     if not isinstance(measure, Measure):
         raise UsageError(f"{measure!r} is not a measure.")
-    if is_ours(measure):
+    if kind_of(measure) is not None:
         made = MEASURES.make(str(measure.NAME), measure.params)
         parameters = {key: getattr(made, key) for key in measure.params}
         return measure(**parameters) if parameters else measure
-    takes = {key: info.dtype for key, info in measure.SUPPORTED_PARAMS.items()}
-    if whole := [k for k, v in measure.params.items() if takes.get(k) is float and type(v) is int]:
-        measure = measure(**{key: float(measure.params[key]) for key in whole})
     try:
         measure.validate_params()  # type: ignore[no-untyped-call]
     except AssertionError as error:
         raise UsageError(f"the measure {measure.NAME}: {error}.") from None
-    if measure.params.get("cutoff", 1) < 1:
-        raise UsageError(f"the measure {measure.NAME}: the cutoff is 1 or more.")
     return measure

@@ -27,7 +27,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import polars as pl
 from ir_measures import Measure
@@ -44,6 +44,12 @@ SYSTEMS = ("system", "name", "run")
 HIGHER = "higher_is_better"
 _OTHERS = {*QIDS, *SYSTEMS, "section", "group", HIGHER}
 _MEANS = ("all", "amean")
+_PLACE = ("section", "group", "system", "qid", "measure")
+_COLUMNS = dict.fromkeys(_PLACE, pl.String) | {
+    "value": pl.Float64,
+    "line": pl.Int64,
+    HIGHER: pl.Boolean,
+}
 _NAMES = {
     "ndcg": "nDCG",
     "map": "AP",
@@ -71,25 +77,9 @@ _FALLING = re.compile(
     re.IGNORECASE,
 )
 
-
-class Value(NamedTuple):
-    """A value of a file: where it stands in tables of ours, its line, and which way it points.
-
-    ``number`` is None where the cell holds no finite number; ``higher`` whether the higher value is
-    the better, if the file says so.
-    """
-
-    section: str
-    group: str
-    system: str
-    qid: str
-    measure: str
-    number: float | None
-    line: int | None = None
-    higher: bool | None = None
-
-
-_PLACE = Value._fields[:5]
+Value = tuple[str, str, str, str, str, float | None, int | None, bool | None]
+"""A value of a file, as :data:`_COLUMNS`: None where the cell holds no finite number, the line is
+not known, or the file does not say which way the measure points."""
 
 
 def read_scores(path: Path, system: str) -> Scores:
@@ -99,47 +89,34 @@ def read_scores(path: Path, system: str) -> Scores:
     not say it. An InputError where it is no format of these, a value is not a number or given
     twice, or a topic has none.
     """
-    frame = pl.DataFrame(
-        [value for value in _values(path) if value.qid not in _MEANS],
-        schema=dict.fromkeys(_PLACE, pl.String)
-        | {"number": pl.Float64, "line": pl.Int64, "higher": pl.Boolean},
-        orient="row",
-    )
+    frame = pl.DataFrame(list(_values(path)), schema=_COLUMNS, orient="row")
+    frame = frame.filter(~pl.col("qid").is_in(_MEANS))
+    frame = frame.with_columns(pl.col("system").replace("", system))
     if frame.is_empty():
         raise InputError("the file holds no values of topics.", path=path)
-    frame = frame.with_columns(
-        system=pl.when(system="").then(pl.lit(system)).otherwise("system"),
-    )
-    other = pl.col("higher").ne_missing(pl.col("higher").first().over("measure"))
     for which, what in (
-        (pl.col("number").is_null(), "{measure} of topic {qid} is not a number."),
+        (pl.col("value").is_null(), "{measure} of topic {qid} is not a number."),
         (~pl.struct(_PLACE).is_first_distinct(), "{system} has {measure} of topic {qid} twice."),
-        (other, f"{HIGHER} of {{measure}} is not the same in all lines."),
     ):
         for first in frame.filter(which).head(1).rows(named=True):
             raise InputError(what.format(**first), path=path, line=first["line"])
-    place = frame.select("section", "group", "system").unique()
-    apart = place.select("group", "system").is_duplicated().any()
-    named = pl.col("section", "group").replace("", None)
-    joint = pl.concat_str(named, separator=", ", ignore_nulls=True)
-    frame = frame.with_columns(set=joint if apart else "group", run="system", value="number")
-    _refuse_gaps(frame, path)
-    known = dict(frame.select("measure", "higher").unique(maintain_order=True).iter_rows())
-    measures = {name: _directed(name, higher) for name, higher in known.items()}
+    places = frame.select("section", "group", "system").unique()
+    joint = pl.concat_str(
+        pl.col("section", "group").replace("", None), separator=", ", ignore_nulls=True
+    )
+    apart = places.select("group", "system").is_duplicated().any()
+    frame = frame.with_columns(set=joint if apart else "group", run="system")
+    own = ["set", "system"]
+    wanted = frame.select(*own, "qid").unique(maintain_order=True)
+    wanted = wanted.join(frame.select(*own, "measure").unique(), on=own)
+    for gap in wanted.join(frame, on=[*own, "qid", "measure"], how="anti").head(1).rows(named=True):
+        raise InputError("{system} has no {measure} of topic {qid}.".format(**gap), path=path)
+    known = frame.group_by("measure", maintain_order=True).agg(pl.col(HIGHER).first())
+    measures = {name: _directed(name, higher) for name, higher in known.iter_rows()}
     if len({str(one) for one in measures.values()}) < len(measures):
         raise InputError(f"{', '.join(measures)} name a measure twice.", path=path)
     frame = frame.with_columns(pl.col("measure").replace({n: str(m) for n, m in measures.items()}))
     return Scores(frame.select(list(SCHEMA)), {str(one): one for one in measures.values()})
-
-
-def _refuse_gaps(frame: pl.DataFrame, path: Path) -> None:
-    """Refuse a system of which a topic lacks a measure."""
-    for (_, system), part in frame.group_by("set", "system", maintain_order=True):
-        qids, names = (part[key].unique(maintain_order=True) for key in ("qid", "measure"))
-        if part.height < len(qids) * len(names):
-            found = set(part.select("qid", "measure").iter_rows())
-            qid, name = next((q, m) for q in qids for m in names if (q, m) not in found)
-            raise InputError(f"{system} has no {name} of topic {qid}.", path=path)
 
 
 def measure_of(name: str) -> Measure:
@@ -204,96 +181,68 @@ def _values(path: Path) -> Iterable[Value]:
 def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
     """A value a record, or a measure a column; texts beside the measures of JSON are ignored."""
     for line, record in records(path):
-        if {"epoch", "steps"} <= record.keys():
-            raise _refused(path, "sentence-transformers writes means here")
-        if "results" in record:
-            raise _refused(path, "the file holds rankings", line)
         qid = next((record[name] for name in QIDS if name in record), None)
-        if qid is None:
-            raise InputError(
-                f"there is no {' or '.join(QIDS[:2])}, but {', '.join(record)}.",
-                path=path,
-                line=line,
-                hint="Give values per topic, as adducir evaluate --per-topic --format csv does.",
-            )
+        if qid is None or "results" in record:
+            raise _refused(path, f"{', '.join(record)} are no values of a topic", line)
         system = next((record[name] for name in SYSTEMS if name in record), "")
         place = record.get("section", ""), record.get("group", ""), system, qid
         if {"measure", "value"} <= record.keys():
             higher = {"true": True, "false": False}.get(record.get(HIGHER, "").lower())
-            yield Value(*place, record["measure"], _number(record["value"]), line, higher)
+            yield *place, record["measure"], _number(record["value"]), line, higher
             continue
         for name, text in record.items():
             number = _number(text)
             if name not in _OTHERS and not (is_json and number is None):
-                yield Value(*place, name, number, line)
+                yield *place, name, number, line, None
 
 
-def _from_lines(path: Path) -> list[Value]:
+def _from_lines(path: Path) -> Iterator[Value]:
     """``qid measure value`` or ``measure qid value``: whichever the first line's measure is."""
-    rows: list[tuple[str, str, float | None, int]] = []
+    swapped: bool | None = None
     for line, text in read_lines(path):
         cells = text.split("\t") if text.count("\t") == 2 else text.split()
         cells = [cell.strip() for cell in cells]
         if not any(cells):
             continue
-        if len(cells) == 6:
-            what = "the file is a run, and holds no values of topics."
-            raise InputError(what, path=path, line=line, hint="Use adducir evaluate.")
         if len(cells) != 3:
-            raise InputError(
-                f"the line has {len(cells)} columns, not topic, measure and value.",
-                path=path,
-                line=line,
-                hint="Give what ir_measures --by_query or trec_eval -q prints.",
-            )
-        if cells[0] != "runid" and _MEANS[0] not in cells[:2]:
-            rows.append((cells[0], cells[1], _number(cells[2]), line))
-    swapped = bool(rows) and is_known(measure_of(rows[0][0]))
-    return [
-        Value("", "", "", *((second, first) if swapped else (first, second)), number, line)
-        for first, second, number, line in rows
-    ]
+            what = f"the line has {len(cells)} columns, not topic, measure and value"
+            raise _refused(path, what, line)
+        if cells[0] == "runid" or _MEANS[0] in cells[:2]:
+            continue
+        if swapped is None:
+            swapped = is_known(measure_of(cells[0]))
+        qid, measure = (cells[1], cells[0]) if swapped else cells[:2]
+        yield "", "", "", qid, measure, _number(cells[2]), line, None
 
 
-def _from_json(path: Path) -> list[Value]:
+def _from_json(path: Path) -> Iterator[Value]:
+    """``{qid: {measure: value}}`` or ``{measure: {qid: value}}``: whichever keys are measures."""
     found = json_document(path)
-    if isinstance(found, dict) and ("mteb_version" in found or "model_names" in found):
-        raise _refused(path, "MTEB's results and ranx's reports hold means")
-    if isinstance(found, dict) and "mteb_model_meta" in found:
-        raise _refused(path, "the file holds rankings")
-    nested = isinstance(found, dict) and all(isinstance(one, dict) for one in found.values())
-    if not found or not nested:
-        raise InputError(
-            "the JSON is neither {qid: {measure: value}} nor {measure: {qid: value}}.", path=path
-        )
-    if any(isinstance(one, dict) for inner in found.values() for one in inner.values()):
-        raise _refused(path, "the file holds rankings")
+    inner: list[Any] = list(found.values()) if isinstance(found, dict) else [None]
+    values = [one for each in inner if isinstance(each, dict) for one in each.values()]
+    if not all(isinstance(one, dict) for one in inner) or any(isinstance(v, dict) for v in values):
+        what = "the JSON is neither {qid: {measure: value}} nor {measure: {qid: value}}"
+        raise _refused(path, what)
 
     def has_measure(names: Iterable[str]) -> bool:
         return any(is_known(measure_of(name)) for name in names)
 
     by_measure = has_measure(found)
-    if by_measure and all(map(has_measure, found.values())):
-        raise _refused(path, "BEIR's results hold means")
-    if by_measure == any(map(has_measure, found.values())):
-        raise InputError(
-            "it is not clear which keys of the JSON are topics and which are measures.",
-            path=path,
-            hint="Save a CSV with the columns qid, measure and value. Rankings are for adducir "
-            "evaluate.",
-        )
-    return [
-        Value("", "", "", *((key, outer) if by_measure else (outer, key)), _number(str(value)))
-        for outer, inner in found.items()
-        for key, value in inner.items()
-    ]
+    if by_measure == any(map(has_measure, inner)):
+        raise _refused(path, "it is not clear which keys are topics and which are measures")
+    for outer, each in found.items():
+        for key, value in each.items():
+            qid, measure = (key, outer) if by_measure else (outer, key)
+            yield "", "", "", qid, measure, _number(str(value)), None, None
 
 
 def _refused(path: Path, what: str, line: int | None = None) -> InputError:
     return InputError(
-        f"{what}, and no values of topics.",
+        f"{what}.",
         path=path,
         line=line,
-        hint="Evaluate the rankings: adducir evaluate. (What saves them: write_predictions=True in "
-        "sentence-transformers, prediction_folder=... in mteb, save_runfile in BEIR.)",
+        hint="Give values per topic: what adducir evaluate --per-topic --format csv, ir_measures "
+        "--by_query or trec_eval -q write. Means cannot be tested; rankings (which "
+        "sentence-transformers writes with write_predictions=True, mteb with prediction_folder) "
+        "are for adducir evaluate.",
     )

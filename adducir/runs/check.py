@@ -1,23 +1,33 @@
-"""Validate runs, by the rules of :mod:`adducir.runs.rules`: ``adducir check``."""
+"""Validate runs: ``adducir check``. A rule has a name, a severity, and a function that looks."""
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from adducir.core.errors import InputError
+from adducir.core.files import file_digest
 from adducir.core.texts import listed
+from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.fusion import lacking
+from adducir.runs.metadata import metadata_for, part_of, read_metadata
+from adducir.runs.order import Ties, ordered
 from adducir.runs.read import columns_of, run_of
-from adducir.runs.rules import RULES, Case, Severity, counted
 from adducir.runs.run import Run
 
+Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+Told = str | tuple[Severity, str]
+"""A message, and its severity where that is not the rule's."""
+_TOP = 10
 
 
 class Finding(NamedTuple):
@@ -31,6 +41,300 @@ class Finding(NamedTuple):
     code: str
     line: int
     message: str
+
+
+class TopicSet(NamedTuple):
+    """The topics that a run should have, those it lacks, and those it has beside them.
+
+    ``is_other``: there is none that both have.
+    """
+
+    holder: str
+    qids: Sequence[str]
+    missing: Sequence[str]
+    unknown: Sequence[str]
+    is_other: bool
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run with documents, its file's columns in file order, and what it is checked against."""
+
+    run: Run
+    columns: pl.DataFrame | None
+    qrels: Qrels | None
+    topics: Topics | None
+    known: pl.Series | None
+    measures: Sequence[Any]
+
+    @cached_property
+    def docnos(self) -> pl.Series:
+        return self.run.frame["docno"].unique(maintain_order=True)
+
+    @cached_property
+    def grades(self) -> pl.DataFrame:
+        """Frame (qid, docno, grade): the qrels."""
+        qrels = self.qrels or Qrels.of({})
+        return qrels.frame.select("qid", "docno", "grade")
+
+    @cached_property
+    def graded(self) -> pl.DataFrame:
+        """Frame (qid, docno, rank, grade) of the judged topics; grade is null where unjudged."""
+        ranked = self.run.to_polars().join(self.grades.select("qid").unique(), on="qid", how="semi")
+        return ranked.join(self.grades, on=["qid", "docno"], how="left", maintain_order="left")
+
+    @cached_property
+    def topic_sets(self) -> list[TopicSet]:
+        own, found = set(self.run.qids), []
+        for holder, one in (("the topics", self.topics), ("the qrels", self.qrels)):
+            if one is not None:
+                missing = [qid for qid in one.qids if qid not in own]
+                theirs = set(one.qids)
+                unknown = [qid for qid in self.run.qids if qid not in theirs]
+                is_other = len(missing) == len(one.qids)
+                found.append(TopicSet(holder, one.qids, missing, unknown, is_other))
+        return found
+
+
+class Rule(NamedTuple):
+    """What is looked for."""
+
+    code: str
+    severity: Severity
+    tell: Callable[[Case], Iterator[Told]]
+
+
+RULES: list[Rule] = []
+
+
+def rule(code: str, severity: Severity = "warning") -> Callable[[Any], None]:
+    """Make a rule of a function that tells what it finds in a run."""
+    return lambda function: RULES.append(Rule(code, severity, function))
+
+
+def counted(number: int, noun: str) -> str:
+    """The number with its noun, whose plural is formed with s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@rule("tags")
+def _tags(case: Case) -> Iterator[Told]:
+    tags = [] if case.columns is None else case.columns["tag"].unique(maintain_order=True).to_list()
+    if len(tags) > 1:
+        yield f"the file holds {len(tags)} tags: {listed(tags, 3)}."
+
+
+@rule("ranks")
+def _ranks(case: Case) -> Iterator[Told]:
+    if case.columns is None or case.columns["rank"].null_count():  # JSON has no ranks
+        return
+    rank = case.columns["rank"].cast(pl.Int64, strict=False)
+    if rank.null_count():
+        odd = case.columns["rank"].filter(rank.is_null())[0]
+        yield "info", f"the rank column holds {odd!r}, which is not an integer."
+        return
+    topic = topic_numbers(case.columns["qid"])
+    rows = np.lexsort((rank.to_numpy(), topic))
+    score, topic = case.columns["score"].to_numpy()[rows], topic[rows]
+    rises = (score[1:] > score[:-1]) & (topic[1:] == topic[:-1])
+    if rises.any():
+        topics = counted(len(np.unique(topic[1:][rises])), "topic")
+        yield f"the ranks of {topics} give another order than the scores, which tools go by."
+
+
+@rule("metadata")
+def _metadata(case: Case) -> Iterator[Told]:
+    path = case.run.path
+    if path is not None and metadata_for(path).exists():
+        try:
+            digest = part_of(read_metadata(path), "run file").get("sha256")
+        except InputError as error:
+            yield error.paragraph()
+            return
+        if digest and digest != file_digest(path):
+            yield "the run was changed since its metadata was written."
+
+
+@rule("duplicate", "error")
+def _duplicates(case: Case) -> Iterator[Told]:
+    pairs = [f"{docno} (topic {qid})" for qid, docno in case.run.duplicates().rows()]
+    if pairs:
+        yield f"topics rank the same document more than once: {listed(pairs, 3)}."
+
+
+@rule("constant-scores")
+def _constant(case: Case) -> Iterator[Told]:
+    by_topic = case.run.frame.group_by("qid", maintain_order=True)
+    topics = by_topic.agg(pl.len(), pl.col("score").n_unique()).filter(pl.col("len") > 1)
+    flat = topics.filter(pl.col("score") == 1)["qid"].to_list()
+    if flat:
+        yield (
+            "error" if len(flat) == topics.height else "warning",
+            f"all documents of {counted(len(flat), 'topic')} ({listed(flat, 3)}) have the same "
+            "score, so that docnos alone order them. Often a reranker did not run.",
+        )
+
+
+@rule("ties")
+def _ties(case: Case) -> Iterator[Told]:
+    same = (np.diff(case.run.frame["score"].to_numpy()) == 0) & (np.diff(case.run.topics) == 0)
+    tied = np.append(same, False) | np.append(False, same)
+    if not tied.any():
+        return
+    topics = counted(len(np.unique(case.run.topics[tied])), "topic")
+    message = (
+        f"{counted(int(tied.sum()), 'document')} of {topics} share a score, in single precision. "
+        "trec_eval orders them by docno descending, Anserini ascending: "
+    )
+
+    def first(ties: Ties) -> pl.DataFrame:
+        frame = ordered(case.run.frame, ties=ties).with_columns(rank=pl.Series(case.run.ranks))
+        top = frame.filter(pl.col("rank") < _TOP)
+        return top.join(case.grades, on=["qid", "docno"], how="left")
+
+    both = first("descending").join(first("ascending"), on=["qid", "rank"])
+    changed, matter = (
+        both.filter(pl.col(one).ne_missing(pl.col(f"{one}_right")))["qid"].n_unique()
+        for one in ("docno", "grade")
+    )
+    message += f"the first {_TOP} differ in {counted(changed, 'topic')}"
+    if changed and case.qrels is not None:
+        message += f", and so do their judgements in {matter:,}"
+    harms = matter if case.qrels is not None else changed
+    yield "warning" if harms else "info", f"{message}."
+
+
+@rule("query-in-ranking")
+def _own_names(case: Case) -> Iterator[Told]:
+    frame = case.run.frame.select("qid", "docno")
+    same = frame.filter(pl.col("qid") == pl.col("docno"))["qid"].n_unique()
+    # Where topics and documents are both numbered, some numbers meet by chance.
+    if same and all(frame.select(pl.all().str.contains("^[0-9]{1,7}$").all()).row(0)):
+        same = same if 2 * same > len(case.run.qids) > 2 else 0
+    if same:
+        yield (
+            f"{counted(same, 'topic')} rank a document of the topic's own name. Where queries are "
+            "taken from the collection (ArguAna, Quora), it must be left out."
+        )
+
+
+@rule("truncated-docnos", "error")
+def _truncated(case: Case) -> Iterator[Told]:
+    for names, holder in ((case.known, "the index"), (case.grades["docno"], "the qrels")):
+        if names is not None and (cut := _cut_short(case.docnos, names.unique())):
+            yield (
+                f"docnos are cut to {len(cut[0])} characters: the run has {cut[0]!r}, {holder} "
+                f"have {cut[1]!r}. Every measure would be too low."
+            )
+            return
+
+
+def _cut_short(docnos: pl.Series, names: pl.Series) -> tuple[str, ...] | None:
+    """A docno and its whole name, if the longest docnos are unknown beginnings of names.
+
+    One such docno may be chance (d1 and d10), so at least half of the longest ones must be.
+    """
+    length = int(docnos.str.len_chars().to_numpy().max())
+    longest = docnos.filter(docnos.str.len_chars() == length).to_frame("docno")
+    longer = names.filter(names.str.len_chars() > length).to_frame("name")
+    heads = longer.group_by(docno=pl.col("name").str.slice(0, length)).agg(pl.col("name").min())
+    unknown = longest.join(names.to_frame("docno"), on="docno", how="anti")
+    found = unknown.join(heads, on="docno").sort("docno")
+    return found.row(0) if found.height and 2 * found.height >= longest.height else None
+
+
+@rule("unknown-docnos", "error")
+def _unknown(case: Case) -> Iterator[Told]:
+    if case.known is not None and not _cut_short(case.docnos, case.known.unique()):
+        unknown = case.docnos.filter(~case.docnos.is_in(case.known.implode()))
+        if len(unknown):
+            documents = f"{counted(len(unknown), 'document')} of {len(case.docnos):,}"
+            yield f"{documents} are not in the index, such as {', '.join(unknown.head(3))}."
+
+
+@rule("padded-qids", "error")
+def _padded(case: Case) -> Iterator[Told]:
+    for one in case.topic_sets:
+        theirs = {qid.lstrip("0"): qid for qid in one.missing}
+        found = [qid for qid in one.unknown if qid.lstrip("0") in theirs]
+        if found:
+            topics = f"{counted(len(found), 'topic')} of the run and of {one.holder}"
+            pair = f"{found[0]} and {theirs[found[0].lstrip('0')]}"
+            yield f"{topics} differ in leading zeros only, such as {pair}."
+
+
+@rule("no-common-topics", "error")
+def _no_common(case: Case) -> Iterator[Told]:
+    for one in case.topic_sets:
+        if one.is_other:
+            theirs = f"{one.holder} have {listed(one.qids, 3)}"
+            yield f"no topic is in both: the run has {listed(case.run.qids, 3)}, {theirs}."
+
+
+@rule("missing-topics")
+def _missing(case: Case) -> Iterator[Told]:
+    for one in case.topic_sets:
+        if one.missing and not one.is_other:
+            lacked = (
+                f"{counted(len(one.missing), 'topic')} of {one.holder}: {listed(one.missing, 3)}"
+            )
+            yield f"the run lacks {lacked}. Each counts 0 in the mean, as in trec_eval -c."
+
+
+@rule("unknown-topics")
+def _unknown_topics(case: Case) -> Iterator[Told]:
+    for one in case.topic_sets:
+        if one.unknown and not one.is_other:
+            lacked = f"{counted(len(one.unknown), 'topic')} of the run: {listed(one.unknown, 3)}"
+            yield f"{one.holder} lack {lacked}. They are not evaluated."
+
+
+@rule("foreign-qrels", "error")
+def _foreign(case: Case) -> Iterator[Told]:
+    if case.graded.height and not case.graded["grade"].count():
+        ours, theirs = case.graded["docno"], case.grades["docno"]
+        if ours.is_in(theirs.unique().implode()).any():
+            yield "no document is judged for its topic, but some for others: other topic numbers?"
+        else:
+            yield (
+                f"no document of the run is in the qrels: the run has {ours[0]!r}, the qrels have "
+                f"{theirs[0]!r}. They are of another collection, or of another version of it."
+            )
+
+
+@rule("unjudged", "info")
+def _unjudged(case: Case) -> Iterator[Told]:
+    first = {cut: case.graded.filter(pl.col("rank") < cut)["grade"] for cut in (5, _TOP)}
+    shares = {cut: one.null_count() / max(1, len(one)) for cut, one in first.items()}
+    if case.graded["grade"].count() and any(shares.values()):
+        shown = ", ".join(f"{share:.1%} of the first {cut}" for cut, share in shares.items())
+        yield (
+            "warning" if shares[5] > 0.5 else "info",
+            f"unjudged are {shown}. Measures count these as not relevant, unless they are left "
+            "out (judged_only=True).",
+        )
+
+
+@rule("shallow")
+def _shallow(case: Case) -> Iterator[Told]:
+    for measure in case.measures:
+        cutoff, depth = measure.params.get("cutoff") or 0, case.run.depth
+        if cutoff > depth:
+            yield f"{measure} looks at {cutoff:,} documents, the deepest ranking has {depth:,}."
+
+
+@rule("shallow-condensed")
+def _shallow_condensed(case: Case) -> Iterator[Told]:
+    found = case.graded.group_by("qid").agg(found=pl.col("grade").count())
+    both = found.join(case.grades.group_by("qid").agg(judged=pl.len()), on="qid")
+    for measure in case.measures:
+        cutoff = (measure.params.get("cutoff") or 0) if measure.params.get("judged_only") else 0
+        short = both.filter((pl.col("found") < cutoff) & (pl.col("found") < pl.col("judged")))
+        if short.height and cutoff <= case.run.depth:
+            yield (
+                f"{measure} looks at {cutoff:,} judged documents, but the rankings of "
+                f"{counted(short.height, 'topic')} end before, though more are judged."
+            )
 
 
 def check(

@@ -10,7 +10,7 @@ BEIR, ranx, pytrec_eval ``{query: {document: score}}``, as those programs keep a
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,22 +43,17 @@ def read_run(
     """
     if ties not in _TIES:
         raise UsageError(f"{ties!r} is not an order of ties.", hint="Choose trec_eval or anserini.")
-    # Nothing is held that is not needed any more: runs are large.
-    return run_of(_without_faults(Path(path), allow_empty), Path(path), ties)
-
-
-def _without_faults(path: Path, allow_empty: bool) -> pl.DataFrame:
-    columns = columns_of(path, ("qid", "docno", "score", "tag"))
+    columns = columns_of(Path(path), ("qid", "docno", "score", "tag"))
     for fault in columns.faults[:1]:
         if fault.code != "empty" or not allow_empty:
-            raise fault.error(path)
-    return columns.frame
+            raise fault.error(Path(path))
+    return run_of(columns.frame, Path(path), ties)
 
 
 def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
     """Columns of a run file; of JSON, whose ranks are null, a fault is raised."""
     names, data = list(wanted), read_bytes(path)
-    if is_json(data):
+    if data[:64].lstrip()[:1] == b"{":  # which no TREC run begins with
         rows, tag = _predictions(path, data.decode("utf-8-sig"))
         frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
         more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag)}
@@ -68,79 +63,59 @@ def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
 
 def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
     """The run that columns (qid, docno, score, tag) make."""
-    tag = columns["tag"][0] if columns.height else _stem(path)
+    tag = columns["tag"][0] if columns.height else path.name.split(".")[0]
     columns = columns.select(*SCHEMA)
     return Run(ordered(columns, ties=_TIES[ties], single=ties == "trec_eval"), tag, path)
 
 
-def is_json(data: bytes) -> bool:
-    """Whether a file's content is JSON, which no TREC run begins like."""
-    return data[:64].lstrip()[:1] == b"{"
-
-
-def _stem(path: Path) -> str:
-    return path.name.split(".")[0]
-
-
 def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], str]:
     """The rows of rankings in JSON, and the run's tag."""
-    first = text.lstrip().split("\n", 1)[0]
-    rankings: list[tuple[str, Iterable[tuple[Any, Any]], int | None]]
-    tag = _stem(path)
+    first, tag = text.lstrip().split("\n", 1)[0], path.name.split(".")[0]
+    rankings: list[tuple[int | None, Any, Iterable[tuple[Any, Any]]]] = []
     if '"results"' in first and '"query_id"' in first:
-        lines = enumerate(text.split("\n"), 1)
-        rankings = [_of_line(line, path, number) for number, line in lines if line.strip()]
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip():
+                continue
+            record = json_value(line, path, number, WHOLE)
+            try:
+                results = [(one["corpus_id"], one["score"]) for one in record["results"]]
+                rankings.append((number, record["query_id"], results))
+            except (KeyError, TypeError):
+                raise _refused(path, "this is not a prediction", number) from None
     else:
         found = json_value(text, path)
-        if isinstance(model := found.get(_MODEL) if isinstance(found, dict) else None, dict):
-            found, tag = _only_split(path, found), str(model.get("model_name") or tag)
+        if isinstance(found, dict) and isinstance(model := found.pop(_MODEL, None), dict):
+            tag = str(model.get("model_name") or tag)
+            for what in ("subset", "split"):
+                if not isinstance(found, dict) or len(found) != 1:
+                    raise _refused(path, f"these are not the predictions of one {what}")
+                (found,) = found.values()
         if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
-            raise InputError(
-                "the JSON is not a run: it is not {query: {document: score}}.",
-                path=path,
-                hint="Runs are read in TREC's format, or as MTEB, sentence-transformers and ranx "
-                "write them.",
-            )
-        rankings = [(qid, ranked.items(), None) for qid, ranked in found.items()]
+            raise _refused(path, "the JSON is not a run: it is not {query: {document: score}}")
+        rankings = [(None, qid, ranked.items()) for qid, ranked in found.items()]
     rows: dict[tuple[str, str], float] = {}
-    for qid, ranked, line in rankings:
+    for at, qid, ranked in rankings:
         for docno, score in ranked:
             is_number = isinstance(score, int | float) and not isinstance(score, bool)
             if not is_number or not math.isfinite(score):
                 what = f"the score of document {docno} for query {qid} is {score!r}, not a number."
-                raise InputError(what, path=path, line=line)
-            if (qid, str(docno)) in rows:
+                raise InputError(what, path=path, line=at)
+            if (str(qid), str(docno)) in rows:
                 what = f"document {docno} of query {qid} is repeated."
-                raise InputError(what, path=path, line=line)
-            rows[qid, str(docno)] = float(score)
+                raise InputError(what, path=path, line=at)
+            rows[str(qid), str(docno)] = float(score)
     if not rows:
         raise InputError("the run is empty.", path=path, hint="A run has at least one document.")
     return [(*pair, score) for pair, score in rows.items()], tag.replace(" ", "_")
 
 
-def _of_line(text: str, path: Path, line: int) -> tuple[str, list[tuple[Any, Any]], int]:
-    record = json_value(text, path, line, WHOLE)
-    try:
-        ranked = [(one["corpus_id"], one["score"]) for one in record["results"]]
-        return str(record["query_id"]), ranked, line
-    except (KeyError, TypeError):
-        hint = "A line of predictions holds query_id and results, each with corpus_id and score."
-        raise InputError("this is not a prediction.", path=path, line=line, hint=hint) from None
-
-
-def _only_split(path: Path, found: Mapping[str, Any]) -> Any:
-    """The rankings of the one subset and split that MTEB's predictions hold."""
-    splits = {
-        f"{subset}/{split}": rankings
-        for subset, inner in found.items()
-        if subset != _MODEL and isinstance(inner, dict)
-        for split, rankings in inner.items()
-    }
-    if len(splits) != 1:
-        raise InputError(
-            f"the predictions are of {len(splits)} subsets and splits ({', '.join(splits)}).",
-            path=path,
-            hint="Have mteb predict each by itself: get_task(NAME, hf_subsets=[...], "
-            "eval_splits=[...]).",
-        )
-    return next(iter(splits.values()))
+def _refused(path: Path, what: str, line: int | None = None) -> InputError:
+    return InputError(
+        f"{what}.",
+        path=path,
+        line=line,
+        hint="Runs are read in TREC's format, as {query: {document: score}}, as sentence-"
+        "transformers writes them (query_id and results, each with corpus_id and score), or as "
+        "mteb does, where a task has one subset and split: get_task(NAME, hf_subsets=[...], "
+        "eval_splits=[...]).",
+    )

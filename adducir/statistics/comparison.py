@@ -81,6 +81,11 @@ class Comparison:
         found: str = self.means.filter("best", set=topic_set, measure=measure)["system"][0]
         return found
 
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What systems were tested against: the baselines, or all systems where all pairs were."""
+        return self.systems if self.testing.all_pairs else self.testing.baselines
+
     @cached_property
     def topics(self) -> dict[str, int]:
         """The number of topics by set."""

@@ -33,18 +33,13 @@ class PoweredMean(NamedTuple):
 
 
 def powered_mean(
-    human: Floats,
-    model: Floats,
-    model_alone: Floats,
-    *,
-    level: float = 0.95,
-    weight: float | None = None,
+    human: Floats, model: Floats, model_alone: Floats, *, level: float = 0.95
 ) -> PoweredMean:
     """Mean of what humans would judge, from some human and many model judgements.
 
     ``human`` and ``model`` are (n,) judgements of the same items, drawn at random; ``model_alone``
     (N,) the model's of the other items. For the difference of two systems give differences, topic
-    by topic, in all three. ``weight`` is lambda; None: the one of least variance.
+    by topic, in all three.
     """
     from scipy.special import ndtri
 
@@ -55,12 +50,11 @@ def powered_mean(
         )
     if not all(np.isfinite(one).all() for one in (y, hat, alone)):
         raise UsageError("a judgement is not a number.")
-    if weight is None:
-        # cov(human, model) / ((1 + n / N) var(all of the model))
-        spread = float(np.concatenate((hat, alone)).var(ddof=1))
-        shared = float(((y - y.mean()) * (hat - hat.mean())).mean())
-        least = shared / ((1 + y.size / alone.size) * spread) if spread else 0.0
-        weight = min(1.0, max(0.0, least))
+    # The weight of least variance: cov(human, model) / ((1 + n / N) var(all of the model)).
+    spread = float(np.concatenate((hat, alone)).var(ddof=1))
+    shared = float(((y - y.mean()) * (hat - hat.mean())).mean())
+    least = shared / ((1 + y.size / alone.size) * spread) if spread else 0.0
+    weight = min(1.0, max(0.0, least))
     mean = float((weight * alone).mean() + (y - weight * hat).mean())
     variance = (weight * alone).var() / alone.size + (y - weight * hat).var() / y.size
     reach = float(ndtri(0.5 + level / 2)) * sqrt(variance)

@@ -1,7 +1,7 @@
 """Tables of comparisons, and of plain figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -9,22 +9,18 @@ import polars as pl
 from adducir.core.errors import UsageError
 from adducir.evaluation.measures import is_descriptive, is_summed, lower_is_better
 from adducir.statistics.comparison import Comparison
-from adducir.tables.material import Material
 from adducir.tables.notes import lines_of
 from adducir.tables.style import Detail, Style
-from adducir.tables.table import Cell, Column, Mark, PairResult, ResultTable, Row
+from adducir.tables.table import Cell, Column, Mark, PairResult, Presented, ResultTable, Row
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-@dataclass(frozen=True)
-class Layout:
+@dataclass(frozen=True, kw_only=True)
+class Layout(Presented):
     """How a table is arranged and named.
 
     Attributes:
-        title: Caption.
-        label: LaTeX label.
-        style: How numbers are printed.
         system_names: Printed name of each system, where it differs from the system's name.
         measure_names: Printed name of each measure, by its exact name.
         sections: Section (say a corpus variant) of each system; systems without one stand in a
@@ -33,27 +29,21 @@ class Layout:
             a group.
         notes: Sentences to add below.
         evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
-        provenance: How the table was made: commands, versions, fingerprints.
-        facts: What else there is to know of the figures, for machines.
-        head: What the rows are.
         unit: What a topic is called.
-        material: What the report shows beyond the table.
     """
 
-    title: str = ""
-    label: str = "tab:results"
-    style: Style = field(default_factory=Style)
     system_names: Mapping[str, str] = field(default_factory=dict)
     measure_names: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     notes: Sequence[str] = ()
     evaluated: bool = True
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    head: str = "System"
     unit: str = "topic"
-    material: Material = field(default_factory=Material)
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Row], **more: Any) -> ResultTable:
+        """A table that is presented so."""
+        own = {one.name: getattr(self, one.name) for one in fields(Presented)}
+        return ResultTable(tuple(columns), tuple(rows), **own, **more)
 
 
 class Figure(NamedTuple):
@@ -78,67 +68,62 @@ def build_table(
     ``figures`` are not tested. A system that the comparison lacks stands first in its section, a
     measure that it lacks last in its group; ``columns`` says what such measures are, by name.
     """
-    layout = layout or Layout()
+    layout, more = layout or Layout(), list(figures)
     places = {name: layout.places.get(name, ("", name)) for name in comparison.scores.sets}
-    more, described = list(figures), columns or {}
+    means = list(comparison.means.select("set", "system", "measure").iter_rows())
     heads: dict[tuple[str, str], Column] = {}
-    for name, names in _by_set(comparison.means.select("set", "measure")):
+    for name, _, measure in means:
+        label = layout.measure_names.get(measure, "")
         group = places[name][1]
-        for measure in dict.fromkeys(names):
-            label = layout.measure_names.get(measure, "")
-            heads.setdefault((group, measure), _column(comparison, measure, group, label))
+        heads.setdefault((group, measure), _column(comparison, measure, group, label))
     for one in more:
+        own = (columns or {}).get(one.measure, Column(one.measure, descriptive=True))
         group = places[one.topic_set][1]
-        if (group, one.measure) not in heads:
-            own = described.get(one.measure, Column(one.measure, descriptive=True))
-            heads[group, one.measure] = replace(own, group=group)
-    groups = list(dict.fromkeys(group for group, _ in heads))
-    ordered = sorted(heads, key=lambda key: groups.index(key[0]))
-    systems: dict[tuple[str, str], None] = {}
+        heads.setdefault((group, one.measure), replace(own, group=group))
     known = [(one.topic_set, one.system) for one in more if one.system not in comparison.systems]
-    known += list(comparison.means.select("set", "system").iter_rows())
-    for name, system in known:
-        systems[places[name][0] or layout.sections.get(system, ""), system] = None
-    sections = list(dict.fromkeys(section for section, _ in systems))
-    rows = sorted(systems, key=lambda key: sections.index(key[0]))
-    found = _cells(comparison, places, layout.style)
-    of_place = {place: name for name, place in places.items()}
+    systems = {
+        (places[name][0] or layout.sections.get(system, ""), system): name
+        for name, system, *_ in [*known, *means]
+    }
+    found = _cells(comparison, layout.style)
     for one in more:
-        group = places[one.topic_set][1]
-        text = layout.style.number(one.value, 0 if heads[group, one.measure].summed else None)
+        summed = heads[places[one.topic_set][1], one.measure].summed
+        text = layout.style.number(one.value, 0 if summed else None)
         found[one.topic_set, one.system, one.measure] = Cell(one.value, one.n, text=text)
     by_place = any(section for section, _ in places.values())
-
-    def cell(section: str, system: str, group: str, measure: str) -> Cell:
-        name = of_place.get((section if by_place else "", group))
-        return Cell() if name is None else found.get((name, system, measure), Cell())
-
-    letters = _letters(comparison)
-    table = ResultTable(
-        columns=tuple(heads[key] for key in ordered),
-        rows=tuple(
+    of_place = {place: name for name, place in places.items()}
+    letters, ordered = _letters(comparison), _grouped(heads)
+    table = layout.table(
+        [heads[key] for key in ordered],
+        (
             Row(
                 system,
-                tuple(cell(section, system, *key) for key in ordered),
+                tuple(
+                    found.get(
+                        (of_place.get((section if by_place else "", group), ""), system, measure),
+                        Cell(),
+                    )
+                    for group, measure in ordered
+                ),
                 layout.system_names.get(system, ""),
                 section,
                 letters.get(system, ""),
             )
-            for section, system in rows
+            for section, system in _grouped(systems)
         ),
-        title=layout.title,
-        label=layout.label,
         comparison=comparison,
         places=places,
-        provenance=layout.provenance,
-        facts=layout.facts,
-        style=layout.style,
-        head=layout.head,
-        material=layout.material,
     )
-    printed = layout.system_names, layout.measure_names
-    notes = lines_of(table, *printed, unit=layout.unit, evaluated=layout.evaluated)
-    return replace(table, notes=(*notes, *((note,) for note in layout.notes)))
+    notes = (*lines_of(table, layout), *((note,) for note in layout.notes))
+    return replace(table, notes=notes)
+
+
+def _grouped(keys: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The keys in their order, but those of one group together."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for key in keys:
+        groups.setdefault(key[0], []).append(key)
+    return [key for group in groups.values() for key in group]
 
 
 def merged(notes: Mapping[str, Iterable[str]]) -> list[str]:
@@ -158,29 +143,22 @@ def figure_table(
     layout: Layout | None = None,
 ) -> ResultTable:
     """A table of plain figures, by the names of its rows, which are not tested."""
-    layout = layout or Layout()
-
-    def cell(column: Column, value: float | None) -> Cell:
-        return Cell(value, text=layout.style.number(value, 0 if column.summed else None))
-
-    return ResultTable(
-        tuple(columns),
-        tuple(
+    layout, style = layout or Layout(), layout.style if layout else Style()
+    return layout.table(
+        columns,
+        (
             Row(
                 name,
-                tuple(cell(*pair) for pair in zip(columns, values, strict=True)),
+                tuple(
+                    Cell(value, text=style.number(value, 0 if column.summed else None))
+                    for column, value in zip(columns, values, strict=True)
+                ),
                 layout.system_names.get(name, ""),
                 layout.sections.get(name, ""),
             )
             for name, values in rows.items()
         ),
-        title=layout.title,
-        label=layout.label,
         notes=tuple((note,) for note in layout.notes),
-        provenance=layout.provenance,
-        facts=layout.facts,
-        style=layout.style,
-        head=layout.head,
     )
 
 
@@ -224,52 +202,38 @@ def _column(comparison: Comparison, name: str, group: str, label: str) -> Column
     )
 
 
-def _by_set(frame: pl.DataFrame) -> Iterable[tuple[str, list[Any]]]:
-    """The values of a frame's second column by those of its first, ``set``."""
-    grouped = frame.group_by("set", maintain_order=True).agg(pl.all())
-    return grouped.iter_rows()
-
-
 def _letters(comparison: Comparison) -> dict[str, str]:
     """The letters that stand for references, where there are several."""
-    asked = comparison.testing
-    references = comparison.systems if asked.all_pairs else asked.baselines
+    references = comparison.references
     if len(references) < 2:
         return {}
     letters = [*_LETTERS, *(f"({n})" for n in range(len(_LETTERS) + 1, len(references) + 1))]
     return dict(zip(references, letters, strict=False))
 
 
-def _cells(
-    comparison: Comparison, places: Mapping[str, Any], style: Style
-) -> dict[tuple[str, str, str], Cell]:
+def _cells(comparison: Comparison, style: Style) -> dict[tuple[str, str, str], Cell]:
     """The cells by set, system and measure."""
-    letters, asked = _letters(comparison), comparison.testing
-    references = comparison.systems if asked.all_pairs else asked.baselines
-    several = {
-        name: len(set(names)) > 1 for name, names in _by_set(comparison.means["set", "system"])
-    }
-    key = ["set", "system", "measure"]
-    both = comparison.both_ways().filter(pl.col("reference").is_in(references))
-    order = pl.DataFrame({"reference": references, "rank": range(len(references))})
-    both = both.join(order, on="reference", maintain_order="left") if references else both
-    both = both.sort("rank", maintain_order=True) if references else both
-    fields = pl.struct(PairResult._fields)
+    letters, references = _letters(comparison), comparison.references
+    systems = comparison.means.group_by("set").agg(pl.n_unique("system"))
+    several = {name: count > 1 for name, count in systems.iter_rows()}
     tests: dict[tuple[str, str, str], list[PairResult]] = {}
-    for name, system, measure, test in both.select(*key, fields).iter_rows():
-        tests.setdefault((name, system, measure), []).append(PairResult(**test))
-    others = comparison.tests.filter(pl.col("claim") != "difference").select(*key, fields)
-    equivalences = {
-        (name, system, measure): PairResult(**test)
-        for name, system, measure, test in others.iter_rows()
-    }
+    claims = comparison.tests.filter(pl.col("claim") != "difference")
+    named = pl.concat([comparison.both_ways(), claims])
+    fields = pl.struct(PairResult._fields)
+    for *whose, test in named.select("set", "system", "measure", fields).iter_rows():
+        tests.setdefault((whose[0], whose[1], whose[2]), []).append(PairResult(**test))
     found: dict[tuple[str, str, str], Cell] = {}
     for name, system, measure, mean, topics, best, p_best in comparison.means.iter_rows():
         place = name, system, measure
         summed = is_summed(comparison.scores.measures[measure])
         mean = float(round(mean * topics)) if summed else mean
-        own, equivalence = tuple(tests.get(place, ())), equivalences.get(place)
-        in_set = p_best is not None and p_best > asked.alpha
+        every = tests.get(place, [])
+        own = [
+            test for test in every if test.claim == "difference" and test.reference in references
+        ]
+        own.sort(key=lambda test: references.index(test.reference))
+        equivalence = next((test for test in every if test.claim != "difference"), None)
+        in_set = p_best is not None and p_best > comparison.testing.alpha
         in_set = in_set and (name, measure) not in comparison.undecided
         marks = [Mark("set")] * in_set
         for kind in ("better", "worse"):
@@ -284,11 +248,11 @@ def _cells(
             best and several[name],
             in_set,
             p_best,
-            own,
+            tuple(own),
             equivalence,
             style.number(mean, 0 if summed else None),
             tuple(marks),
-            _lines(own, equivalence, letters, style),
+            tuple(_lines(own, equivalence, letters, style)),
         )
     return found
 
@@ -298,19 +262,17 @@ def _lines(
     equivalence: PairResult | None,
     letters: Mapping[str, str],
     style: Style,
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     """The lines under a mean, as the style asks for: one per detail and reference."""
-    lines = []
     for detail in style.details:
         if detail == "equivalence_p":
             if equivalence is not None:
-                lines.append(f"p≈{style.p_value(equivalence.p_corrected)}")
+                yield f"p≈{style.p_value(equivalence.p_corrected)}"
             continue
         for one in tests:
             letter = letters.get(one.reference)
             if text := _detail(detail, one, style):
-                lines.append(f"{letter}: {text}" if letter else text)
-    return tuple(lines)
+                yield f"{letter}: {text}" if letter else text
 
 
 def _detail(detail: Detail, one: PairResult, style: Style) -> str:

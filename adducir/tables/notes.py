@@ -6,8 +6,10 @@ set of best systems, several runs, details, topic set size) adds a line of its o
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import polars as pl
+from ir_measures import Measure
 
 from adducir.core.texts import listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
@@ -20,12 +22,11 @@ from adducir.statistics.two_level import FEW_RUNS
 from adducir.tables.style import Detail
 from adducir.tables.table import Mark, Note, ResultTable, printed_name
 
+if TYPE_CHECKING:
+    from adducir.tables.build import Layout
+
 FEW_SAMPLED = 30
 """With so many topics or fewer, the set of best systems is too small more often than alpha says."""
-ESTIMATED = "infAP"
-"""It estimates the relevance of documents that were pooled and not judged (a negative grade: -1 by
-convention, and all others as well), and counts what the qrels do not name as not relevant
-(m_infap.c of trec_eval; Yilmaz and Aslam, 2006)."""
 _DETAILS: Mapping[Detail, str] = {
     "difference": "difference to the baseline",
     "ci": "{}confidence interval of the difference",
@@ -37,69 +38,56 @@ _DETAILS: Mapping[Detail, str] = {
 }
 
 
-def lines_of(
-    table: ResultTable,
-    system_names: Mapping[str, str],
-    measure_names: Mapping[str, str],
-    *,
-    unit: str,
-    evaluated: bool,
-) -> tuple[Note, ...]:
-    """The lines below a table of a comparison, with printed names of systems and measures.
-
-    ``unit`` is what a topic is called; ``evaluated`` whether the values are ours: only then is it
-    known how unjudged documents count.
-    """
+def lines_of(table: ResultTable, layout: "Layout") -> Iterator[Note]:
+    """The lines below a table of a comparison, with the printed names of a layout."""
     if table.comparison is None:
-        return ()
-    lines = _Lines(table, table.comparison, system_names, measure_names, unit)
-    judged = lines.judged() if evaluated else ""
-    return tuple(
-        line
-        for line in (
+        return
+    lines = _Lines(table, table.comparison, layout)
+    yield from filter(
+        any,
+        (
             lines.marks(),
             (lines.tested(),),
-            (judged,),
+            (lines.judged() if layout.evaluated else "",),
             (" ".join(lines.attention()),),
             lines.equivalence(),
             lines.best_set(),
             (lines.runs(),),
             (lines.details(),),
             (lines.design(),),
-        )
-        if any(line)
+        ),
     )
 
 
 class _Lines:
-    def __init__(
-        self,
-        table: ResultTable,
-        comparison: Comparison,
-        system_names: Mapping[str, str],
-        measure_names: Mapping[str, str],
-        unit: str,
-    ) -> None:
-        self.unit = unit
+    def __init__(self, table: ResultTable, comparison: Comparison, layout: "Layout") -> None:
         self.table, self.comparison, self.asked = table, comparison, comparison.testing
-        self._systems, self._measures = system_names, measure_names
+        self.layout, self.measures = layout, comparison.scores.measures
         self.differences = comparison.tests.filter(claim="difference")
         self.claims = comparison.tests.filter(pl.col("claim") != "difference")
         self.borne = {mark.kind for _, _, cell in table.cells() for mark in cell.marks}
         self.several_sets = len(comparison.scores.sets) > 1
+        self.section = " in its section" if table.stacked else ""
 
     def system(self, name: str) -> str:
-        return self._systems.get(name, name)
+        return self.layout.system_names.get(name, name)
 
     def measure(self, name: str) -> str:
-        return self._measures.get(name) or printed_name(name)
+        return self.layout.measure_names.get(name) or printed_name(name)
+
+    def printed(self, holds: Callable[[Measure], bool]) -> list[str]:
+        """The names of the measures of which something holds."""
+        return [self.measure(name) for name, one in self.measures.items() if holds(one)]
+
+    def in_set(self, name: str) -> str:
+        """The beginning of what is said of a topic set, if there are several."""
+        return f"{name}, " if self.several_sets else ""
 
     def marks(self) -> Note:
         """What the marks of means and differences say."""
         parts: list[Note] = []
-        section = " in its section" if self.table.stacked else ""
         if any(cell.best for _, _, cell in self.table.cells()):
-            parts.append((Mark("best"), f" best mean{section}"))
+            parts.append((Mark("best"), f" best mean{self.section}"))
         if self.differences["p"].count():
             kinds = [kind for kind in ("better", "worse") if kind in self.borne]
             names = [self.system(name) for name in self.asked.baselines]
@@ -124,54 +112,44 @@ class _Lines:
             title = "two-level t-test" if self.comparison.runs else TESTS.kind(asked.test).title
             names = [self.system(name) for name in asked.baselines]
             whom = "of all pairs of systems" if asked.all_pairs else f"against {listed(names)}"
-            kinds = TESTS.kind(asked.test), CORRECTIONS.kind(asked.correction)
-            draws = any("permutations" in kind.model_fields for kind in kinds)
             parts.append(f"{title[0].upper()}{title[1:]}, two-sided, {whom}")
             parts.append(
                 f"{self._corrected(asked.correction, self.differences)}, alpha = {asked.alpha:g}"
-                + f", {asked.permutations:,} permutations, seed {asked.seed}" * draws
+                + f", {asked.permutations:,} permutations, seed {asked.seed}" * asked.permutes
             )
-        sizes = self.comparison.topics
+        sizes, unit = self.comparison.topics, self.layout.unit
         if len(set(sizes.values())) == 1:
-            count = next(iter(sizes.values()))
-            parts.append(f"{count:,} {self.unit}{'s' * (count != 1)}")
+            parts.append(plural(next(iter(sizes.values())), unit))
         else:
-            parts.append(
-                f"{self.unit}s: " + ", ".join(f"{name} {n:,}" for name, n in sizes.items())
-            )
-        shown = [
-            self.measure(name)
-            for name, one in self.comparison.scores.measures.items()
-            if is_descriptive(one)
-        ]
+            parts.append(f"{unit}s: " + ", ".join(f"{name} {n:,}" for name, n in sizes.items()))
+        shown = self.printed(is_descriptive)
         if shown and len(parts) > 1:
             parts.append(f"not tested, as it is descriptive: {listed(shown)}")
         return f"{'; '.join(parts)}."
 
     def _corrected(self, correction: str, tests: pl.DataFrame) -> str:
         """How p-values were corrected, over how many tests."""
-        keys = ["set"] if self.asked.family == "table" else ["set", "measure"]
+        whole = self.asked.family == "table"
+        keys = ["set"] if whole else ["set", "measure"]
         counts = tests.filter(pl.col("p").is_not_null()).group_by(keys).len()["len"]
         low, high = min(counts), max(counts)
         number = f"{low}" if low == high else f"{low} to {high}"
         which = "the one test" if high == 1 else f"the {number} tests"
-        of = "of all measures" if self.asked.family == "table" else "of each measure"
-        also = " on each topic set" if self.several_sets and self.asked.family == "table" else ""
-        also = " and topic set" if self.several_sets and self.asked.family != "table" else also
+        of = "of all measures" if whole else "of each measure"
+        if self.several_sets:
+            of += " on each topic set" if whole else " and topic set"
         title = CORRECTIONS.kind(correction).title
         how = f"corrected by {title} over" if " " in title else f"{title}-corrected over"
-        return f"{how if title else 'no correction for'} {which} {of}{also}"
+        return f"{how if title else 'no correction for'} {which} {of}"
 
     def judged(self) -> str:
         """How unjudged documents and negative grades counted."""
-        known = {
-            name: one
-            for name, one in self.comparison.scores.measures.items()
-            if getattr(one, "NAME", None) is not None and not is_descriptive(one)
-        }
-        without = [self.measure(name) for name, one in known.items() if leaves_unjudged_out(one)]
-        others = [self.measure(name) for name, one in known.items() if not leaves_unjudged_out(one)]
-        inferred = [self.measure(n) for n, one in known.items() if one.NAME == ESTIMATED]
+
+        def counts(one: Measure) -> bool:
+            return getattr(one, "NAME", None) is not None and not is_descriptive(one)
+
+        without = self.printed(lambda one: counts(one) and leaves_unjudged_out(one))
+        others = self.printed(lambda one: counts(one) and not leaves_unjudged_out(one))
         parts = []
         if others:
             what = "all measures" if not without else listed(others)
@@ -179,25 +157,16 @@ class _Lines:
         if without:
             parts.append(f"are left out by {listed(without)}")
         sentences = [f"Unjudged documents {' and '.join(parts)}"] if parts else []
-        if inferred:
-            sentences.append(
-                f"{listed(inferred)} estimates the relevance of pooled documents that were not "
-                "judged (a negative grade)"
-            )
         for name, many in self._by_set():
             one = next((one for one in many if one.negatives), None)
-            if one is not None and set(known) != {
-                n for n, m in known.items() if m.NAME == ESTIMATED
-            }:
-                plural = "s" * (one.negatives != 1)
+            if one is not None and (without or others):
                 how = (
                     "counted as judged and not relevant"
                     if one.negative == "zero"
                     else "left out as unjudged by condensed measures and Bpref (trec_eval)"
                 )
-                sentences.append(
-                    f"{name}{one.negatives:,} judgement{plural} with a negative grade (spam) {how}"
-                )
+                judgements = plural(one.negatives, "judgement")
+                sentences.append(f"{name}{judgements} with a negative grade (spam) {how}")
         return f"{'; '.join(sentences)}." if sentences else ""
 
     def _by_set(self) -> Iterator[tuple[str, list[Evaluation]]]:
@@ -208,14 +177,10 @@ class _Lines:
 
     def attention(self) -> Iterator[str]:
         """What a reader should beware of."""
-        yield from unmatched(self.comparison.scores.evaluations, self._systems)
+        yield from unmatched(self.comparison.scores.evaluations, self.layout.system_names)
         if len(self.comparison.systems) == 1 and self.asked.anything:
             yield "There is one system only, and nothing to test."
-        hollow = [
-            self.measure(name)
-            for name, one in self.comparison.scores.measures.items()
-            if leaves_unjudged_out(one)
-        ]
+        hollow = self.printed(leaves_unjudged_out)
         for name, many in self._by_set():
             for qids, systems in _alike(many, lambda one: one.missing):
                 verb = "lacks" if len(systems) == 1 else "lack"
@@ -225,8 +190,8 @@ class _Lines:
                 )
             for qids, systems in _alike(many, lambda one: one.extra):
                 yield (
-                    f"{name}Ignored, because the qrels lack them: {len(qids):,} "
-                    f"topic{'s' * (len(qids) != 1)} of {self._listed(systems)} ({listed(qids)})."
+                    f"{name}Ignored, because the qrels lack them: {plural(len(qids), 'topic')} "
+                    f"of {self._listed(systems)} ({listed(qids)})."
                 )
             if hollow and any(one.positives_only for one in many):
                 yield (
@@ -245,11 +210,8 @@ class _Lines:
 
     def _pairs(self, tests: pl.DataFrame) -> list[str]:
         return [
-            f"{self.system(a)} and {self.system(b)} "
-            f"({f'{name}, ' if self.several_sets else ''}{self.measure(measure)})"
-            for name, a, b, measure in tests.select(
-                "set", "system", "reference", "measure"
-            ).iter_rows()
+            f"{self.system(a)} and {self.system(b)} ({self.in_set(name)}{self.measure(measure)})"
+            for name, a, b, measure in tests["set", "system", "reference", "measure"].iter_rows()
         ]
 
     def equivalence(self) -> Note:
@@ -257,31 +219,26 @@ class _Lines:
         asked, claims = self.asked, self.claims
         if not claims.height:
             return ()
-        section = " in its section" if self.table.stacked else ""
         best = asked.against == "best"
-        whom = f"the best system of the column{section}" if best else self.system(asked.against)
+        whom = self.system(asked.against)
+        whom = f"the best system of the column{self.section}" if best else whom
+        claim, what = "equivalence", f"equivalent to {whom} within ±{asked.equivalence:g}"
+        sides, tost = "two one-sided", " (TOST)"
         if asked.non_inferiority:
-            claim, what = (
-                "non-inferiority",
-                f"not worse than {whom} by {asked.equivalence:g} or more",
-            )
-            sides, plural = "one-sided", ""
-        else:
-            claim, what = "equivalence", f"equivalent to {whom} within ±{asked.equivalence:g}"
-            sides, plural = "two one-sided", " (TOST)"
+            what = f"not worse than {whom} by {asked.equivalence:g} or more"
+            claim, sides, tost = "non-inferiority", "one-sided", ""
         kind = "two-level" if self.comparison.runs else "paired"
         skew = " adjusted for skewness" if asked.equivalence_test == "hall" else ""
         corrected = self._corrected(asked.equivalence_correction, claims)
-        shown: Note = (Mark("equivalent"), f" {what}")
-        if "equivalent" not in self.borne:
-            shown = (f"No system was shown to be {what}",)
-        text = f": {sides} {kind} t-tests{plural}{skew}; {corrected}, alpha = {asked.alpha:g}."
+        none: Note = (f"No system was shown to be {what}",)
+        shown = (Mark("equivalent"), f" {what}") if "equivalent" in self.borne else none
+        text = f": {sides} {kind} t-tests{tost}{skew}; {corrected}, alpha = {asked.alpha:g}."
         if best:
             text += " Exploratory: the best system was picked by the figures that are tested."
         refused = claims.filter(method="refused")
         if refused.height:
-            pairs = self._pairs(refused)
-            named = "all pairs" if refused.height == claims.height else listed(pairs)
+            all_pairs = refused.height == claims.height
+            named = "all pairs" if all_pairs else listed(self._pairs(refused))
             text += f" Not tested, because fewer than {FEW} topics differ or none varies: {named}."
         topics = claims["set"].replace_strict(self.comparison.topics, return_dtype=pl.Int64)
         few = pl.col("ties") + FEW > pl.lit(1) * topics
@@ -303,10 +260,9 @@ class _Lines:
             f"model confidence set (Hansen, Lunde and Nason) of each measure, level "
             f"{100 * (1 - asked.alpha):g}%, {asked.samples:,} samples, seed {asked.seed}."
         )
-        section = " in its section" if self.table.stacked else ""
-        shown: Note = (Mark("set"), f" may be the best of the column{section}: {how}")
-        if "set" not in self.borne:
-            shown = (f"Systems that may be the best: {how}",)
+        none: Note = (f"Systems that may be the best: {how}",)
+        borne: Note = (Mark("set"), f" may be the best of the column{self.section}: {how}")
+        shown = borne if "set" in self.borne else none
         text = ""
         every = set(found.select("set", "measure").iter_rows())
         if undecided:
@@ -347,7 +303,7 @@ class _Lines:
     def design(self) -> str:
         """How many topics a difference takes."""
         found = [
-            f"{f'{name}, ' if self.several_sets else ''}{self.measure(measure)} "
+            f"{self.in_set(name)}{self.measure(measure)} "
             + (f"unknown ({count})" if isinstance(count, str) else f"{count:,}")
             for (name, measure), count in self.comparison.designs.items()
         ]
@@ -358,6 +314,11 @@ class _Lines:
             f"systems with power {POWER:g} (paired t-test, alpha = {self.asked.alpha:g}, "
             f"uncorrected; variance of these scores; Sakai 2016): {', '.join(found)}."
         )
+
+
+def plural(count: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def unmatched(evaluations: Iterable[Evaluation], names: Mapping[str, str]) -> list[str]:

@@ -156,37 +156,44 @@ class Row:
         return self.label or self.system
 
 
+@dataclass(frozen=True, kw_only=True)
+class Presented:
+    """What a table has beside its figures.
+
+    Attributes:
+        title: Caption.
+        label: LaTeX label.
+        style: How numbers are printed.
+        head: What the rows are.
+        provenance: How the table was made: commands, versions, fingerprints.
+        material: What the report shows beyond the table.
+    """
+
+    title: str = ""
+    label: str = "tab:results"
+    style: Style = field(default_factory=Style)
+    head: str = "System"
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    material: Material = field(default_factory=Material)
+
+
 @dataclass(frozen=True)
-class ResultTable:
+class ResultTable(Presented):
     """A whole table.
 
     Attributes:
         columns: The columns; those of one group stand together.
         rows: The rows; those of one section stand together.
-        title: Caption.
-        label: LaTeX label.
         notes: Lines that every format prints below the table.
         comparison: What the figures are from, where systems were compared.
         places: The section and the group of columns of each of its topic sets.
-        provenance: How the table was made: commands, versions, fingerprints.
-        facts: What else there is to know of the figures, for machines.
-        style: How numbers are printed.
-        head: What the rows are.
-        material: What the report shows beyond the table.
     """
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    title: str = ""
-    label: str = "tab:results"
     notes: tuple[Note, ...] = ()
     comparison: "Comparison | None" = None
     places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    style: Style = field(default_factory=Style)
-    head: str = "System"
-    material: Material = field(default_factory=Material)
 
     def __post_init__(self) -> None:
         names = [(row.section, row.system) for row in self.rows]
@@ -205,11 +212,8 @@ class ResultTable:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What systems were tested against: the baselines, or all systems where all pairs were."""
-        if self.comparison is None:
-            return ()
-        asked = self.comparison.testing
-        return self.comparison.systems if asked.all_pairs else asked.baselines
+        """What systems were tested against."""
+        return () if self.comparison is None else self.comparison.references
 
     @property
     def pairs(self) -> bool:

@@ -8,8 +8,8 @@ from adducir.evaluation.evaluator import Evaluator
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.tables.build import Layout, build_table
-from adducir.tables.hits import HitCollector
 from adducir.tables.material import Cost, Curve, Material
+from adducir.tables.run_facts import RunFacts
 from adducir.tables.table import ResultTable
 
 UNJUDGED = -9
@@ -44,7 +44,8 @@ def made_up(
     worth = {(qid, docno): grade for qid, docno, grade in rows}
     known = np.array([[worth.get((qid, docno), 0) for docno in docnos] for qid in qids])
     evaluator = Evaluator(qrels, measures)
-    hits = HitCollector(qrels, systems, {qid: f"what is {qid} & <why>?" for qid in qids})
+    queries = {qid: f"what is {qid} & <why>?" for qid in qids}
+    facts = RunFacts(qrels, evaluator.measures, systems=systems, queries=queries)
     runs = []
     for number in range(systems):
         found = (0.3 + number / systems) * known + draw.gumbel(size=known.shape)
@@ -57,12 +58,12 @@ def made_up(
             }
         )
         runs.append(Run.ranked(frame, f"system {number}{odd}"))
-        hits.add(runs[-1].tag, runs[-1])
+        facts.add(runs[-1], runs[-1].tag)
     scores = [evaluator.score(run) for run in runs]
     if not testing and systems > 1 and topics > 1:
         testing = {"baseline": f"system 0{odd}", "equivalence": 0.05, "against": f"system 0{odd}"}
     material = Material(
-        {"": hits.found()},
+        {"": facts.hits()},
         {docno: f"Document {docno} says <b>what</b> q1 is.{odd}" for docno in docnos},
         {run.tag: Cost(2.0 + number, 1000 * number) for number, run in enumerate(runs)},
         {f"a model{odd}": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},

@@ -8,13 +8,13 @@ from ir_measures import IPrec
 
 from adducir.corpora.qrels import Qrels
 from adducir.runs.run import Run
-from adducir.tables.hits import HitCollector
+from adducir.tables.run_facts import RunFacts
 
 
 def interpolated_precision(run: Run, qrels: Qrels) -> tuple[float, ...]:
-    collector = HitCollector(qrels, 1, {})
-    collector.add("s", run)
-    return collector.found().precision["s"]
+    facts = RunFacts(qrels, (), systems=1)
+    facts.add(run, "s")
+    return facts.hits().precision["s"]
 
 
 def test_a_list_by_hand() -> None:

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
 from adducir.corpora.spans import MaskedSpan
-from adducir.evaluation.rouge import rouge_l, rouge_of_run, stems_of
+from adducir.evaluation.rouge import rouge_l, stems_of
 from adducir.runs.run import Run
+from adducir.studies.exemplification.rouge import rouge_of_run
 
 GOLD = (
     "For example, if grass was poisonous, it would be better for its survival, as less animals "

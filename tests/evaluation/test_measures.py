@@ -21,8 +21,9 @@ from evaluation_cases import (
 from hypothesis import assume, example, given, settings
 from ir_measures import Measure
 
+from adducir.core.errors import UsageError
 from adducir.evaluation.evaluator import evaluate
-from adducir.evaluation.measures import is_ours
+from adducir.evaluation.measures import kind_of
 
 TOLERANCE = 1e-9
 
@@ -191,6 +192,13 @@ def test_counts_cover_the_topics_that_the_run_lacks(run: RunDict, judged: QrelsD
         np.testing.assert_array_equal(scores.values(name), expected)
 
 
+def test_what_cannot_be_computed_is_refused() -> None:
+    judged = qrels_of({"1": {"a": 5}})
+    for text in ("RBP", "Accuracy", "alpha_nDCG@5", "infAP", "ERR", "ERR@5"):
+        with pytest.raises(UsageError):
+            evaluate(run_of({"1": {"a": 1.0}}), judged, text)
+
+
 def test_exponential_gains_agree_with_gdeval() -> None:
     """gdeval prints five decimals, and takes numbered topics and grades up to 4 only."""
     generator = np.random.default_rng(7)
@@ -203,7 +211,8 @@ def test_exponential_gains_agree_with_gdeval() -> None:
         str(qid): {str(docno): int(generator.integers(0, 5)) for docno in docnos[::2]}
         for qid in (1, 2)
     }
-    measures = [named("nDCG(dcg='exp-log2')@5"), named("nDCG(dcg='exp-log2')@20")]
+    texts = ("nDCG(dcg='exp-log2')@5", "nDCG(dcg='exp-log2')@20", "ERR@1", "ERR@5", "ERR@40")
+    measures = [named(text) for text in texts]
     expected = by_ir_measures("gdeval", measures, judged, run)
     scores = evaluate(run_of(run), qrels_of(judged), measures)
     for measure in measures:
@@ -214,10 +223,6 @@ def test_exponential_gains_agree_with_gdeval() -> None:
 def test_every_measure_of_ours_is_compared_here() -> None:
     others = [measure for measures in BY_OTHERS.values() for measure in measures]
     compared = {measure.NAME for measure in [*BY_PYTREC_EVAL, *BY_HAND, *others]}
-    compared |= {"NumQ", "NumRel"}
-    known = {
-        measure.NAME
-        for measure in ir_measures.measures.registry.values()
-        if is_ours(measure(rel=1) if measure.NAME == "RBP" else measure)
-    }
-    assert known == compared
+    compared |= {"NumQ", "NumRel", "ERR"}
+    every = ir_measures.measures.registry.values()
+    assert {one.NAME for one in every if kind_of(one)} == compared

@@ -79,7 +79,6 @@ def test_reads_back_what_ir_measures_prints(
         ("set_F.2", [ir_measures.SetF(beta=2.0)]),
         ("num_rel_ret num_ret", [NumRet(rel=1), NumRet]),
         ("IPrec@1 SetF(beta=2)", [IPrec @ 1.0, ir_measures.SetF(beta=2.0)]),
-        ("Compat(p=1)", [ir_measures.Compat(p=1.0)]),
     ],
 )
 def test_parameters_of_trec_eval_and_whole_numbers(

@@ -79,41 +79,31 @@ def test_names_of_measures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "what"),
+    ("name", "text", "line"),
     [
-        ("a.csv", "epoch,steps,cosine-MRR@10\n0,1,0.5\n", "means"),
-        ("a.json", '{"mteb_version": "2", "scores": {}}', "means"),
-        (
-            "a.json",
-            '{"ndcg": {"NDCG@1": 0.3, "NDCG@10": 0.5}, "map": {"MAP@1": 0.2, "MAP@10": 0.3}, '
-            '"recall": {"Recall@1": 0.2}, "precision": {"P@1": 0.3}}',
-            "BEIR's results hold means",
-        ),
-        (
-            "a.json",
-            '{"mteb_model_meta": {"model_name": "m", "revision": "1"}, '
-            '"default": {"test": {"1": {"d": 0.3}}}}',
-            "rankings",
-        ),
-        ("a.json", '{"default": {"test": {"1": {"d": 0.3}}}}', "rankings"),
-        ("a.jsonl", '{"query_id": "1", "query": "x", "results": []}\n', "rankings"),
-        ("a.json", "[1]", "neither"),
-        ("a.csv", "a,b\n1,2\n", "no qid or query_id, but a, b"),
-        ("a.csv", "qid,AP,AP\n1,.1,.2\n", "'AP' is duplicated"),
-        ("a.csv", "qid,AP\n1,x\n", "AP of topic 1 is not a number"),
-        ("a.csv", "qid,AP\n1,nan\n", "is not a number"),
-        ("a.json", '{"a": {"1": 0.5}, "b": {"1": 0.5}}', "not clear which keys"),
-        ("a.txt", "1 Q0 d 1 2.0 bm25\n", "is a run"),
-        ("a.csv", "qid,measure,value\n1,AP,.1\n1,AP,.2\n", "twice"),
-        ("a.csv", "qid,measure,value\n1,AP,.1\n2,P@5,.2\n", "no P@5 of topic 1"),
-        ("a.txt", "1 AP\n", "2 columns"),
-        ("a.txt", "\n", "empty"),
+        ("a.csv", "epoch,steps,cosine-MRR@10\n0,1,0.5\n", 2),
+        ("a.json", '{"mteb_version": "2", "scores": {}}', None),
+        ("a.json", '{"ndcg": {"NDCG@1": 0.3, "NDCG@10": 0.5}, "map": {"MAP@1": 0.2}}', None),
+        ("a.json", '{"default": {"test": {"1": {"d": 0.3}}}}', None),
+        ("a.jsonl", '{"query_id": "1", "query": "x", "results": []}\n', 1),
+        ("a.json", "[1]", None),
+        ("a.csv", "a,b\n1,2\n", 2),
+        ("a.csv", "qid,AP,AP\n1,.1,.2\n", 1),
+        ("a.csv", "qid,AP\n1,x\n", 2),
+        ("a.csv", "qid,AP\n1,nan\n", 2),
+        ("a.json", '{"a": {"1": 0.5}, "b": {"1": 0.5}}', None),
+        ("a.txt", "1 Q0 d 1 2.0 bm25\n", 1),
+        ("a.csv", "qid,measure,value\n1,AP,.1\n1,AP,.2\n", 3),
+        ("a.csv", "qid,measure,value\n1,AP,.1\n2,P@5,.2\n", None),
+        ("a.txt", "1 AP\n", 1),
+        ("a.txt", "\n", None),
     ],
 )
 def test_what_is_no_score_is_refused_with_its_place(
-    tmp_path: Path, name: str, text: str, what: str
+    tmp_path: Path, name: str, text: str, line: int | None
 ) -> None:
     path = tmp_path / name
     path.write_text(text)
-    with pytest.raises(InputError, match=what):
+    with pytest.raises(InputError) as refused:
         read_scores(path, "s")
+    assert (refused.value.path, refused.value.line) == (path, line)

@@ -67,7 +67,6 @@ def wide(style: Style | None = None, topics: int = 49, **testing: Any) -> Result
         style=style or Style(),
         system_names={name: system for name, (system, _) in names.items()},
         sections={name: variant for name, (_, variant) in names.items()},
-        facts={"folds": 5},
         provenance={"command": "adducir experiment experiments/wide.yaml", "runs": {"BM25": "ab"}},
     )
     return build_table(compare(scores, **asked), layout)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import pytrec_eval
 from sample_tables import scores_of
 
 from adducir.core.errors import UsageError
@@ -14,7 +13,7 @@ from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.statistics.prediction_powered import powered_mean
 from adducir.tables.build import Layout, build_table
-from adducir.tables.run_notes import RunNotes
+from adducir.tables.run_facts import RunFacts
 from adducir.tables.table import ResultTable
 
 RUN = {f"d{place}": 10.0 - place for place in range(6)}
@@ -60,22 +59,6 @@ def test_hollow_equivalences_are_named() -> None:
             assert "Warning" not in text
 
 
-def inferred(qrels: dict[str, int]) -> float:
-    evaluator = pytrec_eval.RelevanceEvaluator({"q": qrels}, {"infAP"})
-    return float(evaluator.evaluate({"q": RUN})["q"]["infAP"])
-
-
-def test_infap_counts_what_the_qrels_do_not_name_as_not_relevant() -> None:
-    judged = inferred({"d0": 0, "d1": 1, "d2": 0, "d3": 1})
-    unnamed = inferred({"d1": 1, "d2": 0, "d3": 1})
-    pooled = inferred({"d0": -1, "d1": 1, "d2": 0, "d3": 1})
-    assert unnamed == pytest.approx(judged, abs=1e-4)  # not left out, which would give 0.83
-    assert pooled > judged + 0.1  # estimated from the judged ones
-    text = " ".join(of(drawn(), "infAP Bpref AP", baseline="a"))
-    assert "count as not relevant in infAP, AP and are left out by Bpref" in text
-    assert "infAP estimates the relevance of pooled documents" in text
-
-
 def evaluated(qrels: dict[str, int], measures: str, **options: Any) -> str:
     judged, run = Qrels.of({"q": qrels, "r": qrels}), Run.of({"q": RUN, "r": RUN}, tag="a")
     return " ".join(lines(build_table(compare(evaluate(run, judged, measures, **options)))))
@@ -89,7 +72,6 @@ def test_qrels_that_tell_little_are_warned_of() -> None:
     assert "Warning" not in evaluated(positives | {"d1": 0}, "Bpref AP")
     assert "no document of a is judged" in evaluated({"x": 1, "y": 0}, "AP")
     spam = {"d0": -1, "d1": 1, "d2": 0}
-    assert "(spam)" not in evaluated(spam, "infAP")
     assert "2 judgements with a negative grade (spam) counted as judged" in evaluated(spam, "AP")
     as_trec_eval = evaluated(spam, "Bpref", negative="trec_eval")
     assert "left out as unjudged by condensed measures and Bpref" in as_trec_eval
@@ -105,7 +87,7 @@ def test_prediction_powered_figures_are_those_of_the_function() -> None:
         for s in "ab"
     }
     mine, theirs = (Evaluator(Qrels.of(one), "AP P@5") for one in (human, model))
-    notes = RunNotes(Qrels.of(human), mine.measures, model=theirs, judge="Judge 1")
+    notes = RunFacts(Qrels.of(human), mine.measures, model=theirs, judge="Judge 1")
     for name, run in runs.items():
         notes.add(run, name)
     comparison = compare([mine.score(run) for run in runs.values()], baseline="a")
@@ -125,7 +107,7 @@ def test_prediction_powered_figures_are_those_of_the_function() -> None:
         assert f"b {one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}] ({one.weight:.2f})" in gap
     for other, what in (({"t0": model["t0"]}, "has not judged"), (human, "two topics")):
         short = Evaluator(Qrels.of(other), "AP P@5")
-        notes = RunNotes(Qrels.of(human), mine.measures, model=short, judge="Judge 1")
+        notes = RunFacts(Qrels.of(human), mine.measures, model=short, judge="Judge 1")
         notes.add(runs["a"], "a")
         with pytest.raises(UsageError, match=what):
             notes.notes(comparison)
@@ -133,7 +115,7 @@ def test_prediction_powered_figures_are_those_of_the_function() -> None:
 
 def test_bounds_from_unjudged_documents_are_stated() -> None:
     qrels = Qrels.of({"q": {"d0": 1, "d9": 1}})
-    notes = RunNotes(qrels, Evaluator(qrels, "nDCG@2 P@2").measures, unjudged=True)
+    notes = RunFacts(qrels, Evaluator(qrels, "nDCG@2 P@2").measures, unjudged=True)
     for name, docnos in (("full", ("d0", "d9")), ("open", ("x", "y"))):
         notes.add(Run.of({"q": dict(zip(docnos, (2.0, 1.0), strict=True))}, tag=name), name)
     comparison = compare(scores_of({"full": [1.0, 1.0], "open": [0.0, 0.0]}, "AP"))
@@ -141,4 +123,4 @@ def test_bounds_from_unjudged_documents_are_stated() -> None:
     assert text.startswith("Bounds of nDCG@2 over all grades of unjudged documents: full 1.000 to")
     assert text.endswith("no two systems.")
     with pytest.raises(UsageError, match="none of the measures has bounds"):
-        RunNotes(qrels, Evaluator(qrels, "P@2").measures, unjudged=True).notes(comparison)
+        RunFacts(qrels, Evaluator(qrels, "P@2").measures, unjudged=True).notes(comparison)

@@ -23,10 +23,9 @@ from adducir.runs.metadata import part_of
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table, merged
-from adducir.tables.hits import HitCollector
 from adducir.tables.material import WORD, Cost, Material
 from adducir.tables.notes import unmatched
-from adducir.tables.run_notes import RunNotes
+from adducir.tables.run_facts import RunFacts
 from adducir.tables.table import ResultTable, printed_name
 
 if TYPE_CHECKING:
@@ -41,28 +40,29 @@ MOST_FOLDS_SHOWN = 3
 def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     """The table of an experiment whose runs are all made."""
     recipe, names = study.recipe, study.recipe.table.system_names
-    collected, further = {}, {}
-    for name, one in study.topic_sets.items():
-        queries = dict(zip(one.topics.qids, one.topics.queries, strict=True))
-        collected[name] = HitCollector(one.qrels, len(recipe.systems), queries)
-        further[name] = RunNotes(
+    facts = {
+        name: RunFacts(
             one.qrels,
             one.evaluator.measures,
+            systems=len(recipe.systems),
+            queries=dict(zip(one.topics.qids, one.topics.queries, strict=True)),
             unjudged=recipe.unjudged,
             model=one.model,
             judge=one.judge,
         )
-    scores = _evaluate(study, collected, further)
+        for name, one in study.topic_sets.items()
+    }
+    scores = _evaluate(study, facts)
     for warning in unmatched(scores.evaluations, names):
         progress().note(warning)
     comparison = compare(scores, recipe.comparison)
-    several = len(further) > 1
+    several = len(facts) > 1
     notes = merged(
-        {name: one.notes(comparison, name * several, names) for name, one in further.items()}
+        {name: one.notes(comparison, name * several, names) for name, one in facts.items()}
     )
     remarks = [one.remark(name, names) for name, one in recipe.systems.items()]
     chosen = chosen_settings(study)
-    topics = {name: one.found() for name, one in collected.items()}
+    topics = {name: one.hits() for name, one in facts.items()}
     texts = snippets(study, {name: one.runs for name, one in topics.items()})
     material = Material(
         topics=topics if several else {"": next(iter(topics.values()))},
@@ -95,11 +95,7 @@ def _trials(study: "RetrievalStudy") -> list[Trial]:
     return [Trial(row, name, seed) for row, seed in rows for name in study.topic_sets]
 
 
-def _evaluate(
-    study: "RetrievalStudy",
-    collected: Mapping[str, HitCollector],
-    further: Mapping[str, RunNotes],
-) -> Scores:
+def _evaluate(study: "RetrievalStudy", facts: Mapping[str, RunFacts]) -> Scores:
     """The scores of all systems on all topic sets, one run in memory at a time."""
     scores: list[Scores] = []
     several = len(study.topic_sets) > 1
@@ -113,7 +109,7 @@ def _evaluate(
                 run = Run(run.frame.clear(), run.tag, run.path)
             found = topic_set.evaluator.score(run, system=trial.run, topic_set=name * several)
             scores.append(found.renamed(trial.system))
-            collected[name].add(trial.system, run, further[name].add(run, trial.run))
+            facts[name].add(run, trial.run, trial.system)
             progress().advance(1)
     return Scores.concat(scores)
 

@@ -12,9 +12,8 @@ from adducir.core.absent import gathering
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
-from adducir.evaluation import providers
 from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.measures import is_ours, parse_measure, parse_measures
+from adducir.evaluation.measures import computable, parse_measure, parse_measures
 from adducir.evaluation.unjudged import deepest
 from adducir.experiments.tuning.folds import JudgedTopics
 from adducir.runs.run import Run
@@ -96,7 +95,7 @@ class TopicsRecipe(Recipe):
 
     def _model(self, name: str, topics: Topics, qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
         """What evaluates by the judgements of a model."""
-        from adducir.tables.run_notes import TOPICS_ALONE, check_judged
+        from adducir.tables.run_facts import TOPICS_ALONE, check_judged
 
         place = ("topics", name, "model_qrels")
         if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
@@ -136,9 +135,7 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
     if most is not None and cutoff > most:
         what = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
         study.planner.add(place, what)
-    if is_ours(measure):
-        return True
-    return study.planner.opening(place, partial(providers.provider_of, measure)) is not None
+    return study.planner.opening(place, partial(computable, measure)) is not None
 
 
 def _qrels(names: Several, study: "RetrievalStudy") -> Qrels:

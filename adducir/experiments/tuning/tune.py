@@ -44,7 +44,7 @@ from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.lists import Floats, Integers, NegativeGrades
-from adducir.evaluation.measures import is_ours, parse_measure
+from adducir.evaluation.measures import parse_measure
 from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, from_file, k_fold
 from adducir.experiments.tuning.grid import (
     Grid,
@@ -239,21 +239,14 @@ def tune(
     for number in range(len(grid)):
         system.check(grid.setting(number))
     started = time.perf_counter()
-    groups = [np.arange(len(pool))]  # of topics that are evaluated together: all, or a fold's
-    if not is_ours(measure):
-        groups = [folds.test(fold) for fold in range(len(folds))]
-    parts = []
-    for rows in groups:
-        ids = [pool.ids[row] for row in rows]
-        evaluator = Evaluator(pool.qrels.restricted(ids), measure, negative=negative)
-        if len(topics := pool.topics(ids)):
-            parts.append((rows, topics, evaluator))
+    evaluator = Evaluator(pool.qrels.restricted(pool.ids), measure, negative=negative)
+    topics = pool.topics(pool.ids)
     values = np.zeros((len(grid), len(pool)))
     with progress().doing("tuning", len(grid), "settings"):
         for number in range(len(grid)):
-            for rows, topics, evaluator in parts:
+            if len(topics):
                 run = system.run(grid.setting(number), topics)
-                values[number, rows] = evaluator.score(run).values(measure)
+                values[number] = evaluator.score(run).values(measure)
             progress().advance(1)
     means = [[mean(one[folds.train(fold)]) for one in values] for fold in range(len(folds))]
     chosen = tuple(each.index(max(each)) for each in means)
@@ -263,7 +256,7 @@ def tune(
     ranked = [pl.DataFrame(schema={**empty, "fold": pl.Int64})]
     for number in dict.fromkeys(chosen):
         own = [fold for fold, one in enumerate(chosen) if one == number]
-        for _, topics, _ in parts:
+        if len(topics):
             frame = system.run(grid.setting(number), topics).frame
             joined = frame.join(order, on="qid", maintain_order="left")
             ranked.append(joined.filter(pl.col("fold").is_in(own)).select(ranked[0].columns))

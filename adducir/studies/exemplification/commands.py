@@ -153,9 +153,10 @@ def rouge(settings: Rouge) -> None:
     """
     from adducir.cli.common import system_names
     from adducir.corpora.spans import read_spans
-    from adducir.evaluation.rouge import rouge_of_run, stems_of, words_of
+    from adducir.evaluation.rouge import stems_of, words_of
     from adducir.runs.read import read_run
     from adducir.statistics.comparison import compare
+    from adducir.studies.exemplification.rouge import rouge_of_run
     from adducir.tables.build import build_table
 
     gold = [span for path in settings.spans for span in read_spans(path)]

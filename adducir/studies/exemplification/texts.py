@@ -27,8 +27,8 @@ from adducir.core.files import read_pieces
 from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
 from adducir.core.progress import progress
 from adducir.core.streams import COMPRESSED
-from adducir.corpora.books import TEXT_ENDINGS, body_bounds, read_plain, stem_of
 from adducir.corpora.local import files_below, skipped_note
+from adducir.studies.books import TEXT_ENDINGS, body_bounds, read_plain, stem_of
 
 BOOK = "book"
 _LINES = tuple(f".jsonl{packed}" for packed in ("", *COMPRESSED))

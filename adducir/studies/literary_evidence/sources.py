@@ -14,9 +14,9 @@ from pathlib import Path
 
 from adducir.core.errors import InputError
 from adducir.core.progress import progress
-from adducir.corpora.books import TEXT_ENDINGS, body, read_plain, stem_of, title_of
 from adducir.corpora.local import skipped_note
 from adducir.corpora.sentences import literary_sentences
+from adducir.studies.books import TEXT_ENDINGS, body, read_plain, stem_of, title_of
 
 _WORD = r"[^\W\d_]+"
 

@@ -162,7 +162,6 @@ class JSON(TableFormat):
             data["values"] = topic_values(table).to_dict(as_series=False)
         data |= {
             "footer": table.footer,
-            "facts": table.facts,
             "provenance": table.provenance,
             "style": asdict(table.style),
         }

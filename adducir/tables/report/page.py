@@ -59,7 +59,7 @@ def _contents(data: ReportData) -> dict[str, Any]:
     """What the template shows."""
     table, material = data.table, data.material
     several = len(table.rows) > 1
-    facts = [*_flat(table.provenance), *_flat(table.facts)]
+    facts = list(_flat(table.provenance))
     if table.comparison is not None:
         facts += _flat(table.comparison.testing.model_dump(exclude_defaults=True), "tests")
     parts = {

@@ -1,9 +1,10 @@
-"""Lines below a table that need more than its scores: runs, or judgements by a model."""
+"""What is told of runs beyond their scores: hits, bounds, and judgements by a model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
 import numpy as np
+import polars as pl
 from ir_measures import Measure
 
 from adducir.core.errors import UsageError
@@ -15,16 +16,20 @@ from adducir.evaluation.unjudged import Bounds, bounded, bounds_of
 from adducir.runs.run import Run
 from adducir.statistics.comparison import Comparison
 from adducir.statistics.prediction_powered import powered_mean
+from adducir.tables.material import TopicHits, hits_held
 
 TOPICS_ALONE = "its interval is over topics alone"
 FEW = 30
 """With fewer human judgements the normal intervals of prediction-powered means are said to err."""
+_RECALL = [f"IPrec@{level / 10}" for level in range(11)]
 
 
-class RunNotes:
-    """What is said on request of unjudged documents (bounds), and of judgements by a model.
+class RunFacts:
+    """Collects from the runs of one topic set, of which one is in memory at a time.
 
-    ``model`` evaluates by a model's judgements, ``judge`` is the model's name and version.
+    Hits for the report of so many ``systems`` (0: none), with the text of each topic by its qid; on
+    request how far unjudged documents could move the measures; figures by the judgements of a
+    ``model``, which evaluates by them, ``judge`` being its name and version.
     """
 
     def __init__(
@@ -32,27 +37,43 @@ class RunNotes:
         qrels: Qrels,
         measures: Sequence[Measure],
         *,
+        systems: int = 0,
+        queries: Mapping[str, str] | None = None,
         unjudged: bool = False,
         model: Evaluator | None = None,
         judge: str = "",
     ) -> None:
         self.qrels, self.measures, self.model, self.judge = qrels, measures, model, judge
-        self._unjudged = unjudged
+        self._unjudged, self._queries = unjudged, queries or {}
+        self._recall = Evaluator(qrels, _RECALL) if systems else None
+        self._held = hits_held(len(qrels.qids), systems)
+        self._runs: dict[str, pl.DataFrame] = {}
+        self._precision: dict[str, tuple[float, ...]] = {}
         self._bounds: dict[str, dict[str, Bounds]] = {}
+        self._shown: dict[str, dict[str, tuple[float, float, float]]] = {}
         self._guessed: list[Scores] = []
 
-    def add(self, run: Run, system: str) -> Mapping[str, Bounds]:
-        """Take a run; its bounds by measure, if they are wanted."""
+    def add(self, run: Run, name: str, system: str = "") -> None:
+        """Take a run of this name; hits are those of the first run of each system."""
+        system = system or name
         if self.model is not None:
-            self._guessed.append(self.model.score(run, system=system))
+            self._guessed.append(self.model.score(run, system=name))
         if self._unjudged:
-            self._bounds[system] = bounds_of(run, self.qrels, self.measures)
-        return self._bounds.get(system, {})
+            self._bounds[name] = bounds_of(run, self.qrels, self.measures)
+        if self._recall is not None and system not in self._runs:
+            self._runs[system] = run.top(self._held).frame
+            self._precision[system] = tuple(self._recall.values(run).mean(axis=0).tolist())
+            for measure, found in self._bounds.get(name, {}).items():
+                self._shown.setdefault(measure, {})[system] = found.means
+
+    def hits(self) -> TopicHits:
+        """What the report shows of the topics."""
+        return TopicHits(self._queries, self._runs, self.qrels.frame, self._precision, self._shown)
 
     def notes(
         self, comparison: Comparison, topic_set: str = "", names: Mapping[str, str] | None = None
     ) -> list[str]:
-        """The lines, for the systems whose runs were added, by their printed names."""
+        """The lines below the table, with the printed names of systems."""
         named, found = names or {}, list[str]()
         if self._unjudged:
             bounds = {named.get(name, name): one for name, one in self._bounds.items()}
