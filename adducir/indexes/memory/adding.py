@@ -152,6 +152,58 @@ def look_up(
 
 
 @inner
+def ones(word: Any) -> Any:
+    """How many bits of 64 are set."""
+    word -= (word >> U(1)) & U(0x5555555555555555)
+    word = (word & U(0x3333333333333333)) + ((word >> U(2)) & U(0x3333333333333333))
+    word = (word + (word >> U(4))) & U(0x0F0F0F0F0F0F0F0F)
+    return (word * U(0x0101010101010101)) >> U(56)
+
+
+@inner
+def look_up_common(
+    term: Term,
+    first: Any,
+    last: Any,
+    base: Any,
+    row: Any,
+    bits: Array,
+    before: Array,
+    least: float,
+    sums: Array,
+    found: Array,
+    count: Any,
+) -> Any:
+    """The same by the term's bits from ``row`` on, in any order; ``first``: of all its postings.
+
+    Returns how many of those found are above ``least``; the others are dropped.
+    """
+    docs, tfs, norms, parts, factors, numbers, table = term
+    cells, words, kept = U(len(table)), U(len(bits)), U(0)
+    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
+    for n in range(count):
+        place = U(found[n])
+        doc = base + place
+        word = min(row + (doc >> U(6)), words - U(1))
+        bit = U(1) << (doc & U(63))
+        total = sums[place]
+        if bits[word] & bit:
+            i = min(first + U(before[word]) + ones(bits[word] & (bit - U(1))), last - U(1))
+            norm = U(norms[doc])
+            cell = (U(tfs[i]) << U(8)) + norm
+            if cell < cells:
+                total += F64(table[cell])
+            else:
+                part = parts[doc] if kind == BM25_EXACT else ZERO
+                at = (kind, constant, weight, mass, factors[norm], tfs[i], part)
+                total += F64(contribution(*at))
+            sums[place] = total
+        found[kept] = place
+        kept += U(total > least)
+    return kept
+
+
+@inner
 def still_above(bar: float, sums: Array, found: Array, count: Any) -> Any:
     """Keep the found documents whose sum is above the bar; returns how many."""
     kept = U(0)

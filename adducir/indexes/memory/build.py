@@ -32,8 +32,8 @@ from adducir.indexes.building import IndexSettings, documents_with, engine_versi
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.jvm import translated
 from adducir.indexes.memory import BUILDER_VERSION, KIND
-from adducir.indexes.memory.inverting import bound, distinct, gather, scatter
-from adducir.indexes.memory.segment import DOCNOS, FILES, LEVELS, TERMS, norms_of
+from adducir.indexes.memory.inverting import bound, distinct, gather, mark, scatter
+from adducir.indexes.memory.segment import DOCNOS, FILES, LEVELS, TERMS, common_terms, norms_of
 from adducir.indexes.vocabulary import BulkAnalyser
 
 _BLANKS = bytes(range(33))
@@ -260,6 +260,12 @@ class Arrived:
             into = cursors, docs, own_tfs, lengths, occurrences
             scatter(first, own, some_terms, some_tfs, *into)
             let_go(terms, tfs, docs, own_tfs, forward, forward_tfs)
+        words = len(order) // 64 + 1
+        size = common_terms(frequency[ranked], len(order)) * words
+        bits = new_array(folder / FILES["bits"], np.uint64, size)
+        before = new_array(folder / FILES["before"], np.uint32, size)
+        mark(offsets, docs, words, bits, before)
+        let_go(docs, bits, before)
         norms = norms_of(lengths)
         most = np.zeros(len(ranked), dtype=np.float32)
         least = np.full(len(ranked) * len(LEVELS), 255, dtype=np.uint8)

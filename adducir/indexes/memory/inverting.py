@@ -115,6 +115,26 @@ def bound(
 
 
 @kernel
+def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) -> None:
+    """Write which documents hold the first terms, as many as ``bits`` has room for.
+
+    Args:
+        words: Of each term in ``bits`` and ``before``.
+        bits: uint64 zeros, written: a bit for each document that holds the term.
+        before: uint32, written: how many documents before those of the word hold it.
+    """
+    for term in range(len(bits) // words):
+        row = term * words
+        for i in range(offsets[term], offsets[term + 1]):
+            bits[row + (docs[i] >> 6)] |= np.uint64(1) << np.uint64(docs[i] & 63)
+        i = offsets[term]
+        for word in range(words):
+            before[row + word] = i - offsets[term]
+            while i < offsets[term + 1] and docs[i] >> 6 == word:
+                i += 1
+
+
+@kernel
 def localise(ids: Array, rows: Array, terms: Array) -> int:
     """Number terms as they appear, and write each token's number; returns how many there are."""
     count = 0

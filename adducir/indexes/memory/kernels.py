@@ -9,7 +9,7 @@ query's terms in the window are added to them. Two things save work, and neither
   will have, and only documents above it are kept. If too few are, all is done again without.
 - MaxScore (Turtle and Flood, IPM 1995): terms whose greatest contributions do not reach that score
   together cannot bring a document into the ranking; they are looked up for the documents that the
-  other terms bring up.
+  other terms bring up, those in many documents by a bit for each document.
 """
 
 import math
@@ -28,6 +28,7 @@ from adducir.indexes.memory.adding import (
     add_and_mark,
     contribution,
     look_up,
+    look_up_common,
     position,
     still_above,
     take_marks,
@@ -113,6 +114,7 @@ class Terms(NamedTuple):
         cells: (m,) int64: how much of each table is filled, all or none.
         starts: (m,) uint64: where each term's postings begin.
         ends: (m,) uint64: where they end.
+        rows: (m,) int64: where each term's bits begin; below 0 where it has none.
         reach: (m + 1,) float64: the most that the terms from each one on can add together.
     """
 
@@ -121,6 +123,7 @@ class Terms(NamedTuple):
     cells: Array
     starts: Array
     ends: Array
+    rows: Array
     reach: Array
 
 
@@ -152,6 +155,14 @@ def _window(
     for t in range(terms):
         if t >= needed and count == U(0):
             break
+        if t >= needed and query.rows[t] >= 0:
+            start, stop = query.starts[t], query.ends[t]
+            if count * U(postings.documents) < (stop - start) * (end - base):
+                term, row = _term(postings, formula, query, t), U(query.rows[t])
+                at = (term, start, stop, base, row, postings.bits, postings.before)
+                least = bar - query.reach[t + U(1)]
+                count = look_up_common(*at, least, sums, found, count)
+                continue
         first = position(docs, places[t], query.ends[t], base)
         last = position(docs, first, query.ends[t], end)
         places[t], begins[t] = last, first
@@ -217,7 +228,7 @@ def _rank(
     documents, places = U(postings.documents), room.places[: len(query.starts)]
     for t in range(U(len(places))):
         places[t] = query.starts[t]
-    limit = 2 * depth + 64
+    limit = 2 * depth + 8
     bar, needed, count = F32(guess), U(len(places)), np.int64(0)
     base, width = U(0), U(width)
     while base < documents:
@@ -251,7 +262,7 @@ def _guess(
     """
     documents = postings.documents
     wanted = F64(depth) * stripes * _STRIPE / documents
-    rank = min(np.int64(wanted + 4 * math.sqrt(wanted) + 4), depth)
+    rank = min(np.int64(wanted + 2 * math.sqrt(wanted) + 1), depth)
     step = documents // stripes
     count = _rank(postings, formula, query, room, rank, ZERO, _STRIPE, step)
     if count < rank:
@@ -266,7 +277,8 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
     size = queries.starts[query + 1] - begin
     numbers, bounds, reach = np.empty((size, 4)), np.empty(size), np.zeros(size + 1)
     starts, ends = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
-    cells = np.zeros(size, dtype=np.int64)
+    cells, rows = np.zeros(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    words = postings.documents // 64 + 1
     tables = np.empty((size, _ROWS * 256), dtype=np.float32)
     for n in range(size):
         bounds[n] = np.inf
@@ -277,6 +289,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
         reach[n] = reach[n + 1] + bounds[best[n]]
         term = queries.terms[begin + best[n]]
         starts[n], ends[n] = postings.offsets[term], postings.offsets[term + 1]
+        rows[n] = term * words if (term + 1) * words <= len(postings.bits) else -1
         weight, mass = F64(queries.weights[begin + best[n]]), queries.masses[begin + best[n]]
         numbers[n, 0], numbers[n, 1] = formula.kind, formula.constant
         numbers[n, 2], numbers[n, 3] = weight, mass
@@ -284,7 +297,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
             cells[n] = _ROWS * 256
             least, most = postings.least_norm, postings.most_norm
             _fill_table(tables[n], formula.factors, least, most, formula.kind, weight, mass)
-    return Terms(numbers, tables, cells, starts, ends, reach)
+    return Terms(numbers, tables, cells, starts, ends, rows, reach)
 
 
 @inner

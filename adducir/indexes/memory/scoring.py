@@ -44,6 +44,7 @@ class Postings(NamedTuple):
         documents: N.
         offsets: See :mod:`.segment`, as for ``docs`` and ``tfs``.
         norms: (N + WINDOW,) uint8: the length bytes, then zeros.
+        bits, before: Which documents hold the terms in many documents.
         greatest_tfs, least_norms: What bounds the contributions of each term.
         least_norm, most_norm, longest: The least and greatest norm, the greatest length.
         whole: Whether all frequencies are whole numbers.
@@ -54,6 +55,8 @@ class Postings(NamedTuple):
     docs: Array
     tfs: Array
     norms: Array
+    bits: Array
+    before: Array
     greatest_tfs: Array
     least_norms: Array
     least_norm: int
@@ -70,6 +73,8 @@ class Postings(NamedTuple):
             docs=_frozen(segment.docs),
             tfs=_frozen(segment.tfs),
             norms=_frozen(_padded(segment.norms)),
+            bits=_frozen(segment.bits),
+            before=_frozen(segment.before),
             greatest_tfs=_frozen(segment.greatest_tfs),
             least_norms=_frozen(segment.least_norms),
             least_norm=int(segment.norms.min(initial=255)),

@@ -8,6 +8,9 @@ A memory index is a segment that is saved as these files, which are mapped, not 
 ``postings.offsets``   (V + 1,) int64: where each term's postings begin
 ``postings.docs``      (P,) int32 document numbers, ascending within a term
 ``postings.tfs``       (P,) term frequencies (or weights) in the smallest type that holds all
+``common.bits``         (C * W,) uint64, of the C terms in many documents: which hold the term, W =
+                       N // 64 + 1 words of 64 documents each
+``common.before``       (C * W,) uint32: how many documents before the word's hold the term
 ``bounds.tfs``         (V,) float32: each term's greatest frequency
 ``bounds.norms``       (V * 8,) uint8: the least norm among a term's postings of each level of
                        frequency (up to 1, 2, 3, 4, 6, 9, 16, and above); 255 for none
@@ -45,6 +48,8 @@ FILES = {
     "offsets": "postings.offsets.npy",
     "docs": "postings.docs.npy",
     "tfs": "postings.tfs.npy",
+    "bits": "common.bits.npy",
+    "before": "common.before.npy",
     "greatest_tfs": "bounds.tfs.npy",
     "least_norms": "bounds.norms.npy",
     "lengths": "lengths.npy",
@@ -79,6 +84,12 @@ def norms_of(lengths: Array) -> Array:
     whole = np.asarray(lengths).astype(np.int64)
     codes: Array = (np.searchsorted(LENGTHS, whole, side="right") - 1).astype(np.uint8)
     return codes
+
+
+def common_terms(frequencies: Array, documents: int) -> int:
+    """How many of the terms, those in most documents first, have ``common.bits``."""
+    least = max(1024, documents // 32)
+    return int(np.searchsorted(-frequencies, -least, side="right"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +167,8 @@ class SavedSegment(Segment):
     """The open files of a memory index; see the module for shapes."""
 
     norms: Array
+    bits: Array
+    before: Array
     greatest_tfs: Array
     least_norms: Array
     forward: Array
@@ -187,6 +200,10 @@ class SavedSegment(Segment):
         yield "norms", len(self.norms) == documents and self.norms.dtype == np.uint8
         yield "occurrences", self.occurrences.dtype in (np.int64, np.float64)
         yield "offsets", is_rising(self.offsets, terms, postings)
+        yield "bits", self.bits.dtype == np.uint64
+        common = common_terms(self.frequencies, documents)
+        yield "bits", len(self.bits) == common * (documents // 64 + 1)
+        yield "before", self.before.dtype == np.uint32 and len(self.before) == len(self.bits)
         yield "greatest_tfs", self.greatest_tfs.shape == (terms,)
         yield "greatest_tfs", self.greatest_tfs.dtype == np.float32
         yield "least_norms", self.least_norms.shape == (terms * len(LEVELS),)
