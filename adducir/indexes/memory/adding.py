@@ -178,7 +178,7 @@ def look_up_common(
 
     Returns how many of those found are above ``least``; the others are dropped.
     """
-    docs, tfs, norms, parts, factors, numbers, table = term
+    _, tfs, norms, parts, factors, numbers, table = term
     cells, words, kept = U(len(table)), U(len(bits)), U(0)
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for n in range(count):

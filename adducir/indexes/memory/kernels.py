@@ -158,10 +158,10 @@ def _window(
         if t >= needed and query.rows[t] >= 0:
             start, stop = query.starts[t], query.ends[t]
             if count * U(postings.documents) < (stop - start) * (end - base):
-                term, row = _term(postings, formula, query, t), U(query.rows[t])
-                at = (term, start, stop, base, row, postings.bits, postings.before)
+                bits = (U(query.rows[t]), postings.bits, postings.before)
                 least = bar - query.reach[t + U(1)]
-                count = look_up_common(*at, least, sums, found, count)
+                own = (_term(postings, formula, query, t), start, stop, base, *bits, least)
+                count = look_up_common(*own, sums, found, count)
                 continue
         first = position(docs, places[t], query.ends[t], base)
         last = position(docs, first, query.ends[t], end)
