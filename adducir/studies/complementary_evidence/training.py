@@ -20,8 +20,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
-from adducir.corpora.references import expanded
-from adducir.models.sources import model_source
 from adducir.studies.complementary_evidence.measures import values_of
 from adducir.studies.complementary_evidence.questions import (
     EvidenceQuestion,
@@ -153,8 +151,7 @@ class EvidenceTrainable(Trainable[R]):
 
     def __init__(self, recipe: R, folder: Path) -> None:
         super().__init__(recipe, folder)
-        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
-        self.base = model_source(expanded(recipe.base), folder, tokenizer)
+        self.base = recipe.source(folder)
         self.inputs  # noqa: B018 - what is missing shows now
         self.selection = self._selections()[0]
 
@@ -291,17 +288,9 @@ class EvidenceTrainable(Trainable[R]):
         loss: torch.Tensor = model.loss(batch, self.recipe)
         return loss
 
-    def card(self, counts: Mapping[str, Any]) -> Card:
-        recipe = self.recipe
-        learned = {"relevance is learned from": recipe.data.passages}
-        return Card(
-            self.summary_of,
-            ("complementary-evidence", "question-answering", "information-retrieval"),
-            recipe.base,
-            _USAGE,
-            {"Data": {**recipe.data.card("questions"), **learned}},
-            recipe.model_dump(mode="json", exclude={"description", "data", "base"}),
-        )
+    def card(self) -> Card:
+        tags = ("complementary-evidence", "question-answering", "information-retrieval")
+        return Card(self.summary_of, tags, _USAGE)
 
 
 class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):

@@ -50,7 +50,7 @@ class Examples:
 
 @dataclass(eq=False)
 class Phase:
-    """What is fitted in a phase; see :class:`adducir.training.run.Objective`.
+    """What is fitted in a phase; see :func:`adducir.training.run.fit`.
 
     Attributes:
         training: The closed sets of the contexts to train on.
