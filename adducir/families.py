@@ -22,7 +22,7 @@ FAMILIES = {
     "models": "adducir.indexes.models:MODELS",
     "feedback": "adducir.indexes.feedback:FEEDBACK",
     "languages": "adducir.indexes.languages:LANGUAGES",
-    "formats": "adducir.corpora.readers:FORMATS",
+    "formats": "adducir.corpora.formats:FORMATS",
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",

@@ -26,9 +26,9 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.cache import ScoreCache, pair_keys
 from adducir.rerankers.cross_encoder import KIND
 from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.rerank import KnownScores, ScoreCache, pair_keys
 
 MOST = 7
 """Arguments that are joined into one text, at most."""
@@ -111,7 +111,8 @@ def kept(folder: Path, pairs: list[tuple[str, str]], rounds: int) -> None:
     place = folder.with_name("scores")  # not in the model's folder, whose content is its identity
     reranker = open_reranker(f"cross-encoder:{folder}", device="cpu")
     expected = reranker.model.scores(pairs)
-    ScoreCache(place, reranker.identity).add(pair_keys(pairs, "cpu"), expected)
+    own = KnownScores(pair_keys(pairs, "cpu"), expected)
+    ScoreCache(place, reranker.identity).add(own)
     began = time.perf_counter()
     known = ScoreCache(place, open_reranker(f"cross-encoder:{folder}").identity).load()
     opened = time.perf_counter() - began

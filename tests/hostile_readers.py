@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adducir.core.config import load
-from adducir.corpora.formats import CACM, TSV, read_jsonl
+from adducir.corpora.formats import CACM, TSV, CorpusFormat, read_jsonl
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.readers import CorpusFormat
 from adducir.corpora.relic import read_pools, read_relic
 from adducir.corpora.spans import read_spans
 from adducir.corpora.token_weights import read_token_weights

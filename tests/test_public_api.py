@@ -118,6 +118,6 @@ def test_the_figures_of_the_frames_are_those_of_the_objects() -> None:
     assert (test["reference"], test["wins"]) == ("<script>", 0)
     mean = comparison.means.filter(system="b & c", measure="RR")["mean"][0]
     row = table.to_polars().filter(system="b & c", measure="RR").to_dicts()[0]
-    assert (row["mean"], row["reference"], row["p"]) == (mean, "<script>", test["p"])
-    assert (row["low"], row["difference"]) == (test["low"], test["difference"])
+    assert (row["mean"], row["baseline"], row["p"]) == (mean, "<script>", test["p"])
+    assert (row["ci_low"], row["difference"]) == (test["low"], test["difference"])
     assert objects["run"].to_polars()["rank"].to_list() == [0, 1, 0, 0]

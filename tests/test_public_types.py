@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -45,8 +46,8 @@ def test_a_query_is_not_a_list_of_letters(index):
     [
         lambda: IndexSettings(fields="title"),
         lambda: text_of(next(iter(open_corpus("bundled:arguments"))), "premise"),
-        lambda: texts_of(open_corpus("bundled:arguments"), "abc"),
-        lambda: texts_of(open_corpus("bundled:arguments"), [], "premise"),
+        lambda: texts_of(open_corpus("bundled:arguments"), "abc", (), Path("x")),
+        lambda: texts_of(open_corpus("bundled:arguments"), [], "premise", Path("x")),
         lambda: CandidateSet.of_texts("Buses should be free"),
         lambda: CandidateSet.of_tokens("Buses"),
         lambda: CandidateSet.of_tokens([["buses"]]).scores("buses", BM25()),

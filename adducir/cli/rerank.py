@@ -121,10 +121,9 @@ def rerank(settings: Rerank) -> None:
         if "topics" in part_of(facts, "data"):
             metadata["data"] = {"topics": facts["data"]["topics"]}
         write_run(found.run, output, metadata, topics=topics.qids)
-        what = "windows" if reranker.is_listwise else "pairs"
         rate = found.computed / found.work_seconds if found.work_seconds else 0.0
         progress.note(
-            f"{near(output)}: {len(found.run.qids):,} topics, {found.computed:,} {what} computed, "
-            f"{found.cached:,} known, {found.work_seconds:.1f} s ({rate:,.0f} {what}/s); "
+            f"{near(output)}: {len(found.run.qids):,} topics, {found.computed:,} pairs computed, "
+            f"{found.cached:,} known, {found.work_seconds:.1f} s ({rate:,.0f} pairs/s); "
             f"score: {reranker.scale}"
         )

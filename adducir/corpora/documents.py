@@ -10,8 +10,6 @@ from adducir.core.texts import refuse_text
 
 LONGEST_DOCNO = 1024
 """Bytes of a docno, at most. Lucene's dictionary takes two milliseconds for one of 10,000."""
-SHORT_DOCNO = LONGEST_DOCNO // 4
-"""Characters of a docno that have no more bytes than that, whatever they are."""
 ARGUMENT_FIELDS = ("conclusion", "premise")
 """What is searched in an argument: the fields of args.me that hold its text."""
 
@@ -60,7 +58,7 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
 
 def check_docno(docno: str, path: Path | None = None, line: int | None = None) -> None:
     """Refuse a docno that a TREC run cannot hold, or longer than :data:`LONGEST_DOCNO`."""
-    if len(docno) > SHORT_DOCNO and len(docno.encode(errors="replace")) > LONGEST_DOCNO:
+    if len(docno) > LONGEST_DOCNO / 4 and len(docno.encode(errors="replace")) > LONGEST_DOCNO:
         raise InputError(
             f"the docno {docno[:40]!r}... is longer than {LONGEST_DOCNO:,} bytes.",
             path=path,
@@ -68,8 +66,7 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
             hint="Is it the right field? Name another with --docno-field, or shorten the docnos.",
         )
     if docno.split() != [docno] or "\0" in docno:
-        is_empty = not docno.strip()
-        what = "is empty" if is_empty else f"{docno!r} holds white space or a NUL"
+        what = f"{docno!r} holds white space or a NUL" if docno.strip() else "is empty"
         raise InputError(
             f"the docno {what}, which a TREC run cannot hold.",
             path=path,

@@ -1,4 +1,7 @@
-"""The formats of corpora but for TREC's, which :mod:`adducir.corpora.trec` reads.
+"""How documents stand in files: the family of formats, and all of them but TREC's.
+
+A format says which file names are its own and reads the documents of a file. Packages add formats
+of their own by the entry-point group ``adducir.formats``.
 
 JSON may be an array, alone or as the one member of an object, ``arguments`` (args.me's own files).
 The docno is the first of :data:`DOCNO_FIELDS` that the first object has. In TSV, a first line that
@@ -6,6 +9,7 @@ begins with one of these names is a header; nothing is quoted.
 """
 
 import re
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,15 +18,41 @@ from typing import Any, ClassVar
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines, read_pieces, read_text
 from adducir.core.json_lines import json_objects, read_objects
-from adducir.corpora.documents import SHORT_DOCNO, Document, check_docno, fields_of
-from adducir.corpora.readers import CorpusFormat
+from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
+from adducir.corpora.documents import Document, check_docno, fields_of
 
 Documents = Iterator[tuple[int, Document]]
 
 DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id")
-_ALL_TEXT = {str}
 _ARRAY = re.compile(r'\s*(?:\[|\{\s*"arguments"\s*:\s*\[)')
 _LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
+
+
+class CorpusFormat(Recipe):
+    """How documents stand in a file."""
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    """Of the names of its files, without that of their compression; none: it has to be named."""
+    is_whole_file: ClassVar[bool] = False
+    """Whether each file is one document."""
+    default_fields: ClassVar[tuple[str, ...] | None] = None
+    """The fields to index where the user names none; None: those of the first documents."""
+    is_last_resort: ClassVar[bool] = False
+    """Whether its files are read only where a folder has no others."""
+
+    @abstractmethod
+    def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
+        """Yield each document of a file with its 1-based line.
+
+        ``docno_field`` is the field of the docno, where the user named it; ``folder`` what the user
+        named, or the file's own. Files are read by :func:`adducir.core.files.read_lines`, docnos
+        checked by :func:`adducir.corpora.documents.check_docno`.
+        """
+
+    def accepts(self, path: Path) -> bool:
+        """Whether a file of a folder may be one of the format, by what stands in it."""
+        return True
 
 
 class JSONL(CorpusFormat):
@@ -31,14 +61,13 @@ class JSONL(CorpusFormat):
     suffixes: ClassVar = (".jsonl", ".ndjson", ".json")
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        del folder
         return read_jsonl(path, docno_field)
 
 
 def read_jsonl(path: Path, docno_field: str | None = None) -> Documents:
     """Yield each document of a file with the 1-based line where it begins."""
     for number, docno, record in json_records(path, docno_field):
-        is_text = set(map(type, record.values())) == _ALL_TEXT  # the usual case costs little
+        is_text = set(map(type, record.values())) == {str}  # the usual case costs little
         yield number, Document(docno, record if is_text else fields_of(record))
 
 
@@ -47,8 +76,8 @@ def json_records(
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """The line, the docno and the rest of each JSON object of a file."""
     key = docno_field
-    records = read_objects(path, wrapped=True) if holds_array(path) else json_objects(path)
-    for number, record in records:
+    is_array = _ARRAY.match(next(read_pieces(path), ""))
+    for number, record in read_objects(path, wrapped=True) if is_array else json_objects(path):
         if key is None:
             key = next((name for name in DOCNO_FIELDS if name in record), None)
         docno = None if key is None else record.pop(key, None)
@@ -59,14 +88,8 @@ def json_records(
             what = f"there is no docno in {names}, but {docno!r}."
             hint = f"Name its field with docno_field. There are {', '.join(record) or 'none'}."
             raise InputError(what, path=path, line=number, hint=hint)
-        if docno.split() != [docno] or "\0" in docno or len(docno) > SHORT_DOCNO:
-            check_docno(docno, path, number)
+        check_docno(docno, path, number)
         yield number, docno, record
-
-
-def holds_array(path: Path) -> bool:
-    """Whether a file begins as one array of objects, not as one object a line."""
-    return _ARRAY.match(next(read_pieces(path), "")) is not None
 
 
 class TSV(CorpusFormat):
@@ -75,7 +98,6 @@ class TSV(CorpusFormat):
     suffixes: ClassVar = (".tsv",)
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        del folder
         names = DOCNO_FIELDS if docno_field is None else (docno_field,)
         records = tsv_records(read_lines(path), path, names, "text", docno_field is not None)
         for line, docno, fields in records:
@@ -95,8 +117,7 @@ def tsv_records(
     The first line is a header if it has to be one, or begins with one of the names of ids.
     """
     header: list[str] | None = None
-    key = 0
-    is_first = True
+    key, is_first = 0, True
     for number, line in lines:
         cells = line.split("\t")
         if not line.strip():
@@ -130,7 +151,6 @@ class PlainText(CorpusFormat):
     is_last_resort: ClassVar = True
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        del docno_field
         docno = docno_of(path, folder)
         check_docno(docno, path)
         yield 1, Document(docno, {"text": read_text(path)})
@@ -156,7 +176,6 @@ class CACM(CorpusFormat):
     """
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        del folder
         documents = list(read_jsonl(path, docno_field))
         links = defaultdict[int, list[tuple[int, int]]](list)
         for line, document in documents:
@@ -182,3 +201,17 @@ class CACM(CorpusFormat):
 def _number(docno: str) -> int:
     """The number of a paper: 46 for CACM-0046."""
     return int("".join(re.findall(r"[0-9]{1,9}\Z", docno)) or 0)
+
+
+FORMATS = Family(
+    "formats",
+    CorpusFormat,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    {
+        "jsonl": f"{__name__}:JSONL",
+        "trec": "adducir.corpora.trec:TREC",
+        "tsv": f"{__name__}:TSV",
+        "text": f"{__name__}:PlainText",
+        "cacm": f"{__name__}:CACM",
+    },
+    what="corpus format",
+)

@@ -33,22 +33,15 @@ _ERRORS = (
 
 
 class _Notes(logging.Handler):
-    """Shows log records, and keeps the last hint about placing a file by hand."""
-
-    hint = ""
+    """Shows log records."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        import ir_datasets
-
-        message = " ".join(record.getMessage().split())
-        if str(ir_datasets.util.home_path()) in message:
-            self.hint = f"{message.rstrip('.')}; "
         if may_download():
-            progress().note(f"ir_datasets: {message}")
+            progress().note(f"ir_datasets: {' '.join(record.getMessage().split())}")
 
 
 @contextmanager
-def _quietly() -> Iterator[_Notes]:
+def _quietly() -> Iterator[None]:
     """Route what ir_datasets logs, and keep its progress bars off the terminal."""
     import ir_datasets
     from ir_datasets import lazy_libs
@@ -57,15 +50,14 @@ def _quietly() -> Iterator[_Notes]:
         raise OSError("not downloaded yet")
 
     logger = ir_datasets.log.easy().logger()
-    notes = _Notes()
-    handlers, logger.handlers = logger.handlers, [notes]
+    handlers, logger.handlers = logger.handlers, [_Notes()]
     library, network = lazy_libs.tqdm, lazy_libs.requests
     silent = SimpleNamespace(tqdm=partial(library().tqdm, disable=True))
     lazy_libs.tqdm = lambda: silent
     if not may_download():
         lazy_libs.requests = refuse
     try:
-        yield notes
+        yield
     finally:
         logger.handlers = handlers
         lazy_libs.tqdm, lazy_libs.requests = library, network
@@ -78,14 +70,14 @@ def open_dataset(name: str, part: str) -> Any:
     except (ImportError, OSError) as error:
         hint = "Its folder must be writable; IR_DATASETS_HOME names another."
         raise MachineError(f"ir_datasets cannot be used: {error}.", hint=hint) from error
-    with _quietly() as notes:
+    with _quietly():
         try:
             dataset = ir_datasets.load(name)
         except KeyError:
             what = f"{name!r} is neither a file here nor an ir_datasets id."
             raise InputError(what, hint=_near(name, part)) from None
         except _ERRORS as error:  # some ids download a list of files at once
-            raise _unavailable(name, part, error, notes) from error
+            raise _unavailable(name, part, error) from error
         if not dataset.has(part):
             what = f"{name} of ir_datasets has no {_PARTS[part]}."
             raise InputError(what, hint=_near(name, part))
@@ -106,7 +98,7 @@ def _near(name: str, part: str) -> str:
 def records(dataset: Any, name: str, part: str) -> Iterator[Any]:
     """The documents, topics or judgements of a data set, downloading what is missing."""
     iterator: Iterator[Any] | None = None
-    with _quietly() as notes:
+    with _quietly():
         while True:
             try:
                 with redirect_stdout(io.StringIO()):  # its Touché prints a debug line
@@ -115,22 +107,18 @@ def records(dataset: Any, name: str, part: str) -> Iterator[Any]:
             except StopIteration:
                 return
             except _ERRORS as error:
-                raise _unavailable(name, part, error, notes) from error
+                raise _unavailable(name, part, error) from error
             yield record
 
 
-def _unavailable(name: str, part: str, error: Exception, notes: _Notes) -> MachineError:
+def _unavailable(name: str, part: str, error: Exception) -> MachineError:
     what = f"the {_PARTS[part]} of {name}"
     if not may_download():
         return MachineError(f"{what}, which ir_datasets downloads.", absent=True)
     text = textwrap.shorten(str(error), 200, placeholder=" ...")
-    local = "name a local file instead of the id."
-    if isinstance(error, ImportError):
-        what += f" need a package that is not installed: {text}"
-        return MachineError(what, hint=f"Install it, or {local}")
     what += f" could not be loaded from ir_datasets ({type(error).__name__}: {text})."
-    hint = f"{notes.hint or 'Check the network, '}or {local}"
-    return MachineError(what, hint=hint, absent=True)
+    hint = "Check the network and what is installed, or name a local file instead of the id."
+    return MachineError(what, hint=hint, absent=not isinstance(error, ImportError))
 
 
 @dataclass(frozen=True)
@@ -218,7 +206,6 @@ class IrdsCorpus:
         return count if isinstance(count, int) else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
-        del docno
         return []
 
 

@@ -22,15 +22,14 @@ from adducir.core.json_lines import is_json
 from adducir.core.progress import progress
 from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, default_fields_of
-from adducir.corpora.formats import docno_of
-from adducir.corpora.readers import FORMATS, CorpusFormat
+from adducir.corpora.formats import FORMATS, CorpusFormat, docno_of
 
 _PEEKED = 20
 
 
 @dataclass(frozen=True)
 class LocalCorpus:
-    """Documents in files of one format, a kind of :data:`adducir.corpora.readers.FORMATS`."""
+    """Documents in files of one format, a kind of :data:`adducir.corpora.formats.FORMATS`."""
 
     source: str
     paths: tuple[Path, ...]
@@ -101,8 +100,7 @@ def open_local(
         raise InputError(what, path=path, hint="Write the documents to a file first.")
     named = format or _format_of(path)
     if named is None or (format is None and FORMATS.kind(named).is_last_resort):
-        hint = f"Name the format, one of {', '.join(FORMATS)}, or rename it: {_endings()}."
-        raise InputError("its name does not show the format.", path=path, hint=hint)
+        raise InputError("its name does not show the format.", path=path, hint=_formats())
     return LocalCorpus(source, (path,), named, docno_field, path.parent)
 
 
@@ -124,10 +122,8 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
         chosen = [file for file in files if FORMATS.make(wanted).accepts(file)]
     if not chosen:
         what = f"there is no readable file among the {len(files)} of this folder."
-        hint = f"Readable by their names are {_endings()}, also with .gz or .bz2; for other names "
-        raise InputError(what, path=folder, hint=hint + "give the format.")
-    taken = set(chosen)
-    return kind, chosen, [file for file in files if file not in taken]
+        raise InputError(what, path=folder, hint=_formats())
+    return kind, chosen, sorted({*files} - {*chosen})
 
 
 def skipped_note(folder: Path, paths: Sequence[Path], reason: str) -> str:
@@ -170,6 +166,9 @@ def _format_of(path: Path) -> str | None:
     return "jsonl" if head.lstrip("\ufeff \t\r\n")[:1] == "{" and is_json(head) else None
 
 
-def _endings() -> str:
-    kinds = FORMATS.kinds().values()
-    return ", ".join(dict.fromkeys(suffix for one in kinds for suffix in one.suffixes))
+def _formats() -> str:
+    endings = dict.fromkeys(end for one in FORMATS.kinds().values() for end in one.suffixes)
+    return (
+        f"Names end in {', '.join(endings)}, also with .gz or .bz2; for other names give the "
+        f"format, one of {', '.join(FORMATS)}."
+    )

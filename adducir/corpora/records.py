@@ -9,6 +9,7 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
+from adducir.core.json_lines import json_values
 from adducir.core.recipe import told
 from adducir.core.texts import repeated
 
@@ -95,3 +96,17 @@ def parsed_as(kind: type[T]) -> Callable[[Any], T]:
             raise UsageError(f"{told(error)}.") from None
 
     return parse
+
+
+def read_values(path: Path, kind: type[T], hint: str | None = None) -> Iterator[tuple[int, T]]:
+    """Yield what each line of a file holds, with its 1-based number; nothing of it need be unique.
+
+    Raises:
+        InputError: A line is not of that kind, a pydantic dataclass; with file and line.
+    """
+    parse = parsed_as(kind)
+    for line, value in json_values(path):
+        try:
+            yield line, parse(value)
+        except UsageError as error:
+            raise InputError(error.what, path=path, line=line, hint=hint) from None

@@ -36,8 +36,9 @@ from adducir.core.recipe import told
 from adducir.core.texts import repeated, whole_number
 from adducir.corpora.formats import read_jsonl
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.records import Id
 from adducir.corpora.sentences import literary_sentences
-from adducir.corpora.spans import MaskedSpan, Name
+from adducir.corpora.spans import MaskedSpan
 
 LENGTHS = (1, 2, 3, 4, 5)
 """Lengths in sentences that quotations and candidates have."""
@@ -71,7 +72,7 @@ def candidate_starts(sentences: int, length: int) -> range:
 class RelicBook:
     """A book's sentences, and the quotations of it by their ids."""
 
-    quotes: dict[Name, RelicQuote]
+    quotes: dict[Id, RelicQuote]
     sentences: list[str]
     candidates: InitVar[dict[str, list[int]] | None] = None
 

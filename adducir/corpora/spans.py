@@ -14,36 +14,20 @@ from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, StringConstraints, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_values
-from adducir.corpora.records import parsed_as, read_records, write_records
+from adducir.corpora.records import Id, parsed_as, read_records, write_records
 
 _WORD = re.compile(r"\S+")
-
-
-def _is_name(text: str) -> str:
-    if text.split() != [text] or "\0" in text:
-        raise ValueError("should be text without white space")
-    return text
 
 
 def _has_text(sentences: tuple[str, ...]) -> tuple[str, ...]:
     if not any(map(str.strip, sentences)):
         raise ValueError("the masked text is empty")
     return sentences
-
-
-def _is_group(text: str) -> str:
-    if not text.strip():
-        raise ValueError("should name a book or a question")
-    return text
-
-
-Name = Annotated[str, AfterValidator(_is_name)]
-"""A qid or docno of a TREC run."""
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
@@ -63,12 +47,12 @@ class MaskedSpan:
         extra: What else is known (marker, offsets, source, kind), of JSON's types.
     """
 
-    id: Name
-    group: Annotated[str, AfterValidator(_is_group)]
+    id: Id
+    group: Annotated[str, StringConstraints(pattern=r"\S")]
     left: tuple[str, ...]
     span: Annotated[tuple[str, ...], AfterValidator(_has_text)]
     right: tuple[str, ...]
-    candidate: Name | None = None
+    candidate: Id | None = None
     negatives: tuple[str, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict, hash=False)
 

@@ -149,13 +149,9 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     raw = _read_topics(found) if isinstance(found, Path) else _from_dataset(found)
     lines: dict[str, int | None] = {}
     for topic in raw:
-        what = ""
-        if topic.qid.split() != [topic.qid]:
-            what = f"the qid {topic.qid!r} is empty or holds white space."
-        elif topic.qid in lines:
-            what = f"the qid {topic.qid!r} is repeated, first in line {lines[topic.qid]}."
-        if what:
-            raise InputError(what, path=found, line=topic.line)
+        if topic.qid.split() != [topic.qid] or topic.qid in lines:
+            wrong = "repeated" if topic.qid in lines else "empty or holds white space"
+            raise InputError(f"the qid {topic.qid!r} is {wrong}.", path=found, line=topic.line)
         lines[topic.qid] = topic.line
     if not raw:
         raise InputError("there are no topics in it.", path=source)

@@ -17,7 +17,7 @@ from adducir.core.errors import InputError
 from adducir.core.files import read_lines
 from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, check_docno
-from adducir.corpora.readers import CorpusFormat
+from adducir.corpora.formats import CorpusFormat
 
 # Repeats that follow one another give nothing back (*+): else a long tag that never closes takes
 # time in proportion to its square.
@@ -35,7 +35,6 @@ class TREC(CorpusFormat):
     def read(
         self, path: Path, docno_field: str | None, folder: Path
     ) -> Iterator[tuple[int, Document]]:
-        del folder
         return trec_documents(read_lines(path), path, docno_field)
 
     def accepts(self, path: Path) -> bool:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.deepct.passages import passages
 from adducir.deepct.recipe import Settings
-from adducir.deepct.words import Word, match_key, words
+from adducir.deepct.words import Word, match_key, passages, words
 from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, halved
@@ -29,13 +28,7 @@ _REMEMBERED = 1 << 18
 
 
 class Encoded(NamedTuple):
-    """A passage as the network reads it.
-
-    Attributes:
-        ids: Token ids, the special ones included.
-        firsts: For each word the place of its first piece in ``ids``; -1 for one that has none: the
-            tokenizer drops its characters, or it lies beyond the last id.
-    """
+    """A passage's ids, and where in them each word begins: -1 for one that has no piece."""
 
     ids: NDArray[np.int64]
     firsts: NDArray[np.int64]
@@ -151,12 +144,7 @@ class TermWeighter:
         tokens: int | None = None,
         precision: Precision = "float32",
     ) -> list[Floats]:
-        """The weight of every word of some passages, 0 for a word without a piece.
-
-        Args:
-            tokens: Padded tokens in a batch; no weight depends on it (to 1e-5).
-            precision: What the network computes in; ``bfloat16`` is exact to about 1e-2.
-        """
+        """The weight of every word of some passages, 0 for a word without a piece."""
         import torch
 
         network = self.network.eval()

@@ -27,12 +27,7 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Recovery:
-    """Average precision of one way to weight words.
-
-    Attributes:
-        mean: Over the passages that have a relevant word.
-        low, high: The 95% percentile bootstrap interval of the mean; whole documents are drawn.
-    """
+    """Mean average precision with its 95% bootstrap interval; whole documents are drawn."""
 
     name: str
     mean: float
@@ -69,24 +64,24 @@ def expected_average_precision(weights: NDArray[Any], relevant: NDArray[np.bool_
 
 def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]:
     """The average precision of several ways to weight the words of the same passages."""
-    return [_recovery(name, rows, weigh(rows)) for name, weigh in ways.items()]
-
-
-def _recovery(name: str, rows: Sequence[Row], weights: Sequence[NDArray[Any]]) -> Recovery:
-    values, docnos = list[float](), list[str]()
-    for row, some in zip(rows, weights, strict=True):
-        counts = ~row["is_stop"]
-        relevant = row["targets"][counts] > 0
-        if relevant.any():
-            values.append(expected_average_precision(some[counts].astype(np.float64), relevant))
-            docnos.append(str(row["docno"]))
-    _, codes = np.unique(docnos, return_inverse=True)
-    sums, counts = np.bincount(codes, weights=values), np.bincount(codes)
+    counted = [row for row in rows if (row["targets"][~row["is_stop"]] > 0).any()]
+    _, codes = np.unique([str(row["docno"]) for row in counted], return_inverse=True)
+    counts, found = np.bincount(codes), []
     draw = np.random.default_rng(seed_of(0, "bootstrap"))
-    drawn = draw.integers(0, len(sums), size=(RESAMPLES, len(sums)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return Recovery(name, float(np.mean(values)), float(low), float(high), len(values), len(sums))
+    drawn = draw.integers(0, len(counts), size=(RESAMPLES, len(counts)))
+    for name, weigh in ways.items():
+        values = []
+        for row, weights in zip(rows, weigh(rows), strict=True):
+            relevant = row["targets"][~row["is_stop"]] > 0
+            if relevant.any():
+                own = weights[~row["is_stop"]].astype(np.float64)
+                values.append(expected_average_precision(own, relevant))
+        sums = np.bincount(codes, weights=values)
+        means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+        low, high = np.quantile(means, [0.025, 0.975]).tolist()
+        mean = float(np.mean(values))
+        found.append(Recovery(name, mean, low, high, len(values), len(counts)))
+    return found
 
 
 def by_model(weighter: TermWeighter, precision: Precision = "float32") -> Weigh:

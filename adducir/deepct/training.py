@@ -8,11 +8,12 @@ space. Nothing of the rows depends on chance.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,16 +23,16 @@ from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.references import expanded, file_path, source_path
+from adducir.corpora.references import file_path, source_path
 from adducir.corpora.topics import load_topics
 from adducir.deepct.model import KIND, Reader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, Settings
-from adducir.deepct.recovery import Recovery, by_model, by_tf_idf, constant, recoveries
+from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
 from adducir.deepct.terms import STOP_LISTS, Matcher, stop_words, targets_of
 from adducir.deepct.words import match_key
+from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import Precision, choose_device, seed_of
-from adducir.models.sources import model_source
 from adducir.training.card import Card
 from adducir.training.data import Rows, TrainingData, sample, stored
 from adducir.training.leaks import documents_left
@@ -66,56 +67,6 @@ adducir deepct expand --model {name} --corpus CORPUS --output expanded.jsonl.gz
 
 The network is a token classifier with one label:
 `transformers.AutoModelForTokenClassification.from_pretrained("{name}")`."""
-_SHOWN = {"settings", "tokenization", "activation", "stop_words_in_loss", "passages"} | {
-    "keep_empty",
-    "most",
-    "held_out",
-    "training",
-}
-
-
-@dataclass(frozen=True)
-class Supervision:
-    """Where a document's queries come from: its own fields, or topics that it answers.
-
-    Attributes:
-        fields: The fields that are the query; empty for topics.
-        by_docno: The queries of each document, with topics.
-        identity: What the queries depend on, for fingerprints.
-    """
-
-    fields: tuple[str, ...]
-    by_docno: Mapping[str, Sequence[str]]
-    identity: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, recipe: DeepCTRecipe, folder: Path) -> "Supervision":
-        """That which a recipe names."""
-        if recipe.topics is None:
-            fields = listed(recipe.reference)
-            return cls(fields, {}, {"reference": list(fields)})
-        part = recipe.topics
-        topics = load_topics(source_path(part.source, folder), field=part.field)
-        qrels = load_qrels([source_path(source, folder) for source in listed(part.qrels)])
-        texts = dict(zip(topics.qids, topics.queries, strict=True))
-        found: dict[str, list[str]] = {}
-        for qid, docno, grade in qrels.frame.iter_rows():
-            if grade >= part.grade and qid in texts:
-                found.setdefault(docno, []).append(texts[qid])
-        if not found:
-            raise InputError(
-                f"{qrels.source} judges no document {part.grade} or better for a topic of "
-                f"{topics.source}.",
-                hint="Give the judgements that belong to the topics, or a lower grade.",
-            )
-        return cls((), found, {**topics.identity(), **qrels.identity(), "grade": part.grade})
-
-    def queries(self, document: Document) -> Sequence[str]:
-        """The queries of a document; none where nothing is known about it."""
-        if not self.fields:
-            return self.by_docno.get(document.docno, ())
-        reference = text_of(document, self.fields)
-        return [reference] if reference.strip() else []
 
 
 class DeepCT(Trainable[DeepCTRecipe]):
@@ -128,23 +79,49 @@ class DeepCT(Trainable[DeepCTRecipe]):
 
     def __init__(self, recipe: DeepCTRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
-        named = recipe.stopwords
+        named, self._reference = recipe.stopwords, listed(recipe.reference)
+        self._queries_of: dict[str, list[str]] = {}
         with gathering() as each:
             self.corpus = each(partial(recipe.corpus.open, folder))
-            self.supervision = each(partial(Supervision.of, recipe, folder))
+            self._supervision = each(self._known_queries)
             self.without = each(partial(recipe.without.excluded, folder))
             self.stop_words = each(
                 lambda: stop_words(named if named in STOP_LISTS else file_path(named, folder))
             )
-            tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
-            self.base = each(lambda: model_source(expanded(recipe.base), folder, tokenizer))
-        shared = sorted(set(listed(recipe.text)) & set(self.supervision.fields))
+            self.base = each(partial(recipe.source, folder))
+        shared = sorted(set(listed(recipe.text)) & set(self._reference))
         if shared:
             raise UsageError(
                 f"the field {shared[0]!r} is in the text as well as the reference, so that every "
                 "word of it is a target by itself.",
                 hint="Let the model read other fields than those that it is to predict.",
             )
+
+    def _known_queries(self) -> dict[str, Any]:
+        """What the queries of documents depend on; with topics, they are read."""
+        part = self.recipe.topics
+        if part is None:
+            return {"reference": list(self._reference)}
+        topics = load_topics(source_path(part.source, self.folder), field=part.field)
+        qrels = load_qrels([source_path(source, self.folder) for source in listed(part.qrels)])
+        texts = dict(zip(topics.qids, topics.queries, strict=True))
+        for qid, docno, grade in qrels.frame.iter_rows():
+            if grade >= part.grade and qid in texts:
+                self._queries_of.setdefault(docno, []).append(texts[qid])
+        if not self._queries_of:
+            raise InputError(
+                f"{qrels.source} judges no document {part.grade} or better for a topic of "
+                f"{topics.source}.",
+                hint="Give the judgements that belong to the topics, or a lower grade.",
+            )
+        return {**topics.identity(), **qrels.identity(), "grade": part.grade}
+
+    def _queries(self, document: Document) -> Sequence[str]:
+        """The queries of a document; none where nothing is known about it."""
+        if not self._reference:
+            return self._queries_of.get(document.docno, ())
+        reference = text_of(document, self._reference)
+        return [reference] if reference.strip() else []
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -155,7 +132,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
     def inputs(self) -> dict[str, str]:
         return {
             "corpus": fingerprint(self.corpus.identity()),
-            "supervision": fingerprint(self.supervision.identity),
+            "supervision": fingerprint(self._supervision),
             "without": fingerprint(self.without.identity()),
             "stop words": fingerprint({"stop_words": digest_of(sorted(self.stop_words))}),
             "base": self.base.identity(),
@@ -194,15 +171,25 @@ class DeepCT(Trainable[DeepCTRecipe]):
             flat = [passage for passages in cuts for passage in passages]
             encoded = iter(reader.encode(flat, recipe.training_length))
             for document, passages in zip(some, cuts, strict=True):
-                recall = matcher.recall(self.supervision.queries(document))
+                recall = matcher.recall(self._queries(document))
                 name = document.fields.get(recipe.held_out.by or "", "") or document.docno
                 part = recipe.held_out.part_of(name)
                 found["without_reference"] += not recall
                 for passage in passages:
                     read = next(encoded)
                     stems, is_stop = matcher.terms(passage.text, passage.words)
+                    if not recall:
+                        continue
                     targets = targets_of(stems, recall)
-                    if recall and self._is_kept(targets, is_stop, found):
+                    positives = sum(value > 0 for value in targets)
+                    found["passages"] += 1
+                    found["without_words"] += not targets
+                    found["without_positive"] += bool(targets) and not positives
+                    if targets and (positives or recipe.keep_empty):
+                        found["examples"] += 1
+                        found["words"] += len(targets)
+                        found["stop_words"] += sum(is_stop)
+                        found["positives"] += positives
                         row = {
                             "docno": document.docno,
                             "keys": [match_key(word.text) for word in passage.words],
@@ -226,11 +213,9 @@ class DeepCT(Trainable[DeepCTRecipe]):
     def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
         """The documents that leak control leaves."""
         by, known = self.recipe.held_out.by, set[str]()
-        missing = {*listed(self.recipe.text), *self.supervision.fields, *listed(by or ())}
+        missing = {*listed(self.recipe.text), *self._reference, *listed(by or ())}
 
-        def text(document: Document) -> str:
-            return text_of(document, listed(self.recipe.text))
-
+        text = partial(text_of, fields=listed(self.recipe.text))
         for document in documents_left(self.corpus, self.without, text, counts):
             if missing:
                 missing -= document.fields.keys()
@@ -243,22 +228,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
                 hint=f"The documents' fields are: {', '.join(sorted(known))}.",
             )
 
-    def _is_kept(
-        self, targets: Sequence[float], is_stop: Sequence[bool], found: Counter[str]
-    ) -> bool:
-        """Whether a passage is trained on; counts it."""
-        positives = sum(value > 0 for value in targets)
-        found["passages"] += 1
-        found["without_words"] += not targets
-        found["without_positive"] += bool(targets) and not positives
-        if not targets or not (positives or self.recipe.keep_empty):
-            return False
-        found["examples"] += 1
-        found["words"] += len(targets)
-        found["stop_words"] += sum(is_stop)
-        found["positives"] += positives
-        return True
-
     def model(self) -> "torch.nn.Module":
         import torch
 
@@ -267,28 +236,26 @@ class DeepCT(Trainable[DeepCTRecipe]):
         with torch.no_grad():  # as in BERT's own heads
             network.classifier.weight.normal_(0.0, 0.02)
             network.classifier.bias.zero_()
-        found: torch.nn.Module = network
-        return found
+        return cast("torch.nn.Module", network)
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch
 
-        def padded(values: list[Any], kind: Any, filler: float = 0) -> "torch.Tensor":
-            matrix = np.full((len(rows), max(map(len, values))), filler, dtype=kind)
-            for row, some in zip(matrix, values, strict=True):
-                row[: len(some)] = some
-            return torch.from_numpy(matrix)
+        def filled(values: list[Any]) -> "torch.Tensor":
+            tensors = [torch.from_numpy(np.array(some)) for some in values]
+            return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
 
-        ids = [row["ids"] for row in rows]
+        own = [row["ids"].astype(np.int64) for row in rows]
+        ids, mask = padded(own, self._filler, torch.device("cpu"))
         counted = [row["firsts"] >= 0 for row in rows]
         if not self.recipe.stop_words_in_loss:
             counted = [mask & ~row["is_stop"] for mask, row in zip(counted, rows, strict=True)]
         return {
-            "input_ids": padded(ids, np.int64, self._filler),
-            "attention_mask": padded([np.ones_like(one) for one in ids], np.int64),
-            "firsts": padded([row["firsts"].clip(0) for row in rows], np.int64),
-            "targets": padded([row["targets"] for row in rows], np.float32),
-            "counted": padded(counted, np.bool_),
+            "input_ids": ids,
+            "attention_mask": mask,
+            "firsts": filled([row["firsts"].clip(0) for row in rows]).long(),
+            "targets": filled([row["targets"] for row in rows]).float(),
+            "counted": filled(counted),
         }
 
     @cached_property
@@ -320,67 +287,45 @@ class DeepCT(Trainable[DeepCTRecipe]):
         )
 
     def measure(self, model: "torch.nn.Module", data: TrainingData) -> dict[str, Any]:
-        """The average precision of the model and of what it must beat, on passages held out."""
         weighter = TermWeighter(model, Reader.of(self.base, self.model_settings))
-        part, found = self.recoveries({"trained": by_model(weighter)}, data, _MEASURED, _KNOWN)
-        ways = [asdict(one) for one in found]
-        return {"recovery": {"part": part, "ways": ways} if ways else None}
+        ways = {"trained": by_model(weighter)}
+        return {"recovery": self.recovery(ways, data, _MEASURED, _KNOWN)}
 
-    def recoveries(
+    def recovery(
         self,
         ways: Mapping[str, Callable[[Any], Any]],
         data: TrainingData,
         measured: int | None = None,
         known: int | None = None,
-    ) -> tuple[str, list[Recovery]]:
-        """Average precision of ways to weight words, and of tf-idf and constant weights.
-
-        Returns:
-            The part of the data that they are measured on, and the measures; none where no passage
-            held out has a word with a target.
-        """
+    ) -> dict[str, Any] | None:
+        """Average precision on what is held out, of some ways, tf-idf and constant weights."""
         part, held_out = ("test", data.test) if len(data.test) else ("validation", data.validation)
         can_be = [number for number, row in enumerate(held_out) if row["targets"].any()]
         rows = list(sample(held_out.select(can_be), measured, 0))
         if not rows:
-            return part, []
+            return None
         progress().note(f"measuring the model on {len(rows):,} {part} passages")
         tf_idf = by_tf_idf(sample(data.train, known, 0)["keys"])
-        every = {**ways, "tf-idf": tf_idf, "constant": constant}
-        return part, recoveries(every, rows)
+        found = recoveries({**ways, "tf-idf": tf_idf, "constant": constant}, rows)
+        return {"part": part, "ways": [asdict(one) for one in found]}
 
     def report(self, counts: Mapping[str, Any]) -> list[str]:
-        measured = counts.get("recovery")
-        return _recovery_lines(measured["part"], measured["ways"]) if measured else []
-
-    def card(self, counts: Mapping[str, Any]) -> Card:
-        recipe = self.recipe
-        weight = "the sigmoid of the logit" if recipe.activation == "sigmoid" else "the logit"
-        target: dict[str, Any] = (
-            {"reference field": list(listed(recipe.reference))}
-            if recipe.topics is None
-            else {"query term recall": recipe.topics.model_dump(exclude_none=True)}
+        """A line for each way to weight words, below a head."""
+        if not (measured := counts.get("recovery")):
+            return []
+        ways, part = measured["ways"], measured["part"]
+        head = (
+            f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; "
+            "average precision with 95% bootstrap intervals over documents"
         )
+        return [head, *("{name:<16} {mean:.3f}  [{low:.3f}, {high:.3f}]".format(**w) for w in ways)]
+
+    def card(self) -> Card:
+        is_sigmoid = self.recipe.activation == "sigmoid"
         return Card(
-            _SUMMARY.format(weight=weight),
+            _SUMMARY.format(weight="the sigmoid of the logit" if is_sigmoid else "the logit"),
             ("term-weighting", "deepct", "information-retrieval"),
-            recipe.base,
             _USAGE,
-            {
-                "Data": {
-                    "corpus": recipe.corpus.source,
-                    "text": list(listed(recipe.text)),
-                    **target,
-                    "stop words": f"{recipe.stopwords} ({len(self.stop_words):,} words)",
-                },
-                "Leak control": {
-                    **recipe.without.card(),
-                    "documents named": len(self.without),
-                    "of them in the corpus, by source": counts["excluded_by_source"],
-                },
-            },
-            recipe.model_dump(mode="json", include=_SHOWN),
-            frozenset({"excluded_by_source", "recovery"}),
         )
 
 
@@ -402,28 +347,14 @@ def evaluate_recovery(
     training: DeepCT, model: Path, *, device: str = "auto", precision: Precision = "float32"
 ) -> list[str]:
     """How well a model, the untrained one, tf-idf and chance recover terms of passages held out."""
-    from tempfile import TemporaryDirectory
-
     place = choose_device(device)
     trained = TermWeighter.load(model).to(place)
     with TemporaryDirectory() as folder:
         data = training.dataset(Path(folder))
         untrained = TermWeighter(training.model(), trained.reader).to(place)
-        ways = {
-            "trained": by_model(trained, precision),
-            "untrained": by_model(untrained, precision),
-        }
-        part, found = training.recoveries(ways, data)
-    if not found:
+        weighters = {"trained": trained, "untrained": untrained}
+        ways = {name: by_model(one, precision) for name, one in weighters.items()}
+        found = training.recovery(ways, data)
+    if found is None:
         raise InputError("no passage held out has a reference term.", path=training.corpus.source)
-    return _recovery_lines(part, [asdict(one) for one in found])
-
-
-def _recovery_lines(part: str, ways: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each way to weight words, as plain values of a :class:`.Recovery`."""
-    head = (
-        f"{ways[0]['passages']:,} {part} passages of {ways[0]['documents']:,} documents; average "
-        "precision with 95% bootstrap intervals over documents"
-    )
-    lines = [f"{w['name']:<16} {w['mean']:.3f}  [{w['low']:.3f}, {w['high']:.3f}]" for w in ways]
-    return [head, *lines]
+    return training.report({"recovery": found})

@@ -9,6 +9,7 @@ The words of a document's text fields get weights passage by passage. Chunks
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,16 +44,11 @@ _VERSION = 4
 _NAME = "weights-{:06d}.safetensors"
 
 
-def weights_inputs(corpus: Corpus, model_fingerprint: str) -> dict[str, str]:
-    """The inputs of the artifact that :func:`predict_corpus_weights` makes."""
-    return {"corpus": fingerprint(corpus.identity()), "model": model_fingerprint}
-
-
 def weights_fingerprint(
     corpus: Corpus, model_fingerprint: str, precision: Precision = "float32"
 ) -> str:
     """The fingerprint of the artifact that :func:`predict_corpus_weights` makes."""
-    inputs = weights_inputs(corpus, model_fingerprint)
+    inputs = {"corpus": fingerprint(corpus.identity()), "model": model_fingerprint}
     return artifact_fingerprint(KIND, {"precision": precision}, inputs, _VERSION)
 
 
@@ -92,7 +88,10 @@ def predict_corpus_weights(
             ),
             kind=KIND,
             recipe={"precision": precision},
-            inputs=weights_inputs(corpus, ModelSource(str(model), model).identity()),
+            inputs={
+                "corpus": fingerprint(corpus.identity()),
+                "model": ModelSource(str(model), model).identity(),
+            },
             builder_version=_VERSION,
             versions=model_versions(),
             rebuild=rebuild,
@@ -141,13 +140,12 @@ class _Weighting(ModelWork):
         return arrays
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
-        found = {"words": 0, "passages": 0, "texts": 0}
+        found = Counter[str]()
         for path in made.files:
-            arrays = read_shard(path)
-            for count, name in (("words", "values"), ("passages",) * 2, ("texts",) * 2):
-                found[count] += len(arrays[name])
+            found.update({name: len(values) for name, values in read_shard(path).items()})
         made.keep(folder, _NAME)
-        return {"documents": made.items, "shards": len(made.files), **found}
+        counts = {"documents": made.items, "shards": len(made.files), "words": found["values"]}
+        return counts | {name: found[name] for name in ("passages", "texts")}
 
 
 class TermWeights:
@@ -178,10 +176,9 @@ class TermWeights:
     def _texts(self) -> Iterator[tuple[Floats, list[int]]]:
         for number in range(self._chunks):
             arrays = read_shard(self._folder / _NAME.format(number))
-            ends = np.cumsum(arrays["texts"])
-            word = 0
-            for first, last in zip(ends - arrays["texts"], ends, strict=True):
-                owned = arrays["passages"][first:last].tolist()
-                count = sum(owned)
-                yield arrays["values"][word : word + count], owned
-                word += count
+            passages = np.split(arrays["passages"], np.cumsum(arrays["texts"])[:-1])
+            counts = [some.sum() for some in passages]
+            for weights, owned in zip(
+                np.split(arrays["values"], np.cumsum(counts)[:-1]), passages, strict=True
+            ):
+                yield weights, owned.tolist()

@@ -15,13 +15,7 @@ from sentence_transformers.util import (
 
 
 class InBatchNegatives(CachedMultipleNegativesRankingLoss):
-    """Each context against the spans of the batch, without those that its own text has.
-
-    Args:
-        model: Gives ``sentence_embedding`` of features.
-        scale: What inner products are multiplied by: 1 / temperature.
-        tokens: How many are computed at a time; None for all, without caching.
-    """
+    """Each context against the spans of the batch, without those that its own text has."""
 
     def __init__(self, model: Any, scale: float = 1.0, tokens: int | None = None) -> None:
         super().__init__(model, scale=scale, similarity_fct=dot_score, mini_batch_num_tokens=tokens)
@@ -29,12 +23,7 @@ class InBatchNegatives(CachedMultipleNegativesRankingLoss):
     def calculate_loss(
         self, reps: Any, labels: Any = None, *, with_backward: bool = False
     ) -> torch.Tensor:
-        """The mean over this process's contexts; the spans are those of all processes.
-
-        Args:
-            reps: The vectors of contexts, and of their spans.
-            labels: (n,) numbers that spans share whose texts are the same.
-        """
+        """The mean over this process's contexts; spans that share a label have the same text."""
         contexts, spans = (torch.cat(list(parts)) for parts in reps)
         places, device = torch.arange(len(contexts), device=labels.device), labels.device
         counts = [len(contexts)]

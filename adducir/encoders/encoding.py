@@ -55,14 +55,10 @@ Item = tuple[str, str | MaskedSpan]
 
 @dataclass(frozen=True)
 class Items:
-    """What is encoded.
+    """What is encoded: as plain values, by its fingerprint, and how it is read.
 
-    Attributes:
-        what: What it is, as plain values: it determines the artifact with ``identity``.
-        identity: The fingerprint of the source.
-        total: How many there are; None where that is not known.
-        read: Gives all items anew at each call; its argument is whether to refuse duplicate docnos,
-            which takes memory for all docnos.
+    ``read`` gives all items anew at each call; its argument is whether to refuse duplicate docnos,
+    which takes memory for all docnos.
     """
 
     what: dict[str, Any]
@@ -96,10 +92,7 @@ def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
 
 
 def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
-    """The contexts of a file of spans, by their ids; or its spans, by their candidates.
-
-    A span that has no candidate is named by its id. Spans of one candidate are encoded once.
-    """
+    """Contexts by their ids; or spans by their candidates, or else by their ids."""
     what = {"items": f"{side}s"}
     of: Side = "query" if side == "context" else "document"
     return Items(what, file_digest(path), of, None, partial(_spans, path, side))
@@ -129,11 +122,7 @@ def described(item: Item) -> tuple[str, bytes]:
 
 @dataclass(frozen=True, kw_only=True)
 class EncodingWork(ModelWork):
-    """Vectors of some items.
-
-    Attributes:
-        encoder: The encoder itself where it is not to be as the source has it.
-    """
+    """Vectors of some items; ``encoder`` is the encoder itself where it is loaded already."""
 
     source: EncoderSource
     texts: Items

@@ -5,7 +5,7 @@ by the entry-point group ``adducir.encoders``.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -14,11 +14,10 @@ from pydantic import Field
 
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
+from adducir.corpora.spans import MaskedSpan, context
 
 if TYPE_CHECKING:
     import torch
-
-    from adducir.corpora.spans import MaskedSpan
 
 Floats = NDArray[np.float32]
 Side = Literal["query", "document"]
@@ -49,34 +48,17 @@ class TextEncoder(Recipe):
         """The encoder on a device; by default it is where it is."""
         return self
 
-    def vectors(
-        self,
-        texts: Sequence[str],
-        side: Side,
-        *,
-        on_batch: Callable[[int], None] | None = None,
-        **_: Any,
-    ) -> Floats:
-        """(n, D) vectors of texts; ``on_batch`` is notified of how many there were."""
-        found = np.ascontiguousarray(self.encode(texts, side), dtype=np.float32)
-        if on_batch is not None:
-            on_batch(len(texts))
-        return found
-
-    def encode_contexts(self, spans: "Sequence[MaskedSpan]", **options: Any) -> Floats:
+    def encode_contexts(self, spans: Sequence[MaskedSpan], **_: Any) -> Floats:
         """Vectors of the texts around masked spans."""
-        from adducir.corpora.spans import context
+        return self.encode_queries([" ".join(filter(None, context(span))) for span in spans])
 
-        texts = [" ".join(filter(None, context(span))) for span in spans]
-        return self.vectors(texts, "query", **options)
-
-    def encode_queries(self, texts: Sequence[str], **options: Any) -> Floats:
+    def encode_queries(self, texts: Sequence[str], **_: Any) -> Floats:
         """Vectors of queries."""
-        return self.vectors(texts, "query", **options)
+        return np.ascontiguousarray(self.encode(texts, "query"), dtype=np.float32)
 
-    def encode_documents(self, texts: Sequence[str], **options: Any) -> Floats:
+    def encode_documents(self, texts: Sequence[str], **_: Any) -> Floats:
         """Vectors of documents."""
-        return self.vectors(texts, "document", **options)
+        return np.ascontiguousarray(self.encode(texts, "document"), dtype=np.float32)
 
 
 ENCODERS = Family(

@@ -8,7 +8,7 @@ adds nothing to the sum.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,7 @@ def maxsim(
 
 @dataclass(frozen=True, eq=False)
 class MultiVectors:
-    """The vectors of N texts one behind the other, without padding.
-
-    Attributes:
-        values: (T, D) float32.
-        starts: (N + 1,) int64: where the vectors of each text begin.
-    """
+    """The (T, D) vectors of N texts without padding, and (N + 1,) where those of each begin."""
 
     values: Floats
     starts: NDArray[np.int64]
@@ -78,58 +73,27 @@ class MultiVectors:
         return cls(np.concatenate([none, *parts]).astype(np.float32, copy=False), starts)
 
 
-class Packed(Protocol):
-    """The vectors of N texts, which are held elsewhere or here; see :class:`MultiVectors`."""
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """(N + 1,) where the vectors of each text begin."""
-
-    def __len__(self) -> int: ...
-
-    def rows(self, first: int, last: int) -> MultiVectors:
-        """The texts ``first`` to ``last`` - 1."""
-
-
-def maxsim_packed(queries: MultiVectors, documents: Packed, *, products: int = PRODUCTS) -> Floats:
+def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
     """All queries with all documents, without any padding: what ranks a set of candidates in full.
 
-    Args:
-        queries: Q texts.
-        documents: N texts; a few are read at a time.
-        products: How many inner products are held at a time; no score depends on it.
-
     Returns:
-        (Q, N) float32; minus infinity for a document without a vector.
+        (Q, N) float32; minus infinity for a document without a vector, 0 for a query without one.
     """
-    scores = np.full((len(queries), len(documents)), -np.inf, dtype=np.float32)
-    width = max(1, len(queries.values))
-    for first, last in _portions(documents.starts, max(1, products // width)):
-        some = documents.rows(first, last)
-        found: Floats = queries.values @ some.values.T
-        filled = np.flatnonzero(np.diff(some.starts))
-        if len(filled):
-            best = np.maximum.reduceat(found, some.starts[filled], axis=1)
-            scores[:, first + filled] = _sums(best, queries.starts)
-    return scores
-
-
-def _sums(values: Floats, starts: NDArray[np.int64]) -> Floats:
-    """Sums of the rows of each part; 0 for an empty part."""
-    sums = np.zeros((len(starts) - 1, values.shape[1]), dtype=np.float32)
-    filled = np.flatnonzero(np.diff(starts))
-    if len(filled):
-        sums[filled] = np.add.reduceat(values, starts[filled], axis=0)
-    return sums
-
-
-def _portions(starts: NDArray[Any], most: int) -> "list[tuple[int, int]]":
-    """Runs of texts that have at most ``most`` vectors together, or one text that has more."""
-    runs: list[tuple[int, int]] = []
-    first = 0
+    starts, first = documents.starts, 0
+    scores = np.full((len(queries), len(starts) - 1), -np.inf, dtype=np.float32)
+    asked = np.flatnonzero(np.diff(queries.starts))
+    most = max(1, PRODUCTS // max(1, len(queries.values)))
     while first < len(starts) - 1:
         last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
-        last = max(last, first + 1)
-        runs.append((first, last))
+        last = max(last, first + 1)  # one text may have more vectors than that
+        some = documents.rows(first, last)
+        filled = np.flatnonzero(np.diff(some.starts))
+        if len(filled):
+            best = np.zeros((len(queries), len(filled)), dtype=np.float32)
+            if len(asked):
+                found = queries.values @ some.values.T
+                found = np.maximum.reduceat(found, some.starts[filled], axis=1)
+                best[asked] = np.add.reduceat(found, queries.starts[asked], axis=0)
+            scores[:, first + filled] = best
         first = last
-    return runs
+    return scores

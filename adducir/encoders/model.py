@@ -5,7 +5,7 @@ routes ``query`` and ``document`` of a Router); vectors are compared by inner pr
 Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine as similarity all vectors have length 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -46,7 +46,7 @@ Similarity = Literal["dot", "cosine"]
 Towers = Literal["separate", "shared"]
 
 SIDES: tuple[Side, ...] = ("query", "document")
-_MODULES = "modules.json"
+_MODULES, _ROUTES = "modules.json", "router_config.json"
 _MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
 
 
@@ -84,10 +84,13 @@ class DualEncoder:
             towers: ``separate`` makes two towers of one.
             seed: Where the encoder is to be trained: of new poolers.
         """
-        source.require_network()
+        if source.texts is not None:
+            raise InputError(f"{source.name} is not a network, which this needs.")
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
-        is_pair = not source.is_shared or (source.folder is not None and _has_routes(source.folder))
+        is_pair = not source.is_shared or (
+            source.folder is not None and (source.folder / _ROUTES).is_file()
+        )
         if towers == "shared" and is_pair:
             raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
@@ -99,8 +102,9 @@ class DualEncoder:
             model = _paired(query, document)
         else:
             model = document = query
-        if "cosine" in (similarity, query.similarity_fn_name) or _normalises(query):
-            if not _normalises(model):
+        normalises = any(isinstance(module, Normalize) for module in query.modules())
+        if "cosine" in (similarity, query.similarity_fn_name) or normalises:
+            if not normalises:
                 model.append(Normalize())
             model.similarity_fn_name = "cosine"
         else:
@@ -110,17 +114,13 @@ class DualEncoder:
 
     def save(self, folder: Path) -> None:
         """Write the network as sentence-transformers does, and what is read beside it."""
-        lengths, readers = self.inputs.settings.lengths, self.inputs
-        most = [
-            min(wanted or reader.longest, reader.longest)
-            for wanted, reader in (
-                (lengths.context, readers.query),
-                (lengths.span, readers.document),
-            )
-        ]
+        lengths, longest = self.inputs.settings.lengths, self.inputs.query.longest
+        most = min(lengths.context or longest, longest)
+        longest = self.inputs.document.longest
+        both = most, min(lengths.span or longest, longest)
         towers = [_transformer(self.model, side) for side in SIDES]
-        for tower, length in zip(towers, most, strict=True):
-            tower.max_seq_length = max(most) if towers[0] is towers[1] else length
+        for tower, length in zip(towers, both, strict=True):
+            tower.max_seq_length = max(both) if towers[0] is towers[1] else length
         self.model.save(str(folder), create_model_card=False)
         self.inputs.settings.save(folder)
 
@@ -132,12 +132,7 @@ class DualEncoder:
     @property
     def device(self) -> torch.device:
         """Where it computes."""
-        return next(self.model.parameters()).device
-
-    @property
-    def width(self) -> int:
-        """The numbers of a vector."""
-        return int(self.encode_documents(["a"]).shape[1])
+        return self.model.device
 
     def forward(self, inputs: Sequence[Ids], side: Side) -> torch.Tensor:
         """Vectors (n, D) of some inputs, with gradient where there is one."""
@@ -154,25 +149,16 @@ class DualEncoder:
         *,
         tokens: int | None = None,
         precision: Precision = "float32",
-        on_batch: Callable[[int], None] | None = None,
     ) -> Floats:
-        """Vectors of token ids, in their order.
-
-        Args:
-            tokens: Padded tokens in a batch; no vector depends on it (to 1e-5).
-
-        Returns:
-            (n, D) float32; (0, 0) for no input.
-        """
+        """(n, D) float32 vectors of token ids; none depends on ``tokens`` of a batch (to 1e-5)."""
         self.model.eval()
 
-        def compute(numbers: NDArray[np.int64]) -> Floats:
+        def compute(numbers: NDArray[np.int64]) -> Any:
             with torch.inference_mode(), computing_in(precision, self.model):
-                found: Floats = self.forward([inputs[n] for n in numbers], side).cpu().numpy()
-                return found
+                return self.forward([inputs[n] for n in numbers], side).cpu().numpy()
 
         lengths = [len(one) for one in inputs]
-        rows = in_order(lengths, compute, tokens=tokens, device=self.device, on_batch=on_batch)
+        rows = in_order(lengths, compute, tokens=tokens, device=self.device)
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
     def encode_contexts(self, spans: Sequence[MaskedSpan], **options: Any) -> Floats:
@@ -242,22 +228,17 @@ def _loaded(
                     module.model = load_model(inner, _kind_of(inner))
                     module.processor = load_tokenizer(inner)
                     module.max_seq_length = longest
-            if pooling is not None:
-                _pool_otherwise(model, pooling, folder)
+            modules, mode = [*model.modules()], _MODES.get(pooling or "")
+            for one in modules:
+                if mode and isinstance(one, Pooling) and one.pooling_mode != mode:
+                    one.__init__(one.embedding_dimension, mode)
+            if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
+                raise InputError(
+                    "this sentence encoder has no pooler.",
+                    path=folder,
+                    hint="Set `pooling` to first or mean.",
+                )
     return model
-
-
-def _pool_otherwise(model: SentenceTransformer, pooling: PoolingMode, folder: Path) -> None:
-    """Give a sentence encoder another pooling than its own."""
-    for module in [*model.modules()]:
-        if isinstance(module, Pooling) and module.pooling_mode != _MODES[pooling]:
-            module.__init__(module.embedding_dimension, _MODES[pooling])
-    if pooling == "pooler" and not any(isinstance(one, Dense) for one in model.modules()):
-        raise InputError(
-            "this sentence encoder has no pooler.",
-            path=folder,
-            hint="Set `pooling` to first or mean.",
-        )
 
 
 def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> list[torch.nn.Module]:
@@ -304,13 +285,9 @@ def _kind_of(source: ModelSource) -> str:
     return "AutoModel"
 
 
-def _has_routes(folder: Path) -> bool:
-    return (folder / "router_config.json").is_file()
-
-
 def _place(folder: Path, name: str) -> str:
     """Where in a folder the weights of a module lie: ``0``, or ``0.sub_modules.query.0``."""
-    if _has_routes(folder):
+    if (folder / _ROUTES).is_file():
         *_, route, number = name.split(".")
         return f"{route}_{number}_Transformer"
     return str(json_document(folder / _MODULES)[int(name)].get("path", ""))
@@ -332,10 +309,6 @@ def _transformer(model: SentenceTransformer, side: Side) -> Transformer:
     routes: Any = first.sub_modules if isinstance(first, Router) else {side: [first]}
     found: Transformer = routes[side][0]
     return found
-
-
-def _normalises(model: SentenceTransformer) -> bool:
-    return any(isinstance(module, Normalize) for module in model.modules())
 
 
 def _reader(model: SentenceTransformer, side: Side) -> Reader:

@@ -127,13 +127,7 @@ def pool_tasks(pools: Pools) -> Iterator[SpanTask]:
 
 
 class Distinct:
-    """The different values among some, and how often each is there.
-
-    Attributes:
-        firsts: (U,) the place of each different value's first occurrence.
-        of: (N,) the number of each value among the different ones.
-        counts: (U,) how often each is there.
-    """
+    """The U different ones of N values: the first place of each, numbers (N,), counts (U,)."""
 
     def __init__(self, values: Sequence[Hashable]) -> None:
         numbers: dict[Hashable, int] = {}
@@ -192,18 +186,7 @@ def best(
     *,
     block: int = SCORES,
 ) -> tuple[Integers, Floats]:
-    """The best candidates for each query; equal scores in order of the candidates' numbers.
-
-    Args:
-        scores: As for :func:`context_ranks`.
-        queries: Q.
-        same: Which of all N candidates are the same.
-        depth: How many candidates.
-        block: Scores that are held at a time.
-
-    Returns:
-        Numbers and scores, each (Q, min(depth, N)).
-    """
+    """(Q, depth) numbers and scores of the best candidates, equal ones in order of numbers."""
     size = len(same.of)
     depth = min(depth, size)
     numbers = np.empty((queries, depth), dtype=np.int64)
@@ -237,13 +220,7 @@ def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
 
 
 def relic_rankings(scored: Iterable[Scored], depth: int) -> dict[str, list[int]]:
-    """The numbers of the best candidates of every quotation, best first.
-
-    What :func:`adducir.studies.literary_evidence.submission.write_submission` takes.
-
-    Args:
-        scored: Tasks of :func:`book_tasks`, hidden quotations among them.
-    """
+    """The numbers of the best candidates of every quotation of tasks of :func:`book_tasks`."""
     rankings: dict[str, list[int]] = {}
     for task, scores, same in scored:
         numbers, _ = best(scores, len(task.spans), same, depth)

@@ -59,13 +59,7 @@ class Settings(ModelSettings):
 
 @dataclass(frozen=True)
 class Reader:
-    """A tokenizer that cuts.
-
-    Attributes:
-        tokenizer: From :func:`adducir.models.loading.load_tokenizer`.
-        longest: The tokens that the network reads at most.
-        prompt: What is put before each text.
-    """
+    """A tokenizer that cuts to ``longest`` tokens; ``prompt`` is put before each text."""
 
     tokenizer: Any
     longest: int
@@ -77,11 +71,7 @@ class Reader:
         return int(self.tokenizer.pad_token_id or 0)
 
     def texts(self, texts: Sequence[str], length: int | None = None) -> list[Ids]:
-        """Token ids of texts, cut at their ends.
-
-        Args:
-            length: Tokens, special ones included; None for as many as the network reads.
-        """
+        """Token ids of texts, cut at their ends to ``length``, special ones included."""
         before, after, room = self._specials(length)
         encodings = self._encode([self.prompt + text for text in texts])
         return [
@@ -166,12 +156,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class InputReader:
-    """Makes token ids of contexts, queries and documents.
-
-    Attributes:
-        query: Reads queries and contexts.
-        document: Reads documents and spans.
-    """
+    """Makes token ids of contexts and queries, and of documents and spans."""
 
     query: Reader
     document: Reader
@@ -198,9 +183,6 @@ class InputReader:
 
 
 def shared_room(left: int, right: int, room: int) -> tuple[int, int]:
-    """How many of the tokens on the left and on the right stay, where ``room`` may stay together.
-
-    Both keep equally many, and what a short side leaves free is the other's.
-    """
+    """How many of the tokens on both sides stay in ``room``: as many, and what one leaves free."""
     of_left = min(left, max(room - right, room - room // 2))
     return of_left, min(right, room - of_left)

@@ -12,14 +12,9 @@ from adducir.models.sources import RECIPES, ModelSource, model_source, trained_f
 
 @dataclass(frozen=True)
 class EncoderSource:
-    """Where an encoder comes from.
+    """Where an encoder comes from: two models or one, or ``texts``, an encoder of another kind.
 
-    Attributes:
-        query: The model of queries and contexts.
-        document: The model of documents and spans; the same object where both have one folder.
-        folder: The folder of an encoder that Adducir trained; None for others.
-        settings: What stands in that folder.
-        texts: The encoder itself, of another kind than a network; it has no models.
+    ``folder`` and ``settings`` are those of an encoder that Adducir trained.
     """
 
     name: str
@@ -43,11 +38,6 @@ class EncoderSource:
         if self.is_shared:
             return self.query.identity()
         return f"pair:{fingerprint([self.query.identity(), self.document.identity()])}"
-
-    def require_network(self) -> None:
-        """Refuse what is not a network."""
-        if self.texts is not None:
-            raise InputError(f"{self.name} is not a network, which this needs.")
 
     def check(self) -> None:
         """Find the tokenizers, fetched where need be; weights are not opened."""

@@ -1,27 +1,28 @@
-"""Vectors of spans and of their contexts in chunks, one for each text or one for each token."""
+"""Vectors of spans and of their contexts in chunks, one for each text or one for each token.
+
+The vectors of one task's candidates are held in memory at a time.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from adducir.core.chunks import NOT_LOADED, Chunking, Local, Made
+from adducir.core.chunks import NOT_LOADED, Chunking, Local
 from adducir.encoders.encoding import CHUNK, Item, described
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
-from adducir.encoders.ranking import Floats, Integers, Scored, Scores, SpanTask
+from adducir.encoders.ranking import Floats, Scored, Scores, SpanTask
 from adducir.encoders.sources import EncoderSource
+from adducir.models.arrays import read_shard
 from adducir.models.machine import Precision
 from adducir.models.work import ModelWork
 
 if TYPE_CHECKING:
     import torch
-
-PART = 1 << 15
-"""Candidates whose vectors are held at a time: 96 MB of 768 numbers each, twice."""
 
 SpanSide = Literal["both", "candidates", "contexts"]
 Encode = Callable[[Sequence[Any]], Iterable[Floats]]
@@ -29,13 +30,15 @@ Encode = Callable[[Sequence[Any]], Iterable[Floats]]
 
 
 class VectorSource(Protocol):
-    """What makes vectors; it can be pickled, and is small."""
+    """What makes vectors; it can be pickled, and is small.
 
-    def identity(self, side: SpanSide) -> Mapping[str, Any]:
-        """All that determines the vectors of a side beside texts and batches."""
+    ``identity`` is all that determines the vectors of a side beside texts and batches; ``load``
+    gives what encodes texts and spans, in batches of so many padded tokens.
+    """
 
-    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
-        """Load the network; what encodes texts and spans, in batches of so many padded tokens."""
+    def identity(self, side: SpanSide) -> Mapping[str, Any]: ...
+
+    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]: ...
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,11 @@ class DualVectors:
 
         encoder: DualEncoder = self.loaded.value or DualEncoder.load(self.source, **self.options)
         encoder.to(device)
-
-        def single(encode: Callable[..., Floats]) -> Encode:
-            options = {"tokens": tokens, "precision": self.precision}
-            return lambda some: iter(encode(some, **options)[:, None])
-
-        return single(encoder.encode_documents), single(encoder.encode_contexts)
+        options: Any = {"tokens": tokens, "precision": self.precision}
+        return (
+            lambda texts: iter(encoder.encode_documents(texts, **options)[:, None]),
+            lambda spans: iter(encoder.encode_contexts(spans, **options)[:, None]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,88 +111,36 @@ class SpanWork(ModelWork):
         return arrays
 
 
-class PackedFiles:
-    """The vectors of N texts in the files of chunks, read by number.
+class _Taken:
+    """The vectors of texts in the files of chunks, taken from the first to the last."""
 
-    Attributes:
-        starts: (N + 1,) where the vectors of each text begin.
-    """
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._each = (
+            vectors
+            for arrays in map(read_shard, files)
+            for vectors in np.split(arrays["values"], np.cumsum(arrays["counts"])[:-1])
+        )
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        from safetensors import safe_open
-
-        self._paths, counts, self._width = paths, [np.zeros(0, dtype=np.int64)], 0
-        for path in paths:
-            with safe_open(path, "np") as file:
-                counts.append(file.get_tensor("counts"))
-                self._width = file.get_slice("values").get_shape()[1]
-        self._firsts = np.cumsum([len(some) for some in counts])
-        self.starts: Integers = np.append(0, np.cumsum(np.concatenate(counts)))
-
-    def rows(self, first: int, last: int) -> MultiVectors:
-        """The texts ``first`` to ``last`` - 1."""
-        from safetensors import safe_open
-
-        parts = [np.zeros((0, self._width), dtype=np.float32)]
-        for number, path in enumerate(self._paths):
-            begin, end = (int(place) for place in self._firsts[number : number + 2])
-            low, high = max(first, begin), min(last, end)
-            if low < high:
-                places = self.starts[[low, high]] - self.starts[begin]
-                with safe_open(path, "np") as file:
-                    parts.append(file.get_slice("values")[places[0] : places[1]])
-        starts = self.starts[first : last + 1] - self.starts[first]
-        return MultiVectors(np.concatenate(parts), starts)
-
-
-class _Run:
-    """Some texts of others: ``first`` to ``first + count`` - 1."""
-
-    def __init__(self, files: PackedFiles, first: int, count: int) -> None:
-        self._files, self._first, self._count = files, first, count
-        starts = files.starts[first : first + count + 1]
-        self.starts: Integers = starts - starts[0]
-
-    def __len__(self) -> int:
-        return self._count
-
-    def rows(self, first: int, last: int) -> MultiVectors:
-        """The texts ``first`` to ``last`` - 1 of these."""
-        return self._files.rows(self._first + first, self._first + last)
-
-
-class _Rows:
-    """The vectors of some work, from first to last."""
-
-    def __init__(self, made: Made) -> None:
-        self._all, self._next = PackedFiles(made.files), 0
-
-    def take(self, count: int) -> _Run:
-        """The next ones, in their files."""
-        self._next += count
-        return _Run(self._all, self._next - count, count)
+    def take(self, count: int) -> MultiVectors:
+        """Those of the next texts, in memory."""
+        parts = list(islice(self._each, count))
+        return MultiVectors.of(parts, parts[0].shape[1] if parts else 0)
 
 
 @contextmanager
 def scored(
     work: SpanWork, chunking: Chunking, kept: Chunking | None = None
 ) -> Iterator[Iterator[Scored]]:
-    """What ranks the candidates of each task: by inner product, or by late interaction.
-
-    Args:
-        work: The vectors.
-        chunking: Where chunks are kept.
-        kept: Where those of candidates are kept, if elsewhere.
-    """
+    """What ranks the candidates of each task; ``kept``: where their chunks lie, if apart."""
     with ExitStack() as stack:
 
-        def rows(side: SpanSide, place: Chunking) -> _Rows:
-            return _Rows(stack.enter_context(place.made(replace(work, side=side))))
+        def taken(side: SpanSide, place: Chunking) -> _Taken:
+            return _Taken(stack.enter_context(place.made(replace(work, side=side))).files)
 
         if kept is None:
-            candidates = contexts = rows("both", chunking)
+            candidates = contexts = taken("both", chunking)
         else:
-            candidates, contexts = rows("candidates", kept), rows("contexts", chunking)
+            candidates, contexts = taken("candidates", kept), taken("contexts", chunking)
 
         def each() -> Iterator[Scored]:
             for task in work.tasks():
@@ -200,20 +150,8 @@ def scored(
         yield each()
 
 
-def _scores(contexts: _Run, candidates: _Run) -> Scores:
-    texts = len(candidates)
-    if contexts.starts[-1] != len(contexts) or candidates.starts[-1] != texts:
+def _scores(contexts: MultiVectors, candidates: MultiVectors) -> Scores:
+    if len(contexts.values) != len(contexts) or len(candidates.values) != len(candidates):
         return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
-    # Parts are of one size: a product with few candidates is computed otherwise, so that equal
-    # vectors in different parts would differ in the last digit, and not tie.
-    size = -(-texts // max(1, -(-texts // PART)))
-    if texts <= PART:
-        held = np.ascontiguousarray(candidates.rows(0, texts).values.T)
-        return lambda first, last: contexts.rows(first, last).values @ held
-
-    def streamed(first: int, last: int) -> Floats:
-        own = contexts.rows(first, last).values
-        parts = (candidates.rows(n, min(n + size, texts)).values for n in range(0, texts, size))
-        return np.concatenate([own @ np.ascontiguousarray(part.T) for part in parts], axis=1)
-
-    return streamed
+    held = np.ascontiguousarray(candidates.values.T)
+    return lambda first, last: contexts.values[first:last] @ held

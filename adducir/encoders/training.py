@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,12 +112,7 @@ def spans_of(part: DataPart, folder: Path) -> Iterator[tuple[MaskedSpan, str]]:
 
 
 class EncoderTraining(Trainable[EncoderRecipe]):
-    """The training of a dual encoder.
-
-    Args:
-        before: What trains the base, and its folder, where that is known already.
-        chain: The recipes whose base this is.
-    """
+    """The training of a dual encoder; ``before`` trains its base, where that is known."""
 
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
@@ -141,10 +136,7 @@ class EncoderTraining(Trainable[EncoderRecipe]):
             self._data = each(lambda: recipe.data.identity(folder))
 
     def _base_training(self, chain: tuple[Path, ...]) -> "tuple[Trainable[Any], Path] | None":
-        """What trains a base that is named by its recipe.
-
-        None for any other base; and where the base is there, and what it was trained with is not.
-        """
+        """What trains a base that its recipe names, unless the base is there without its data."""
         path = file_path(self.recipe.base, self.folder)
         if "," in self.recipe.base or path.suffix not in RECIPES:
             return None
@@ -190,8 +182,7 @@ class EncoderTraining(Trainable[EncoderRecipe]):
         )
 
     def model(self) -> "torch.nn.Module":
-        found: torch.nn.Module = self.encoder.model
-        return found
+        return self.encoder.model
 
     def dataset(self, folder: Path) -> TrainingData:
         data = stored(folder, _COLUMNS, self._rows)
@@ -204,7 +195,7 @@ class EncoderTraining(Trainable[EncoderRecipe]):
         return data
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        groups: dict[str, dict[str, int]] = {"train": {}, "validation": {}}
+        groups: dict[str, set[str]] = {"train": set(), "validation": set()}
         numbers: dict[str, int] = {}
         spans = (
             (span, part) for span, part in spans_of(self.recipe.data, self.folder) if part in groups
@@ -213,16 +204,9 @@ class EncoderTraining(Trainable[EncoderRecipe]):
             contexts = self.encoder.inputs.contexts([span for span, _ in some])
             texts = self.encoder.inputs.documents([span.text for span, _ in some])
             for (span, part), context, text in zip(some, contexts, texts, strict=True):
-                groups[part][span.group] = 1
-                yield (
-                    part,
-                    {
-                        "context": context,
-                        "span": text,
-                        "same": _same_of(span.text),
-                        "group": numbers.setdefault(span.group, len(numbers)),
-                    },
-                )
+                groups[part].add(span.group)
+                number, same = numbers.setdefault(span.group, len(numbers)), _same_of(span.text)
+                yield part, {"context": context, "span": text, "same": same, "group": number}
         counts.update({f"{part}_groups": len(names) for part, names in groups.items()})
 
     def batches(self, data: "Dataset", epoch: int | None) -> list[NDArray[np.int64]]:
@@ -257,9 +241,8 @@ class EncoderTraining(Trainable[EncoderRecipe]):
         ]
         is_cosine = self.encoder.model.similarity_fn_name == "cosine"
         scale = 1 / COSINE_TEMPERATURE if is_cosine else 1.0
-        loss = InBatchNegatives(model, scale, self.recipe.batches.mini_batch_num_tokens)
-        found: torch.Tensor = loss(features, batch["same"])
-        return found
+        loss: Any = InBatchNegatives(model, scale, self.recipe.batches.mini_batch_num_tokens)
+        return cast("torch.Tensor", loss(features, batch["same"]))
 
     def save(self, model: "torch.nn.Module", folder: Path) -> None:
         self.encoder.save(folder)
@@ -271,20 +254,13 @@ class EncoderTraining(Trainable[EncoderRecipe]):
             f"{len(data.validation):,} of {counts['validation_groups']:,} held out"
         )
 
-    def card(self, counts: Mapping[str, Any]) -> Card:
-        recipe, settings = self.recipe, self.encoder.inputs.settings
-        towers = "an encoder each" if recipe.towers == "separate" else "one encoder"
-        named = self.encoder.model.similarity_fn_name
-        similarity = "cosine" if named == "cosine" else "inner product"
+    def card(self) -> Card:
+        towers = "an encoder each" if self.recipe.towers == "separate" else "one encoder"
+        is_cosine = self.encoder.model.similarity_fn_name == "cosine"
         return Card(
-            _SUMMARY.format(towers=towers, similarity=similarity),
+            _SUMMARY.format(towers=towers, similarity="cosine" if is_cosine else "inner product"),
             ("sentence-transformers", "information-retrieval", "masked-span-retrieval"),
-            recipe.base,
             _USAGE,
-            {"Data": recipe.data.card("groups")},
-            settings.model_dump(mode="json")
-            | {"similarity": similarity, "pooling": recipe.pooling or "as the base has it"}
-            | recipe.model_dump(mode="json", include={"towers", "batches", "training"}),
         )
 
 

@@ -32,13 +32,7 @@ from ir_measures import Measure
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.formulas import MEASURES
-from adducir.evaluation.lists import (
-    Floats,
-    Judgements,
-    Lists,
-    NegativeGrades,
-    RankedJudgements,
-)
+from adducir.evaluation.lists import Floats, Judgements, Lists, NegativeGrades
 from adducir.evaluation.measures import computable, parse_measures
 from adducir.evaluation.scores import Evaluation, Scores
 from adducir.runs.run import Run
@@ -94,12 +88,11 @@ class Evaluator:
         )
         return Scores(scores.frame, scores.measures, (evaluation,))
 
-    def _evaluated(self, run: Run) -> tuple[Floats, RankedJudgements]:
+    def _evaluated(self, run: Run) -> tuple[Floats, Lists]:
         """The values of a run, and where its judged documents stand."""
-        ranked = RankedJudgements.find(run, self._judgements)
-        lists = Lists(ranked)
+        lists = Lists.find(run, self._judgements)
         kinds = (MEASURES.make(str(one.NAME), one.params) for one in self.measures)
-        return np.column_stack([kind.values(lists) for kind in kinds]), ranked
+        return np.column_stack([kind.values(lists) for kind in kinds]), lists
 
 
 def evaluate(

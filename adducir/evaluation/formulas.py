@@ -156,7 +156,7 @@ class NDCG(MeasureKind):
             regraded, ranked = judgements.regrade(self.gains), lists.ranked()
             counts = judgements.count(regraded)
             if self.judged_only:
-                ranked = ranked.condensed(regraded[ranked.judgement])
+                ranked = ranked.condense(regraded[ranked.judgement])
             grade = regraded[ranked.judgement]
         gain = _exponential if self.dcg == "exp-log2" else _linear
         counted = grade > 0 if self.cutoff is None else (grade > 0) & (ranked.rank < self.cutoff)

@@ -31,14 +31,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.texts import shortened, whole_number
+from adducir.core.texts import whole_number
 from adducir.evaluation.lists import Floats, Integers
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.records import records
@@ -159,49 +159,49 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
     An InputError with the line where a column is missing, a number cannot be, or a system has a
     query twice.
     """
-    rows: dict[str, dict[str, tuple[int, dict[str, str]]]] = {}
+    found: dict[str, dict[str, tuple[Any, ...]]] = {}
+    names: tuple[str, ...] = ()
     for line, record in records(path, REQUIRED):
         name, qid = record.get("system", system), record["qid"]
-        if not qid or not name:
-            raise InputError("the qid or the system is empty.", path=path, line=line)
-        first, _ = rows.setdefault(name, {}).setdefault(qid, (line, record))
-        if first != line:
-            what = f"{name} has query {qid} twice, first in line {first}."
-            raise InputError(what, path=path, line=line)
-    if not rows:
+        keys = {key: text for key, text in record.items() if key not in KNOWN}
+        names = names if found else tuple(keys)
+        unranked, own = not record["rank"], found.setdefault(name, {})
+        candidates = whole_number(record["candidates"]) or 0
+        place = candidates if unranked else whole_number(record["rank"]) or 0
+        tied = 1 if unranked else whole_number(record.get("tied") or "1") or 0
+        rouge = _share(record.get(ROUGE_KEY, ""))
+        whole = "is not an integer of 1 or more."
+        for is_wrong, what in (
+            (not qid or not name, "the qid or the system is empty."),
+            (qid in own, f"{name} has query {qid} twice."),
+            (not candidates, f"candidates {record['candidates']!r} {whole}"),
+            (not place, f"rank {record['rank']!r} {whole}"),
+            (not tied, f"tied {record.get('tied')!r} {whole}"),
+            (place + tied - 1 > candidates, f"there are no {place + tied - 1} candidates."),
+            (ROUGE_KEY in record and rouge is None, f"{ROUGE_KEY} is not a number of 0 to 1."),
+            (keys.keys() != {*names}, f"the keys are not {', '.join(names)} in every object."),
+        ):
+            if is_wrong:
+                raise InputError(what, path=path, line=line)
+        texts = tuple(keys[key] for key in names)
+        own[qid] = place - 1, tied, candidates, unranked, rouge, texts
+    if not found:
         raise InputError("there is no rank in it.", path=path)
-    return {name: _ranks(one, path) for name, one in rows.items()}
+    return {name: _ranks(own, names) for name, own in found.items()}
 
 
-def _ranks(rows: Mapping[str, tuple[int, dict[str, str]]], path: Path) -> GoldRanks:
-    """The ranks of one system."""
-    numbers: list[tuple[int, int, int, bool]] = []
-    rouge = list[float]()
-    keys = {name: list[str]() for name in next(iter(rows.values()))[1] if name not in KNOWN}
-    for line, record in rows.values():
-        unranked = not record["rank"]
-        candidates = _integer(record["candidates"], "candidates", path, line)
-        place = candidates if unranked else _integer(record["rank"], "rank", path, line)
-        tied = 1 if unranked else _integer(record.get("tied") or "1", "tied", path, line)
-        if place + tied - 1 > candidates:
-            what = f"rank {place} with {tied} tied cannot be among {candidates} candidates."
-            raise InputError(what, path=path, line=line)
-        if odd := keys.keys() ^ (record.keys() - {*KNOWN}):
-            raise InputError(f"not every object has {min(odd)!r}.", path=path, line=line)
-        numbers.append((place - 1, tied, candidates, unranked))
-        for name, values in keys.items():
-            values.append(record[name])
-        if ROUGE_KEY in record:
-            rouge.append(_share(record[ROUGE_KEY], path, line))
-    better, same, number, missing = np.array(numbers, dtype=np.int64).T
+def _ranks(rows: Mapping[str, tuple[Any, ...]], names: Sequence[str]) -> GoldRanks:
+    """The ranks of one system, whose queries have keys of these names."""
+    better, tied, candidates, unranked, rouge, texts = zip(*rows.values(), strict=True)
+    keys = dict(zip(names, zip(*texts, strict=True), strict=True)) if names else {}
     return GoldRanks(
         tuple(rows),
-        better,
-        same,
-        number,
-        {name: tuple(values) for name, values in keys.items()},
-        missing.astype(np.bool_),
-        np.array(rouge) if len(rouge) == len(rows) else None,
+        np.array(better, dtype=np.int64),
+        np.array(tied, dtype=np.int64),
+        np.array(candidates, dtype=np.int64),
+        keys,
+        np.array(unranked, dtype=np.bool_),
+        None if None in rouge else np.array(rouge, dtype=np.float64),
     )
 
 
@@ -228,16 +228,8 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                 handle.write("\t".join(cells) + "\n")
 
 
-def _share(text: str, path: Path, line: int) -> float:
+def _share(text: str) -> float | None:
+    """The number of 0 to 1 that a text is, if it is one."""
     with suppress(ValueError):
-        if 0 <= (value := float(text)) <= 1:
-            return value
-    raise InputError(f"{ROUGE_KEY} is {text!r}, not a number of 0 to 1.", path=path, line=line)
-
-
-def _integer(text: str, name: str, path: Path, line: int) -> int:
-    value = whole_number(text)
-    if not value:
-        what = f"{name} is {shortened(text)!r}, not an integer of 1 or more."
-        raise InputError(what, path=path, line=line)
-    return value
+        return value if 0 <= (value := float(text)) <= 1 else None
+    return None

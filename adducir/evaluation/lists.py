@@ -6,8 +6,8 @@ gets 0.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -119,8 +119,8 @@ class GradeCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class RankedJudgements:
-    """Judged documents of a run, by topic and rank.
+class Lists:
+    """Judged documents of a run, by topic and rank; what several measures need is computed once.
 
     Attributes:
         judgements: The qrels.
@@ -137,9 +137,10 @@ class RankedJudgements:
     rank: Integers
     judgement: Integers
     extra: tuple[str, ...] = ()
+    _relevant: dict[tuple[int, bool], "Relevant"] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def find(cls, run: Run, judgements: Judgements) -> "RankedJudgements":
+    def find(cls, run: Run, judgements: Judgements) -> "Lists":
         """The judged documents of a run; no pair of topic and document may be in it twice."""
         blocks = run.frame.select(block=pl.col("qid").rle()).unnest("block")
         if blocks["value"].n_unique() < len(blocks):
@@ -184,16 +185,42 @@ class RankedJudgements:
         """(m,) grades, negative ones as the judgements treat them."""
         return self.judgements.grade[self.judgement]
 
-    def condensed(self, grade: Integers | None = None) -> "RankedJudgements":
-        """Without what is unjudged, or whose grade stayed negative (trec_eval's ``-J``).
+    @property
+    def topics(self) -> int:
+        """T."""
+        return len(self.retrieved)
 
-        By (m,) other grades, if given. The list is as long as it has judged documents.
+    def ranked(self, condensed: bool = False) -> "Lists":
+        """The judged documents in the full or in the condensed lists."""
+        return self._condensed if condensed else self
+
+    @cached_property
+    def _condensed(self) -> "Lists":
+        return self.condense(self.grade)
+
+    def condense(self, grade: Integers) -> "Lists":
+        """Without what is unjudged, or whose (m,) grade stayed negative (trec_eval's ``-J``).
+
+        The list is as long as it has judged documents.
         """
-        kept = (self.grade if grade is None else grade) >= 0
+        kept = grade >= 0
         topic = self.topic[kept]
-        retrieved = np.bincount(topic, minlength=len(self.retrieved))
-        rank = _positions(topic)
-        return RankedJudgements(self.judgements, retrieved, topic, rank, self.judgement[kept])
+        retrieved = np.bincount(topic, minlength=self.topics)
+        return Lists(self.judgements, retrieved, topic, _positions(topic), self.judgement[kept])
+
+    def relevant(self, rel: int, condensed: bool = False) -> "Relevant":
+        """The documents of the grade ``rel`` or more."""
+        if (found := self._relevant.get((rel, condensed))) is None:
+            ranked = self.ranked(condensed)
+            chosen = ranked.grade >= rel
+            topic, total = ranked.topic[chosen], self.judgements.counts.between(rel)
+            found = Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
+            self._relevant[rel, condensed] = found
+        return found
+
+    def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
+        """(T,) sums of ``values``, or counts, by topic."""
+        return np.bincount(topic, weights=values, minlength=self.topics).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,40 +238,6 @@ class Relevant:
     rank: Integers
     nth: Integers
     total: Integers
-
-
-class Lists:
-    """A run's judged documents, in the full and in the condensed lists.
-
-    What several measures need is computed once.
-    """
-
-    def __init__(self, ranked: RankedJudgements) -> None:
-        self.judgements = ranked.judgements
-        self.topics = len(ranked.retrieved)
-        self._full = ranked
-        self._condensed = cache(ranked.condensed)
-        self._relevant = cache(self._find_relevant)
-
-    def ranked(self, condensed: bool = False) -> RankedJudgements:
-        """The judged documents in the full or in the condensed lists."""
-        return self._condensed() if condensed else self._full
-
-    def relevant(self, rel: int, condensed: bool = False) -> Relevant:
-        """The documents of the grade ``rel`` or more."""
-        relevant: Relevant = self._relevant(rel, condensed)
-        return relevant
-
-    def _find_relevant(self, rel: int, condensed: bool) -> Relevant:
-        ranked = self.ranked(condensed)
-        chosen = ranked.grade >= rel
-        topic = ranked.topic[chosen]
-        total = self.judgements.counts.between(rel)
-        return Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
-
-    def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
-        """(T,) sums of ``values``, or counts, by topic."""
-        return np.bincount(topic, weights=values, minlength=self.topics).astype(np.float64)
 
 
 def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:

@@ -14,11 +14,10 @@ score:
 Documents that a ranking does not hold are not part of a completion: they are the same for all.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -29,16 +28,9 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.lists import Floats, Integers
 from adducir.runs.run import Run
 
+Scorer = Callable[[Integers, Integers, int], Floats]
 UNJUDGED = -1
 _MOST = 200_000
-
-
-class Bounded(NamedTuple):
-    """A measure that has bounds: nDCG@k, AP@k, or RBP with persistence p."""
-
-    kind: Literal["nDCG", "AP", "RBP"]
-    k: int
-    p: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,44 +63,34 @@ class Bounds:
         return bool(self.low.mean() > other.high.mean())
 
 
-def bounded(measure: Measure) -> Bounded | None:
-    """What bounds of a measure are made by; None for one that has none."""
-    options, name = dict(measure.params), str(measure.NAME)
-    if name == "RBP" and options.get("rel") == 1 and set(options) <= {"p", "rel", "cutoff"}:
-        p = options.get("p", 0.8)
-        # Where p is 0 or 1 it is no geometric weight.
-        return Bounded("RBP", options.get("cutoff", 1000), p) if 0 < p < 1 else None
-    if name in ("nDCG", "AP") and set(options) == {"cutoff"}:
-        return Bounded("nDCG" if name == "nDCG" else "AP", options["cutoff"])
-    return None
+def depth_of(measure: Measure) -> int:
+    """How far down a ranking the bounds of a measure look; 0 for one that has none."""
+    options, name = dict(measure.params), measure.NAME
+    if name == "RBP" and options.get("rel") == 1 and 0 < options.get("p", 0.8) < 1:
+        return int(options.get("cutoff", 1000))
+    return int(options["cutoff"]) if name in ("nDCG", "AP") and set(options) == {"cutoff"} else 0
 
 
-def bounds(run: Run, qrels: Qrels, measure: Bounded) -> Bounds:
-    """Bounds of a run's scores over all completions of its unjudged documents.
+def bounds_of(run: Run, qrels: Qrels, measures: Iterable[Measure]) -> dict[str, Bounds]:
+    """Bounds over all completions of a run, of each measure that has them, by its name.
 
     nDCG has trec_eval's linear gain; for AP and RBP grades from 1 are relevant. Negative grades
     count as 0, and so does a topic that the run lacks. A UsageError where completions are too many.
     """
-    kind, k, p = measure
-    rows = []
-    for seen, judged, top in _topics(run, qrels, k):
-        if kind == "RBP":
-            rows.append(_rbp(seen, p))
-        else:
-            rows.append(_extremes(seen, judged, max(1, top) if kind == "nDCG" else 1, k, kind))
-    low, value, high, unjudged = (np.array(column) for column in zip(*rows, strict=True))
-    return Bounds(low, value, high, unjudged)
-
-
-def bounds_of(run: Run, qrels: Qrels, measures: Iterable[Measure]) -> dict[str, Bounds]:
-    """The :func:`bounds` of each measure that has them, by its name."""
-    known = {str(one): found for one in measures if (found := bounded(one))}
-    return {name: bounds(run, qrels, one) for name, one in known.items()}
-
-
-def deepest(measures: Iterable[Measure]) -> int:
-    """The most documents of a ranking that bounds of these measures look at; 0: none has bounds."""
-    return max((found.k for one in measures if (found := bounded(one))), default=0)
+    found = {}
+    for measure in measures:
+        if k := depth_of(measure):
+            p = measure.params.get("p", 0.8)
+            rows = [
+                _rbp(seen, p)
+                if measure.NAME == "RBP"
+                else _extremes(seen, judged, max(1, top), k, _ndcg)
+                if measure.NAME == "nDCG"
+                else _extremes(seen, judged, 1, k, _ap)
+                for seen, judged, top in _topics(run, qrels, k)
+            ]
+            found[str(measure)] = Bounds(*map(np.array, zip(*rows, strict=True)))
+    return found
 
 
 def _topics(run: Run, qrels: Qrels, k: int) -> Iterator[tuple[Integers, Integers, int]]:
@@ -130,7 +112,7 @@ def _by_topic(frame: pl.DataFrame) -> dict[str, Integers]:
 
 
 def _extremes(
-    seen: Integers, judged: Integers, levels: int, k: int, kind: str
+    seen: Integers, judged: Integers, levels: int, k: int, scorer: Scorer
 ) -> tuple[float, float, float, int]:
     """Least value, value as it stands, greatest value, number of unjudged documents."""
     holes = np.flatnonzero(seen == UNJUDGED)
@@ -139,9 +121,7 @@ def _extremes(
             f"{holes.size} unjudged documents have too many completions with {levels + 1} grades.",
             hint="Take a smaller k.",
         )
-    scorer = _ndcg if kind == "nDCG" else _ap
-    found = -np.sort(-judged[judged > 0])  # no other counts, nor in nDCG one below the first k
-    known = found[:k] if kind == "nDCG" else found
+    known = -np.sort(-judged[judged > 0])  # no other counts
     tried = list(combinations_with_replacement(range(levels + 1), holes.size))
     rising = np.array(tried, dtype=np.int64).reshape(len(tried), holes.size)
 
@@ -166,7 +146,6 @@ def _ndcg(ranked: Integers, every: Integers, k: int) -> Floats:
 
 def _ap(ranked: Integers, every: Integers, k: int) -> Floats:
     """(N,) AP@k of rankings (N, R <= k) with judgements (N, J)."""
-    del k
     relevant = ranked > 0
     precision = np.cumsum(relevant, axis=1) / np.arange(1, ranked.shape[1] + 1)
     total = (every > 0).sum(axis=1)

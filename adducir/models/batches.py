@@ -106,7 +106,6 @@ def in_order(
     *,
     tokens: int | None = None,
     device: "torch.device | None" = None,
-    on_batch: Callable[[int], None] | None = None,
 ) -> list[Any]:
     """The results of items, computed in batches of like length and put back in the items' order.
 
@@ -114,14 +113,11 @@ def in_order(
         lengths: Tokens of each item.
         compute: Gives the results of the items with some numbers.
         tokens: Padded tokens in a batch.
-        on_batch: Told after each batch how many items it had.
     """
     found: list[Any] = [None] * len(lengths)
     for numbers, results in computed(token_batches(lengths, tokens, device), compute):
         for number, result in zip(numbers.tolist(), results, strict=True):
             found[number] = result
-        if on_batch is not None:
-            on_batch(len(numbers))
     return found
 
 

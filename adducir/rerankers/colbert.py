@@ -16,14 +16,14 @@ Padding never counts: it is minus infinity before the maximum (see :mod:`adducir
 
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
-from adducir.encoders.maxsim import Floats, maxsim
+from adducir.encoders.kinds import Floats
 from adducir.models.batches import padded
 from adducir.models.loading import (
     explaining,
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     import torch
 
 _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
-_PRODUCTS = 1 << 22
-"""Inner products of tokens that are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +133,7 @@ class Tokens:
 
 
 class LateInteraction(Pointwise):
-    """An encoder, a projection or none, and the score.
-
-    Args:
-        network: An encoder of transformers.
-        projection: (dimensions, hidden) weights, or None.
-    """
+    """An encoder, a (dimensions, hidden) projection or none, and the score."""
 
     def __init__(
         self, network: Any, tokenizer: Any, projection: "torch.Tensor | None", reading: Reading
@@ -222,37 +215,38 @@ class LateInteraction(Pointwise):
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
         """Queries as the network reads them."""
         found = []
-        for ids in self._read(texts, 0):
-            filled = self._lengths[0] - len(ids) if self.reading.fill else 0
-            attended = np.append(
-                np.ones_like(ids), np.full(filled, int(self.reading.attend_to_masks))
-            )
+        for one in self._read(texts, 0):
+            filled = self._lengths[0] - len(one) if self.reading.fill else 0
             masks = np.full(filled, self.tokenizer.mask_token_id if filled else 0)
-            counts = np.append(self._counted(ids), np.ones(filled, dtype=np.int64))
-            found.append(Tokens(np.append(ids, masks), attended, counts))
+            seen = np.full(filled, int(self.reading.attend_to_masks))
+            found.append(
+                Tokens(
+                    np.append(one.ids, masks),
+                    np.append(one.attended, seen),
+                    np.append(one.counts, np.ones_like(masks)),
+                )
+            )
         return found
 
     def documents(self, texts: Sequence[str]) -> list[Tokens]:
         """Texts as the network reads them."""
         return [
-            Tokens(ids, np.ones_like(ids), self._counted(ids) * ~np.isin(ids, self._skipped))
-            for ids in self._read(texts, 1)
+            replace(one, counts=one.counts * ~np.isin(one.ids, self._skipped))
+            for one in self._read(texts, 1)
         ]
 
-    def _read(self, texts: Sequence[str], side: int) -> list[Ids]:
+    def _read(self, texts: Sequence[str], side: int) -> list[Tokens]:
         opening = np.append(self._opening, self._markers[side : side + 1]).astype(np.int64)
         room = self._lengths[side] - len(opening) - len(self._closing)
-        return [
-            np.concatenate((opening, ids, self._closing))
-            for ids in token_ids(self.tokenizer, texts, room)
-        ]
-
-    def _counted(self, ids: Ids) -> Ids:
-        counts = np.ones_like(ids)
-        if not self.reading.special:
-            counts[: len(self._opening)] = 0
-            counts[len(ids) - len(self._closing) :] = 0
-        return counts
+        found = []
+        for own in token_ids(self.tokenizer, texts, room):
+            ids = np.concatenate((opening, own, self._closing))
+            counts = np.ones_like(ids)
+            if not self.reading.special:
+                counts[: len(self._opening)] = 0
+                counts[len(ids) - len(self._closing) :] = 0
+            found.append(Tokens(ids, np.ones_like(ids), counts))
+        return found
 
     def vectors(self, batch: Sequence[Tokens]) -> "torch.Tensor":
         """(n, longest, dimensions) unit vectors of tokens, those of padding included."""
@@ -266,68 +260,27 @@ class LateInteraction(Pointwise):
             found = found @ self.projection.T
         return torch.nn.functional.normalize(found, dim=-1)
 
-    def encoded(self, batch: Sequence[Tokens]) -> "tuple[torch.Tensor, torch.Tensor]":
-        """What :meth:`vectors` gives, and (n, longest) which of them count."""
-        mask, _ = padded([one.counts for one in batch], 0, self.network.device)
-        return self.vectors(batch), mask
-
     def token_vectors(self, read: Sequence[Tokens], budget: int | None) -> list[Floats]:
         """(T, dimensions) vectors of each text's tokens that count."""
 
         def compute(numbers: NDArray[np.int64]) -> list[Floats]:
-            vectors, mask = self.encoded([read[number] for number in numbers])
-            pairs = zip(vectors, mask.bool(), strict=True)
-            return [some[counts].cpu().numpy() for some, counts in pairs]
+            some = [read[number] for number in numbers]
+            rows = zip(self.vectors(some).cpu().numpy(), some, strict=True)
+            return [row[: len(one)][one.counts > 0] for row, one in rows]
 
         self.tokens = budget
         return self.batched(list(map(len, read)), compute)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
-        """Each different query and text is encoded once; a batch is of texts."""
-        import torch
-
-        found = np.zeros(len(pairs))
-        if not pairs:
-            return found
-        rows = {query: row for row, query in enumerate(dict.fromkeys(q for q, _ in pairs))}
-        pairs_of: dict[str, list[int]] = {}
-        for number, (_, text) in enumerate(pairs):
-            pairs_of.setdefault(text, []).append(number)
-        asked = [np.array(numbers) for numbers in pairs_of.values()]
-        query_of = np.array([rows[query] for query, _ in pairs], dtype=np.int64)
-        queries, query_mask = self._queries(list(rows))
-        read = self.documents(list(pairs_of))
-
-        def compute(numbers: NDArray[np.int64]) -> list[None]:
-            texts, mask = self.encoded([read[number] for number in numbers])
-            which = np.concatenate([asked[number] for number in numbers])
-            right = np.repeat(np.arange(len(numbers)), [len(asked[n]) for n in numbers])
-            some = max(1, _PRODUCTS // max(1, queries.shape[1] * texts.shape[1]))
-            for first in range(0, len(which), some):
-                here = slice(first, first + some)
-                q, t = torch.from_numpy(query_of[which[here]]), torch.from_numpy(right[here])
-                values = maxsim(queries[q], texts[t], query_mask[q], mask[t])
-                # A text without a vector that counts is as far from the query as can be.
-                lowest = -query_mask[q].sum(dim=-1).float()
-                values = torch.where(torch.isinf(values), lowest, values)
-                found[which[here]] = values.double().cpu().numpy()
-            return [None] * len(numbers)
-
-        self.batched(list(map(len, read)), compute)
-        return found
-
-    def _queries(self, texts: Sequence[str]) -> Any:
-        """The vectors of all queries (n, longest, dimensions), and which of them count."""
-        import torch
-
-        read = self.queries(texts)
-        longest = max(map(len, read))
-
-        def compute(numbers: NDArray[np.int64]) -> list[Any]:
-            vectors, mask = self.encoded([read[number] for number in numbers])
-            more = longest - vectors.shape[1]
-            vectors = torch.nn.functional.pad(vectors, (0, 0, 0, more))
-            return list(zip(vectors, torch.nn.functional.pad(mask, (0, more)), strict=True))
-
-        encoded = self.batched(list(map(len, read)), compute)
-        return torch.stack([one for one, _ in encoded]), torch.stack([one for _, one in encoded])
+        """Each different query and text is encoded once."""
+        queries, texts = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
+        found = self.token_vectors(self.queries(queries), self.tokens)
+        of_query = dict(zip(queries, found, strict=True))
+        found = self.token_vectors(self.documents(texts), self.tokens)
+        of_text = dict(zip(texts, found, strict=True))
+        values = []
+        for query, text in pairs:
+            own, other = of_query[query], of_text[text]
+            # A text without a vector that counts is as far from the query as can be.
+            values.append((own @ other.T).max(axis=1).sum() if len(other) else -len(own))
+        return np.array(values, dtype=float)

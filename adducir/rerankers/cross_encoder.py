@@ -13,7 +13,7 @@ is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softma
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -22,8 +22,7 @@ from pydantic import model_validator
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
 from adducir.core.texts import shortened
-from adducir.models.batches import padded
-from adducir.models.loading import load_model, load_tokenizer, longest_input
+from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Encoded, PairReader
 from adducir.rerankers.pairs import ExamplesPart
@@ -32,7 +31,6 @@ from adducir.rerankers.recipe import (
     Length,
     Pair,
     RerankerRecipe,
-    config_of,
     has_architecture,
 )
 from adducir.training.data import HeldOut
@@ -80,32 +78,23 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         """
         if not has_architecture(source, CLASSIFIER):
             return False
-        config = config_of(source)
+        config = load_config(source)
         names = _class_names(config)
         if any(_plain(name) in _RELEVANT for name in names):
             return len(names) <= 2
         own = source.local() / "config_sentence_transformers.json"
-        return (
-            len(names) == 1
-            and _UNNAMED.fullmatch(_plain(names[0])) is not None
-            and (
-                any(key in config for key in _OF_CROSS_ENCODERS)
-                or (own.is_file() and json_object(own).get("model_type") == "CrossEncoder")
-            )
+        if len(names) != 1 or not _UNNAMED.fullmatch(_plain(names[0])):
+            return False
+        return any(hasattr(config, key) for key in _OF_CROSS_ENCODERS) or (
+            own.is_file() and json_object(own).get("model_type") == "CrossEncoder"
         )
 
     def load(self, source: ModelSource) -> "CrossEncoder":
-        if not has_architecture(source, CLASSIFIER):
-            raise InputError(
-                f"{source.name} is not a cross-encoder: it has no trained classifier.",
-                path=source.folder,
-                hint="Train one from it with a recipe.",
-            )
         network, tokenizer = load_model(source, KIND), load_tokenizer(source)
         return CrossEncoder(network, tokenizer, length=self.length, label=self.label)
 
     def scale(self, source: ModelSource) -> str:
-        names = _class_names(config_of(source))
+        names = _class_names(load_config(source))
         if len(names) == 1:
             return "logit"
         return f"log-probability of class {names[relevant_class(names, self.label)]}"
@@ -141,49 +130,28 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
 
 class CrossEncoder(Joint):
-    """A classifier of pairs.
-
-    Args:
-        network: A model of transformers for sequence classification.
-        length: Tokens of an input, at most.
-        label: The class whose log-probability is the score.
-    """
+    """A classifier of pairs; the score is that of the class ``label``."""
 
     def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        *,
-        length: int | None = None,
-        label: int | str | None = None,
+        self, network: Any, tokenizer: Any, *, length: int | None, label: int | str | None
     ) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.labels = int(network.config.num_labels)
-        self.label = relevant_class(_class_names(network.config.to_dict()), label)
-        self._reader = PairReader(tokenizer, longest_input(network.config, tokenizer, length))
-        self._has_types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
+        self.label = relevant_class(_class_names(network.config), label)
+        self._reader = PairReader(tokenizer, network.config, length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         return self._reader.read(pairs)
 
     def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """(n,) the logit, or the log-probability of the class."""
-        device = self.network.device
-        ids, mask = padded([one.ids for one in batch], self.tokenizer.pad_token_id or 0, device)
-        options = {"input_ids": ids, "attention_mask": mask}
-        if self._has_types:
-            options["token_type_ids"] = padded([one.types for one in batch], 0, device)[0]
-        logits: torch.Tensor = self.network(**options).logits.float()
+        inputs = self._reader.padded(batch, self.network.device)
+        logits: torch.Tensor = self.network(**inputs).logits.float()
         return logits[:, 0] if self.labels == 1 else logits.log_softmax(dim=-1)[:, self.label]
 
 
 def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
-    """The number of the class whose log-probability is the score.
-
-    Args:
-        names: Of the model's classes.
-        label: The class that is wanted, by its number or name; None for the one that is relevance.
-    """
+    """The number of the wanted class among ``names``; by default of the one that is relevance."""
     shown = shortened(", ".join(f"{number}: {name}" for number, name in enumerate(names)))
     if label is not None:
         number = names.index(label) if label in names else label
@@ -201,13 +169,8 @@ def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
     )
 
 
-def _class_names(config: Mapping[str, Any]) -> list[str]:
-    """The names of a classifier's classes; a configuration that does not name them has two."""
-    names = config.get("id2label")
-    if not isinstance(names, Mapping) or not names:
-        return ["LABEL_0", "LABEL_1"]
-    by_number = {str(key): str(name) for key, name in names.items()}
-    return [by_number.get(str(number), f"LABEL_{number}") for number in range(len(by_number))]
+def _class_names(config: Any) -> list[str]:
+    return [str(config.id2label[number]) for number in sorted(config.id2label)]
 
 
 def _plain(name: str) -> str:

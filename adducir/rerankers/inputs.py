@@ -6,14 +6,19 @@ but the part that may be cut is known, and each query is read once.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
+from adducir.models.batches import padded
+from adducir.models.loading import longest_input
+
+if TYPE_CHECKING:
+    import torch
 
 Ids = NDArray[np.int64]
 
@@ -34,10 +39,7 @@ class Encoded:
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Ids]:
-    """The first ``most`` ids of texts, without special ones.
-
-    Of a long text only the beginning is read, up to a blank, where that suffices.
-    """
+    """The first ``most`` ids of texts without special ones; a long text is read in part."""
 
     def read(some: list[str]) -> list[Ids]:
         encode = tokenizer.backend_tokenizer.encode_batch_fast
@@ -59,31 +61,27 @@ def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Ids]:
     return found
 
 
-def ids_by_text(tokenizer: Any, texts: Iterable[str], most: int) -> dict[str, Ids]:
-    """The first ids of each different text."""
-    different = list(dict.fromkeys(texts))
-    return dict(zip(different, token_ids(tokenizer, different, most), strict=True))
-
-
 def fitted(query: Ids, text: Ids, room: int) -> tuple[Ids, Ids]:
-    """Cut a text to what fits with its query, and only a query that leaves it less than a quarter.
-
-    Args:
-        room: How many ids the two may have together.
-    """
+    """Cut a text to the room beside its query, and only a query that leaves it under a quarter."""
     query = query[: max(0, room - min(len(text), room // 4))]
     return query, text[: max(0, room - len(query))]
 
 
+def fitted_pairs(
+    tokenizer: Any, pairs: Sequence[tuple[str, str]], room: int
+) -> list[tuple[Ids, Ids]]:
+    """The ids of queries and texts that fit; each different query and text is read once."""
+    different = list(dict.fromkeys(text for pair in pairs for text in pair))
+    ids = dict(zip(different, token_ids(tokenizer, different, room), strict=True))
+    return [fitted(ids[query], ids[text], room) for query, text in pairs]
+
+
 class PairReader:
-    """Makes inputs such as ``[CLS] query [SEP] text [SEP]`` as a tokenizer's template has them.
+    """Makes inputs such as ``[CLS] query [SEP] text [SEP]`` as a tokenizer's template has them."""
 
-    Args:
-        length: Ids of an input, the special ones included.
-    """
-
-    def __init__(self, tokenizer: Any, length: int) -> None:
+    def __init__(self, tokenizer: Any, config: Any, length: int | None) -> None:
         self._tokenizer = tokenizer
+        self._has_types = int(getattr(config, "type_vocab_size", 0) or 0) > 1
         sample = tokenizer.backend_tokenizer.encode("a", "a")
         sides = np.array([-1 if side is None else side for side in sample.sequence_ids])
         first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
@@ -92,36 +90,34 @@ class PairReader:
         parts = (slice(0, first[0]), slice(first[-1] + 1, second[0]), slice(second[-1] + 1, None))
         self._special = [(ids[part], types[part]) for part in parts]
         self._types = (types[first[0]], types[second[0]])
-        self._room = length - sum(len(one) for one, _ in self._special)
+        special = sum(len(one) for one, _ in self._special)
+        self._room = longest_input(config, tokenizer, length) - special
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
         """The inputs of pairs of query and text."""
-        queries = ids_by_text(self._tokenizer, (query for query, _ in pairs), self._room)
-        texts = ids_by_text(self._tokenizer, (text for _, text in pairs), self._room)
         (one, types_1), (two, types_2), (three, types_3) = self._special
         found = []
-        for pair in pairs:
-            query, text = fitted(queries[pair[0]], texts[pair[1]], self._room)
+        for query, text in fitted_pairs(self._tokenizer, pairs, self._room):
             first, second = np.full(len(query), self._types[0]), np.full(len(text), self._types[1])
             ids = np.concatenate((one, query, two, text, three))
             found.append(Encoded(ids, np.concatenate((types_1, first, types_2, second, types_3))))
         return found
 
+    def padded(self, batch: Sequence[Encoded], device: "torch.device") -> "dict[str, torch.Tensor]":
+        """What the network takes."""
+        ids, mask = padded([one.ids for one in batch], self._tokenizer.pad_token_id or 0, device)
+        found = {"input_ids": ids, "attention_mask": mask}
+        if self._has_types:
+            found["token_type_ids"] = padded([one.types for one in batch], 0, device)[0]
+        return found
 
-def special_id(tokenizer: Any, name: str) -> int:
-    """The id of a special token, such as ``pad_token``."""
-    found = getattr(tokenizer, f"{name}_id")
-    if not isinstance(found, int):
-        raise InputError(f"this model's tokenizer has no `{name}`.", path=tokenizer.name_or_path)
-    return found
 
-
-def first_id(network: Any) -> int:
-    """The id that a decoder's answer begins with."""
-    found = network.config.decoder_start_token_id
-    if not isinstance(found, int) or not 0 <= found < network.config.vocab_size:
+def t5_ids(network: Any, tokenizer: Any) -> tuple[int, int, int]:
+    """The ids of a decoder's start, of the end of a text and of padding."""
+    start, end = network.config.decoder_start_token_id, tokenizer.eos_token_id
+    if None in (start, end, tokenizer.pad_token_id):
         raise InputError(
-            "its configuration has no `decoder_start_token_id` of its vocabulary.",
+            "its configuration or tokenizer does not say which tokens are start, end and padding.",
             path=network.name_or_path,
         )
-    return found
+    return start, end, tokenizer.pad_token_id

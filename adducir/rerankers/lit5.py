@@ -14,7 +14,7 @@ run gets 1/rank.
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,15 @@ from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Ids, first_id, fitted, special_id, token_ids
-from adducir.rerankers.recipe import Length, Listwise, RerankerRecipe, has_architecture
-
-if TYPE_CHECKING:
-    import torch
+from adducir.rerankers.inputs import Ids, fitted, t5_ids, token_ids
+from adducir.rerankers.recipe import (
+    Length,
+    Pair,
+    Pointwise,
+    RerankerRecipe,
+    Scores,
+    has_architecture,
+)
 
 _NUMBER = re.compile(r"[0-9]+")
 _DIGITS = 9
@@ -79,46 +83,32 @@ class LiT5Recipe(RerankerRecipe):
                 "published models have it, or a name with LiT5 in it.",
             )
         network = load_model(source, "T5ForConditionalGeneration")
-        lengths = {"length": self.length, "answer_length": self.answer_length}
-        return LiT5(network, load_tokenizer(source), **lengths)
+        return LiT5(network, load_tokenizer(source), self)
 
 
-class LiT5(Listwise):
-    """A T5 that reads passages apart and writes their order.
+class LiT5(Pointwise):
+    """A T5 that reads passages apart and writes their order."""
 
-    Args:
-        network: A model of transformers for conditional generation.
-        length: Tokens of one passage's input.
-        answer_length: Tokens of the answer, at most.
-    """
-
-    def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        *,
-        length: int = 150,
-        answer_length: int = 140,
-    ) -> None:
+    def __init__(self, network: Any, tokenizer: Any, recipe: LiT5Recipe) -> None:
         from transformers import GenerationConfig
 
-        self.network = network
-        self.tokenizer = tokenizer
-        self.length, self.answer_length = length, answer_length
-        self._end = special_id(tokenizer, "eos_token")
-        self._padding = special_id(tokenizer, "pad_token")
+        self.network, self.tokenizer, self.recipe = network, tokenizer, recipe
+        start, self._end, self._padding = t5_ids(network, tokenizer)
         # Not what the checkpoint's own file says: that may be damaged, or ask for another decoding.
         self._plain = GenerationConfig(  # type: ignore[no-untyped-call]
-            decoder_start_token_id=first_id(network),
+            decoder_start_token_id=start,
             eos_token_id=self._end,
             pad_token_id=self._padding,
+            max_length=recipe.answer_length,
+            do_sample=False,
+            num_beams=1,
         )
         # generate() takes from the model's own what an argument leaves open.
         network.generation_config = self._plain
 
     def encode(self, query: str, texts: Sequence[str]) -> list[Ids]:
         """Token ids of a window's passages, numbered from 1."""
-        tokenizer, most = self.tokenizer, self.length
+        tokenizer, most = self.tokenizer, self.recipe.length
         opening, closing = token_ids(tokenizer, ["Search Query:", "Relevance Ranking:"], most)
         closing = np.append(closing, self._end)
         (query_ids,) = token_ids(tokenizer, [query], most)
@@ -138,34 +128,54 @@ class LiT5(Listwise):
         from transformers.modeling_outputs import BaseModelOutput
 
         self.network.eval()
-        device = self.network.device
-        ids, mask = padded(self.encode(query, texts), self._padding, device)
-        with torch.inference_mode(), computing_in(self.precision, self.network):
-            written = self.network.generate(
-                encoder_outputs=BaseModelOutput(last_hidden_state=self._fused(ids, mask)),
-                attention_mask=mask.reshape(1, -1),
-                generation_config=self._plain,
-                max_length=self.answer_length,
-                do_sample=False,
-                num_beams=1,
-            )
-        text: str = self.tokenizer.decode(written[0], skip_special_tokens=True)
-        return text
-
-    def _fused(self, ids: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
-        """(1, passages * length, hidden) the states of passages that were encoded apart."""
-        import torch
-
+        ids, mask = padded(self.encode(query, texts), self._padding, self.network.device)
         encoder = self.network.get_encoder()
 
         def compute(rows: NDArray[np.int64]) -> Any:
             return encoder(input_ids=ids[rows], attention_mask=mask[rows]).last_hidden_state
 
-        return torch.cat(self.batched([ids.shape[1]] * len(ids), compute)).unsqueeze(0)
+        states = torch.cat(self.batched([ids.shape[1]] * len(ids), compute)).unsqueeze(0)
+        with torch.inference_mode(), computing_in(self.precision, self.network):
+            written = self.network.generate(
+                encoder_outputs=BaseModelOutput(last_hidden_state=states),
+                attention_mask=mask.reshape(1, -1),
+                generation_config=self._plain,
+            )
+        text: str = self.tokenizer.decode(written[0], skip_special_tokens=True)
+        return text
+
+    def scores(self, pairs: Sequence[Pair]) -> Scores:
+        """1 / rank among the texts of a query."""
+        found = np.zeros(len(pairs))
+        for query in dict.fromkeys(query for query, _ in pairs):
+            own = [number for number, pair in enumerate(pairs) if pair[0] == query]
+            order = self.order(query, [pairs[number][1] for number in own])
+            found[np.array(own)[order]] = 1.0 / np.arange(1, len(own) + 1)
+        return found
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The numbers of a window's texts, the best first."""
-        return repaired(self.answer(query, texts), len(texts)) if texts else np.zeros(0, np.int64)
+        """The numbers of texts, the best first."""
+        order = np.arange(len(texts))
+        for first, end in windows(len(texts), self.recipe.window, self.recipe.stride):
+            inside = order[first:end]
+            answer = self.answer(query, [texts[number] for number in inside])
+            order[first:end] = inside[repaired(answer, len(inside))]
+        return order
+
+
+def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
+    """The windows over so many texts, from the bottom to the top.
+
+    Each begins ``stride`` above the one before it, so that a good text can rise all the way; the
+    last begins at the top, and may be shorter. (The loop that LiT5 was published with does nothing
+    for a list shorter than its window, and misses the top where the stride does not divide the
+    rest.)
+    """
+    found, end = list[tuple[int, int]](), count
+    while end > 0 and (not found or found[-1][0] > 0):
+        found.append((max(0, end - window), end))
+        end -= stride
+    return found
 
 
 def repaired(answer: str, count: int) -> NDArray[np.int64]:
@@ -175,6 +185,5 @@ def repaired(answer: str, count: int) -> NDArray[np.int64]:
     the answer does not name follow in their old order.
     """
     named = (int(digits) - 1 for digits in _NUMBER.findall(answer) if len(digits) <= _DIGITS)
-    order = list(dict.fromkeys(number for number in named if 0 <= number < count))
-    missing = sorted(set(range(count)).difference(order))
-    return np.array(order + missing, dtype=np.int64)
+    order = dict.fromkeys(number for number in named if 0 <= number < count)
+    return np.array([*order, *(number for number in range(count) if number not in order)], np.int64)

@@ -23,7 +23,7 @@ from adducir.core.errors import InputError
 from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Ids, first_id, fitted, ids_by_text, special_id, token_ids
+from adducir.rerankers.inputs import Ids, fitted_pairs, t5_ids, token_ids
 from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe, has_architecture
 
 if TYPE_CHECKING:
@@ -64,37 +64,21 @@ class MonoT5Recipe(RerankerRecipe):
     def fits(cls, source: ModelSource) -> bool:
         """A model that generates, and is called monoT5."""
         name = Path(source.name).name.lower()
-        return re.search(r"mono\w*t5", name) is not None and has_architecture(
-            source, "ForConditionalGeneration"
-        )
+        return bool(re.search(r"mono\w*t5", name)) and has_architecture(source, *cls.classes)
 
     def load(self, source: ModelSource) -> "MonoT5":
-        if not has_architecture(source, "ForConditionalGeneration"):
-            raise InputError(f"{source.name} is not a T5.", path=source.folder)
         network, tokenizer = load_model(source, "AutoModelForSeq2SeqLM"), load_tokenizer(source)
         tokens = self.tokens or tokens_of(source.name)
         return MonoT5(network, tokenizer, length=self.length, tokens=tokens)
 
 
 class MonoT5(Joint):
-    """A T5 that was trained to answer whether a document is relevant.
-
-    Args:
-        network: A model of transformers for conditional generation.
-        tokens: The vocabulary's entries for "false" and "true".
-        length: Tokens of an input, at most.
-    """
+    """A T5 that was trained to answer whether a document is relevant."""
 
     def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        *,
-        tokens: tuple[str, str] = ("▁false", "▁true"),
-        length: int = 512,
+        self, network: Any, tokenizer: Any, *, tokens: tuple[str, str], length: int
     ) -> None:
-        self.network = network
-        self.tokenizer = tokenizer
+        self.network, self.tokenizer = network, tokenizer
         self.length = longest_input(network.config, tokenizer, length)
         known = tokenizer.get_vocab()
         for token in tokens:
@@ -106,19 +90,16 @@ class MonoT5(Joint):
         self._answers = [known[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
         self._query, self._document, relevant = parts
-        self._end = np.append(relevant, special_id(tokenizer, "eos_token"))
-        self._first = first_id(network)
-        self._padding = special_id(tokenizer, "pad_token")
+        self._first, end, self._padding = t5_ids(network, tokenizer)
+        self._end = np.append(relevant, end)
         self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
 
     def encode(self, pairs: Sequence[Pair]) -> list[Ids]:
         """Token ids of the prompts."""
-        queries = ids_by_text(self.tokenizer, (query for query, _ in pairs), self._room)
-        texts = ids_by_text(self.tokenizer, (text for _, text in pairs), self._room)
-        return [self._prompt(*fitted(queries[q], texts[t], self._room)) for q, t in pairs]
-
-    def _prompt(self, query: Ids, text: Ids) -> Ids:
-        return np.concatenate((self._query, query, self._document, text, self._end))
+        return [
+            np.concatenate((self._query, query, self._document, text, self._end))
+            for query, text in fitted_pairs(self.tokenizer, pairs, self._room)
+        ]
 
     def values(self, batch: Sequence[Ids]) -> "torch.Tensor":
         """(n,) log-probabilities of "true" against "false"."""

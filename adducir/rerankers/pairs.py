@@ -11,7 +11,7 @@ these. No negative is a text that counts as the same as a positive of its query.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -95,25 +95,43 @@ class Example(NamedTuple):
 
 
 class PairSource:
-    """The examples of a recipe; each source is opened when it is first needed.
+    """The examples of a recipe; ``counts`` says what became of the sources."""
 
-    Args:
-        fields: The fields that make a document's text; by default the corpus' own.
-        folder: The study's, where relative paths start.
-    """
+    corpus: Corpus
+    topics: Topics
+    qrels: Qrels
 
     def __init__(self, part: ExamplesPart, fields: Sequence[str], folder: Path) -> None:
-        self.part, self.fields, self._folder = part, fields, folder
+        self.part, self.fields = part, fields
         self.counts: Counter[str] = Counter()
-        with gathering() as each:
-            sources = [
-                each(partial(self._topics, source)) for source in listed(part.without.topics)
-            ]
-            self.documents = each(partial(part.without.excluded, folder))
-        self.queries = frozenset(same_text(query) for topics in sources for query in topics.queries)
+        self._runs = [file_path(one, folder) for one in listed(part.runs)]
 
-    def _topics(self, source: str, field: str | None = None) -> Topics:
-        return load_topics(source_path(source, self._folder), field=field)
+        def topics(source: str, field: str | None = None) -> Topics:
+            return load_topics(source_path(source, folder), field=field)
+
+        def corpus_opened() -> str:
+            self.corpus = part.corpus.open(folder)
+            return fingerprint(self.corpus.identity())
+
+        def topics_opened() -> str:
+            self.topics = topics(str(part.topics), part.topic_field)
+            return fingerprint(self.topics.identity())
+
+        def qrels_opened() -> str:
+            self.qrels = load_qrels([source_path(one, folder) for one in listed(part.qrels)])
+            return fingerprint(self.qrels.identity())
+
+        with gathering() as each:
+            left_out = [each(partial(topics, source)) for source in listed(part.without.topics)]
+            self.documents = each(partial(part.without.excluded, folder))
+            self.inputs = {"corpus": each(corpus_opened)}
+            if part.query_field is None:
+                runs = [each(partial(source_digest, path)) for path in self._runs]
+                self.inputs["topics"] = each(topics_opened)
+                self.inputs["qrels"] = each(qrels_opened)
+                self.inputs["runs"] = fingerprint(runs)
+        self.queries = frozenset(same_text(query) for one in left_out for query in one.queries)
+        self.inputs["without"] = fingerprint([sorted(self.queries), self.documents.identity()])
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -121,44 +139,8 @@ class PairSource:
         named = {"topics", "topic_field", "qrels", "corpus", "runs", "without"}
         return self.part.model_dump(mode="json", exclude=named, exclude_none=True)
 
-    @cached_property
-    def inputs(self) -> dict[str, str]:
-        """The fingerprints of what is trained on, and of what is left out."""
-        leaks = {"without": fingerprint([sorted(self.queries), self.documents.identity()])}
-        with gathering() as each:
-            corpus = each(lambda: fingerprint(self.corpus.identity()))
-            if self.part.query_field is not None:
-                return {"corpus": corpus, **leaks}
-            topics = each(lambda: fingerprint(self.topics.identity()))
-            qrels = each(lambda: fingerprint(self.qrels.identity()))
-            runs = [each(partial(source_digest, path)) for path in each(self._runs) or ()]
-        found = {"topics": topics, "qrels": qrels, "corpus": corpus, "runs": fingerprint(runs)}
-        return found | leaks
-
-    @cached_property
-    def topics(self) -> Topics:
-        """The judged topics."""
-        return self._topics(str(self.part.topics), self.part.topic_field)
-
-    @cached_property
-    def qrels(self) -> Qrels:
-        """Their judgements."""
-        return load_qrels([source_path(one, self._folder) for one in listed(self.part.qrels)])
-
-    @cached_property
-    def corpus(self) -> Corpus:
-        """The documents."""
-        return self.part.corpus.open(self._folder)
-
-    def _runs(self) -> list[Path]:
-        return [file_path(one, self._folder) for one in listed(self.part.runs)]
-
     def examples(self, folder: Path) -> Iterator[Example]:
-        """The examples; ``counts`` says what became of the sources.
-
-        Args:
-            folder: An empty folder, where texts are kept meanwhile.
-        """
+        """The examples; texts are kept meanwhile in an empty folder."""
         self.counts.clear()
         for example in (self._judged if self.part.query_field is None else self._own)(folder):
             self.counts["positives" if example.label else "negatives"] += 1
@@ -217,7 +199,7 @@ class PairSource:
         for qid, docno, grade in self.qrels.frame.iter_rows():
             grades.setdefault(qid, {})[docno] = grade
         ranked: dict[str, dict[str, None]] = {}
-        for path in self._runs():
+        for path in self._runs:
             for qid, docno, _ in read_run(path).top(self.part.depth).frame.iter_rows():
                 ranked.setdefault(qid, {})[docno] = None
         found = []
@@ -236,19 +218,28 @@ class PairSource:
         return found
 
     def _own(self, folder: Path) -> Iterator[Example]:
-        """Examples of documents alone, document by document.
-
-        Held in memory are the docnos of all documents with digests of 8 bytes; texts lie in a file.
-        """
+        """Examples of documents alone; held in memory are docnos and digests of 8 bytes."""
         part, field = self.part, str(self.part.query_field)
         fields = [name for name in self.fields or self.corpus.default_fields if name != field]
         if not fields:
             raise InputError(f"the text has no field but {field!r}, which is the query.")
-        docnos, queries, texts = self._usable(field, fields)
+        docnos, queries, texts = list[str](), list[int](), list[int]()
+        same, excluded = dict[int, set[int]](), dict[str, Any]()
+        for document in documents_left(
+            self.corpus, self.documents, lambda document: text_of(document, fields), excluded
+        ):
+            query, text = document.fields.get(field, ""), text_of(document, fields)
+            if not query.strip() or not text.strip():
+                self.counts["without_positive"] += 1
+            elif same_text(query) in self.queries:
+                self.counts["left_out_queries"] += 1
+            else:
+                docnos.append(document.docno)
+                queries.append(_digest(query))
+                texts.append(_digest(text))
+                same.setdefault(queries[-1], set()).add(texts[-1])
+        self.counts["left_out_documents"] += excluded["excluded"] + excluded["copies"]
         order = sorted(range(len(docnos)), key=lambda n: seed_of(part.seed, "document", docnos[n]))
-        same = dict[int, set[int]]()
-        for query, text in zip(queries, texts, strict=True):
-            same.setdefault(query, set()).add(text)
         drawn = dict[int, list[int]]()
         for number in sorted(order[: part.most]):
             draw = np.random.default_rng(seed_of(part.seed, "negatives", docnos[number]))
@@ -259,27 +250,11 @@ class PairSource:
                     others.append(other)
             drawn[number] = others
         wanted = {docnos[n] for number, others in drawn.items() for n in (number, *others)}
-        text_by = texts_of(self.corpus, wanted, fields, folder=folder / "texts")
-        query_by = texts_of(self.corpus, wanted, [field], folder=folder / "queries")
+        text_by = texts_of(self.corpus, wanted, fields, folder / "texts")
+        query_by = texts_of(self.corpus, wanted, [field], folder / "queries")
         for number, others in drawn.items():
             own, *rest = text_by.get(docnos[n] for n in (number, *others))
             yield from self._of_query(query_by.get([docnos[number]])[0], [own], rest)
-
-    def _usable(self, field: str, fields: Sequence[str]) -> tuple[list[str], list[int], list[int]]:
-        """The documents that may be trained on: docnos, and digests of queries and texts."""
-        found, counts = list[tuple[str, int, int]](), dict[str, Any]()
-        for document in documents_left(
-            self.corpus, self.documents, lambda document: text_of(document, fields), counts
-        ):
-            query, text = document.fields.get(field, ""), text_of(document, fields)
-            if not query.strip() or not text.strip():
-                self.counts["without_positive"] += 1
-            elif same_text(query) in self.queries:
-                self.counts["left_out_queries"] += 1
-            else:
-                found.append((document.docno, _digest(query), _digest(text)))
-        self.counts["left_out_documents"] += counts["excluded"] + counts["copies"]
-        return [row[0] for row in found], [row[1] for row in found], [row[2] for row in found]
 
 
 def _digest(text: str) -> int:

@@ -1,7 +1,6 @@
 """What every reranker is: a recipe, ``rerankers/NAME.yaml``, that loads a model.
 
-A model scores pairs of query and text (:class:`Pointwise`), or puts lists in order
-(:class:`Listwise`). Each kind has a file, with its own keys.
+A model scores pairs of query and text (:class:`Pointwise`); each kind has a file with its keys.
 """
 
 from abc import ABC, abstractmethod
@@ -34,18 +33,10 @@ Scores = NDArray[np.float64]
 SETTINGS_FILE = "reranker.json"
 """How a trained reranker reads texts: kept beside its weights."""
 _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_out", "training"}
-_NOT_DECIDING = _OF_TRAINING | {"fields", "batch_tokens"}
 
 
-class Network(ABC):
-    """What all models have.
-
-    Attributes:
-        network: The network, in evaluation mode.
-        tokenizer: Its fast tokenizer.
-        precision: What the network computes in; ``bfloat16`` is exact to about 1e-2.
-        tokens: Padded tokens in a batch; no score depends on it (to 1e-5).
-    """
+class Pointwise(ABC):
+    """A network with its tokenizer; it computes in ``precision``, in batches of ``tokens``."""
 
     network: Any
     tokenizer: Any
@@ -69,13 +60,12 @@ class Network(ABC):
         self.network.eval()
         return in_order(lengths, forward, tokens=self.tokens, device=self.network.device)
 
-
-class Pointwise(Network):
-    """A model whose score of a pair depends on nothing but the pair."""
-
     @abstractmethod
     def scores(self, pairs: Sequence[Pair]) -> Scores:
-        """(n,) the scores of pairs; of two texts for one query, the better has the greater."""
+        """(n,) the scores of pairs; of two texts for one query, the better has the greater.
+
+        No score depends on other pairs, but where the recipe is listwise.
+        """
 
 
 class Joint(Pointwise):
@@ -99,20 +89,11 @@ class Joint(Pointwise):
         return np.array(self.batched(list(map(len, inputs)), compute), dtype=float)
 
 
-class Listwise(Network):
-    """A model that puts a window of texts in order."""
-
-    @abstractmethod
-    def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The numbers of a window's texts, the best first."""
-
-
 class RerankerRecipe(Recipe):
     """The keys of every reranker; a subclass adds those of its kind.
 
     Attributes:
-        is_listwise: Whether it puts lists in order rather than scores pairs; such a kind has the
-            keys ``window`` and ``stride``.
+        is_listwise: Whether it puts lists in order: a score depends on the other texts of a query.
         classes: Endings of the classes of transformers that its weights may be of, by their
             configuration; none where any are taken.
         scores: What :meth:`scale` says, where it is the same for all models of the kind.
@@ -143,7 +124,7 @@ class RerankerRecipe(Recipe):
     @property
     def fingerprint_inputs(self) -> dict[str, Any]:
         """What determines the score of a pair, beside the weights."""
-        return self.model_dump(mode="json", exclude=_NOT_DECIDING)
+        return self.model_dump(mode="json", exclude=_OF_TRAINING | {"fields", "batch_tokens"})
 
     def save(self, folder: "Path") -> None:
         """Write what a trained model's use needs to know of its recipe."""
@@ -155,7 +136,7 @@ class RerankerRecipe(Recipe):
         return False
 
     @abstractmethod
-    def load(self, source: "ModelSource") -> Pointwise | Listwise:
+    def load(self, source: "ModelSource") -> Pointwise:
         """The model, on the processor.
 
         Args:

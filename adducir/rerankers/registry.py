@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.config import Document, load, validate
-from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
+from adducir.core.config import load, validate
+from adducir.core.errors import ArtifactError, InputError, MachineError
 from adducir.core.files import study_folder
 from adducir.core.json_lines import json_object
 from adducir.core.registry import Family
@@ -19,7 +19,7 @@ from adducir.models.artifacts import as_settings, read_settings
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
-from adducir.rerankers.recipe import SETTINGS_FILE, Listwise, Pointwise, RerankerRecipe, Scores
+from adducir.rerankers.recipe import SETTINGS_FILE, Pointwise, RerankerRecipe, Scores
 from adducir.training.recipe import listed
 
 _HERE = "adducir.rerankers"
@@ -62,7 +62,7 @@ class Reranker:
         return identity_of(self.recipe, self.source.identity() if self.recipe.base else "")
 
     @cached_property
-    def model(self) -> Pointwise | Listwise:
+    def model(self) -> Pointwise:
         """The model, loaded and on its device."""
         model = self.recipe.load(self.source)
         model.precision, model.tokens = self.recipe.precision, self.batch_tokens
@@ -94,45 +94,17 @@ class Reranker:
         """What its scores are; the model need not be loaded for that."""
         return self.recipe.scale(self.source)
 
-    def windows(self, count: int) -> list[tuple[int, int]]:
-        """The windows of a listwise reranker over so many texts, from the bottom to the top.
-
-        Each begins ``stride`` above the one before it, so that a good text can rise all the way;
-        the last begins at the top, and may be shorter. (The loop that LiT5 was published with does
-        nothing for a list shorter than its window, and misses the top where the stride does not
-        divide the rest.)
-        """
-        keys = self.recipe.model_dump(include={"window", "stride"})
-        found, end = list[tuple[int, int]](), count
-        while end > 0 and (not found or found[-1][0] > 0):
-            found.append((max(0, end - keys["window"]), end))
-            end -= keys["stride"]
-        return found
-
     def score(self, query: str, texts: Sequence[str]) -> Scores:
         """(n,) the scores of texts, the greater the better."""
-        if isinstance(self.model, Listwise):
-            raise UsageError(f"{self.name} gives no scores: it puts lists in order.")
         return self.model.scores([(query, text) for text in texts])
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
         """(n,) the numbers of texts, the best first; equals keep their order."""
-        if not isinstance(self.model, Listwise):
-            return np.argsort(-self.score(query, texts), kind="stable")
-        order = np.arange(len(texts))
-        for first, end in self.windows(len(texts)):
-            inside = order[first:end]
-            order[first:end] = inside[self.model.order(query, [texts[n] for n in inside])]
-        return order
+        return np.argsort(-self.score(query, texts), kind="stable")
 
 
 def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
-    """All that determines the score of a pair.
-
-    Args:
-        weights: The identity of its model; of a model that is trained by the recipe, the
-            fingerprint of the artifact, which need not be there yet.
-    """
+    """All that determines the score of a pair; a model to be trained has its fingerprint."""
     origin = RERANKERS.origin(recipe.model)
     return {
         "weights": weights,
@@ -183,23 +155,19 @@ def open_reranker(
     return Reranker(text, recipe, source_of(recipe, start), device)
 
 
-def read_recipe(path: Path, overrides: Sequence[str] = ()) -> RerankerRecipe:
+def read_recipe(path: Path) -> RerankerRecipe:
     """Read the recipe of a reranker."""
-    return recipe_of(load(path), overrides)
-
-
-def recipe_of(document: Document, overrides: Sequence[str] = ()) -> RerankerRecipe:
-    """The recipe in a file that was read."""
+    document = load(path)
     kind = document.data.get("model", document.data.get("kind"))
     if not isinstance(kind, str) or kind not in RERANKERS:
         problem = "there is no key `model`" if kind is None else f"there is no model {kind!r}"
         raise InputError(
             f"{problem}.",
-            path=document.path,
+            path=path,
             line=document.line_of(("model",)) if "model" in document.data else None,
             hint=f"The models are: {', '.join(RERANKERS)}.",
         )
-    return validate(document, RERANKERS.kind(kind), overrides)
+    return validate(document, RERANKERS.kind(kind))
 
 
 def is_trained(recipe: RerankerRecipe) -> bool:
@@ -224,25 +192,21 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
         return ModelSource(recipe.model)
     tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
     source = model_source(expanded(recipe.base), folder, tokenizer)
-    if recipe.classes and not is_trained(recipe):  # a new model may start from any class
-        _refuse_other_classes(source, recipe.classes)
-    return source
-
-
-def _refuse_other_classes(source: ModelSource, endings: tuple[str, ...]) -> None:
-    """Refuse a model of another class; one that is not available is for its loading to report."""
+    if not recipe.classes or is_trained(recipe):  # a new model may start from any class
+        return source
     try:
         path = (source.folder or source.fetched(CONFIGURATION)) / CONFIGURATION[0]
-    except MachineError:
-        return
+    except MachineError:  # its loading reports what is not available
+        return source
     names = json_object(path).get("architectures")
-    if isinstance(names, list) and not any(str(name).endswith(endings) for name in names):
+    if isinstance(names, list) and not any(str(one).endswith(recipe.classes) for one in names):
         raise InputError(
             f"{source.name} is a {', '.join(map(str, names))}; needed is a model whose class ends "
-            f"in {' or '.join(endings)}.",
+            f"in {' or '.join(recipe.classes)}.",
             path=path,
             hint="Name a model of that kind, or another `model:` in the reranker's recipe.",
         )
+    return source
 
 
 def _trained(

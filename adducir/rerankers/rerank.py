@@ -5,27 +5,39 @@ documents below the depth get scores below the lowest of the reranker's, in step
 listwise one, 1/rank goes on). Of equal scores, the document that stood higher stays higher.
 
 Topics are reranked in chunks that can be made anywhere (:mod:`adducir.core.chunks`).
+
+Scores are kept by model, kind of device, query text and text. A model's lie in a folder of their
+own, in files that are written whole and never changed:
+
+``keys``    (n, 2) uint64: 128 bits of a BLAKE2b digest of kind of device, query and text
+``values``  (n,) float64
+
+Each rerank adds one file when all its chunks are made, and looks up what was there before the
+first one was: so what it computes does not depend on who else scores at the same time.
 """
 
+import hashlib
 import json
+import os
+import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.chunks import TEMPORARY, Chunking, make_chunks
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import progress
 from adducir.corpora.topics import Topics
-from adducir.models.arrays import read_shard
+from adducir.models.arrays import Stored, read_shard
 from adducir.models.machine import choose_device, device_kind
 from adducir.models.work import ModelWork
-from adducir.rerankers.cache import KnownScores, ScoreCache, pair_keys
-from adducir.rerankers.recipe import Pair, Pointwise
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.texts import Texts
 from adducir.runs.run import Run
@@ -38,44 +50,77 @@ PAIRS = 1024
 """Documents in a chunk, where all topics have as many: what a kill can lose."""
 
 _KNOWN = "known.safetensors"
-_EMPTY: dict[str, NDArray[Any]] = {
-    "order": np.zeros(0, dtype=np.int64),
+_NONE: dict[str, NDArray[Any]] = {
     "scores": np.zeros(0),
     "keys": np.zeros((0, 2), dtype=np.uint64),
     "values": np.zeros(0),
-    "counts": np.zeros(0, dtype=np.int64),
+    "counts": np.zeros((0, 2), dtype=np.int64),
 }
-"""What a chunk holds: of its topics the orders and scores; what was computed, for the cache; and
-how many pairs or windows were computed, and how many were known."""
+"""What a chunk holds: the scores of its documents; what was computed, for the cache; and how many
+pairs were computed, and how many were known."""
+
+Keys = NDArray[np.uint64]
+Values = NDArray[np.float64]
+_Topic = tuple[str, str, Sequence[str]]
+"""Qid, query, and the docnos that are put in a new order."""
 
 
-class Candidates(NamedTuple):
-    """A query with the documents that are put in a new order."""
+def pair_keys(pairs: Iterable[tuple[str, str]], device: str) -> Keys:
+    """(n, 2) the keys of pairs of query and text, whose scores a kind of device computes."""
+    begun: dict[str, Any] = {}
+    digests = []
+    for query, text in pairs:
+        if query not in begun:
+            encoded = query.encode("utf-8", "surrogatepass")
+            head = f"{device}:{len(encoded)}:".encode()
+            begun[query] = hashlib.blake2b(head + encoded, digest_size=16)
+        digest = begun[query].copy()
+        digest.update(text.encode("utf-8", "surrogatepass"))
+        digests.append(digest.digest())
+    return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 2)
 
-    qid: str
-    query: str
-    docnos: Sequence[str]
+
+class KnownScores(Stored):
+    """Scores by key: (n, 2) keys, in any order and perhaps repeated, and (n,) values."""
+
+    def __init__(self, keys: Keys, values: Values) -> None:
+        _, first = np.unique(keys[:, 0], return_index=True)
+        self.keys, self.values = keys[first], values[first]
+
+    def look_up(self, keys: Keys) -> Values:
+        """(n,) the scores of keys; NaN where there is none."""
+        found = np.full(len(keys), np.nan)
+        if len(self.keys):
+            places = np.searchsorted(self.keys[:, 0], keys[:, 0]).clip(max=len(self.keys) - 1)
+            hit = (self.keys[places] == keys).all(axis=1)
+            found[hit] = self.values[places[hit]]
+        return found
 
 
-@dataclass(frozen=True)
-class Reordered:
-    """The new orders of all topics, concatenated.
+class ScoreCache:
+    """The files of the scores of one model, in a folder by all that determines them."""
 
-    Attributes:
-        order: (n,) numbers of each topic's documents, the best first.
-        scores: (n,) float64, in that order.
-        sizes: (T,) how many documents each topic has.
-        computed: Pairs of query and text, or windows, that the model was asked for.
-        cached: Those whose result was known.
-        seconds: How long the chunks took, all together, wherever they were made.
-    """
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
+        self.folder = folder / fingerprint(identity)[:16]
 
-    order: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    sizes: NDArray[np.int64]
-    computed: int
-    cached: int
-    seconds: float
+    def load(self) -> KnownScores:
+        """All scores that are there; a damaged file is left out."""
+        keys, values = [np.zeros((0, 2), dtype=np.uint64)], [np.zeros(0)]
+        for path in sorted(self.folder.glob("scores-*.safetensors")):
+            try:
+                arrays = read_shard(path)
+            except ArtifactError:
+                progress().note(f"{path}: these scores are damaged and are computed anew.")
+                continue
+            keys.append(arrays["keys"])
+            values.append(arrays["values"])
+        return KnownScores(np.concatenate(keys), np.concatenate(values))
+
+    def add(self, scores: KnownScores) -> None:
+        """Keep scores."""
+        if len(scores.values):
+            name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
+            scores.save(self.folder / name)
 
 
 @dataclass
@@ -83,8 +128,10 @@ class Reranked:
     """A run in its new order, and what there is to say about it.
 
     Attributes:
-        computed, cached, work_seconds: As of :class:`Reordered`.
+        computed: Pairs of query and text that the model was asked for.
+        cached: Those whose score was known.
         seconds: How long all of it took, here.
+        work_seconds: How long the chunks took, all together, wherever they were made.
         settings: Model, depth, score scale and batches, for the run's metadata.
     """
 
@@ -123,37 +170,57 @@ def rerank(
         raise UsageError(f"the depth is at least 1, not {depth}.")
     began = time.perf_counter()
     queries = dict(zip(topics.qids, topics.texts, strict=True))
-    asked = []
-    for qid, docnos in (
-        run.top(depth).frame.group_by("qid", maintain_order=True).agg("docno").iter_rows()
-    ):
-        if qid not in queries:
-            raise InputError(
-                f"the run ranks documents for topic {qid}, which is not in {topics.source}.",
-                path=run.path,
-                hint="Give the topics that were searched.",
-            )
-        asked.append(Candidates(qid, queries[qid], docnos))
-    found = reorder(asked, texts, reranker, chunking, cache=cache, threads=threads)
+    if unknown := [qid for qid in run.qids if qid not in queries]:
+        raise InputError(
+            f"the run ranks documents for topic {unknown[0]}, which is not in {topics.source}.",
+            path=run.path,
+            hint="Give the topics that were searched.",
+        )
+    best = run.top(depth)
+    groups = best.frame.group_by("qid", maintain_order=True).agg("docno").iter_rows()
+    is_listwise = reranker.is_listwise
+    work = _Reranking(
+        # The windows of a topic have no part in another's batches.
+        size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
+        device=reranker.device,
+        threads=threads,
+        tokens=reranker.recipe.batch_tokens,
+        reranker=reranker,
+        topics=[(qid, queries[qid], docnos) for qid, docnos in groups],
+        texts=texts,
+    )
+    if is_listwise:
+        cache = None
+    with chunking.folder(work, is_cached=cache is not None) as folder:
+        if cache is not None:
+            kept = ScoreCache(cache, work.score_identity)
+            # What is known when the first chunk is made is what all workers know.
+            if not (folder / _KNOWN).is_file():
+                kept.load().save(folder / _KNOWN)
+            work = replace(work, known=folder / _KNOWN)
+        made = make_chunks(work, folder, chunking.execution)
+        chunks = [_NONE, *map(read_shard, made.files)]
+        found = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in _NONE}
+        if cache is not None:
+            kept.add(KnownScores(found["keys"], found["values"]))
+    computed, cached = found["counts"].sum(axis=0).tolist()
 
     below = run.ranks >= depth
-    rows, scores = np.arange(len(run)), np.empty(len(run))
-    starts = np.cumsum(run.lengths) - run.lengths
-    rows[~below] = np.repeat(starts, found.sizes) + found.order
-    scores[~below] = found.scores
-    if reranker.is_listwise:
+    scores = np.empty(len(run))
+    scores[~below] = found["scores"]
+    if is_listwise:
         scores[below] = 1.0 / (run.ranks[below] + 1)
-    else:
-        lowest = found.scores[np.cumsum(found.sizes) - 1]
-        scores[below] = np.repeat(lowest, run.lengths)[below] - (run.ranks[below] - depth + 1)
-    docnos = run.frame["docno"].gather(rows)
-    frame = pl.DataFrame({"qid": run.frame["qid"], "docno": docnos, "score": scores})
+    elif below.any():
+        lowest = np.minimum.reduceat(found["scores"], np.flatnonzero(best.ranks == 0))
+        scores[below] = lowest[run.topics[below]] - (run.ranks[below] - depth + 1)
+    order = np.lexsort((-scores, run.topics))
+    frame = run.frame.with_columns(score=pl.Series(scores))[order]
     return Reranked(
         Run(frame, tag or f"{run.tag}-{Path(reranker.name).stem}"),
-        found.computed,
-        found.cached,
+        computed,
+        cached,
         time.perf_counter() - began,
-        found.seconds,
+        made.seconds,
         {
             "name": reranker.name,
             "weights": reranker.identity["weights"],
@@ -169,51 +236,12 @@ def rerank(
     )
 
 
-def reorder(
-    topics: Sequence[Candidates],
-    texts: Texts,
-    reranker: Reranker,
-    chunking: Chunking = TEMPORARY,
-    *,
-    cache: Path | None = None,
-    threads: int | None = None,
-) -> Reordered:
-    """Put the documents of topics, each of which has one at least, in a new order, in chunks."""
-    sizes = np.array([len(one.docnos) for one in topics], dtype=np.int64)
-    # The windows of a topic have no part in another's batches.
-    size = 1 if reranker.is_listwise else max(1, PAIRS // int(sizes.max(initial=1)))
-    work = _Reranking(
-        size=size,
-        device=reranker.device,
-        threads=threads,
-        tokens=reranker.recipe.batch_tokens,
-        reranker=reranker,
-        topics=topics,
-        texts=texts,
-    )
-    is_cached = cache is not None and not reranker.is_listwise
-    with chunking.folder(work, is_cached=is_cached) as folder:
-        kept = ScoreCache(cache, work.score_identity) if cache is not None and is_cached else None
-        if kept is not None:
-            # What is known when the first chunk is made is what all workers know.
-            if not (folder / _KNOWN).is_file():
-                kept.load().save(folder / _KNOWN)
-            work = replace(work, known=folder / _KNOWN)
-        made = make_chunks(work, folder, chunking.execution)
-        chunks = [_EMPTY, *map(read_shard, made.files)]
-        united = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in _EMPTY}
-        if kept is not None:
-            kept.add(united["keys"], united["values"])
-    computed, cached = united["counts"].reshape(-1, 2).sum(axis=0).tolist()
-    return Reordered(united["order"], united["scores"], sizes, computed, cached, made.seconds)
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Reranking(ModelWork):
-    """New orders of topics' documents; ``known`` is the file of the scores that are known."""
+    """Scores of topics' documents; ``known`` is the file of the scores that are known."""
 
     reranker: Reranker
-    topics: Sequence[Candidates]
+    topics: Sequence[_Topic]
     texts: Texts
     known: Path | None = None
     doing: ClassVar[str] = "reranking"
@@ -238,68 +266,46 @@ class _Reranking(ModelWork):
         if self.reranker.recipe.base and self.known is None:
             self.reranker.source.local_tokenizer()
 
-    def items(self, *, check: bool) -> Iterator[Candidates]:
+    def items(self, *, check: bool) -> Iterator[_Topic]:
         return iter(self.topics)
 
-    def describe(self, item: Candidates) -> tuple[str, bytes]:
-        content = [item.query, list(item.docnos), self.texts.get(item.docnos)]
-        return item.qid, json.dumps(content).encode("ascii")
+    def describe(self, item: _Topic) -> tuple[str, bytes]:
+        qid, query, docnos = item
+        content = [query, list(docnos), self.texts.get(docnos)]
+        return qid, json.dumps(content).encode("ascii")
 
-    def load(
-        self, device: "torch.device"
-    ) -> Callable[[Sequence[Candidates]], dict[str, NDArray[Any]]]:
+    def load(self, device: "torch.device") -> Callable[[Sequence[_Topic]], dict[str, NDArray[Any]]]:
         reranker = self.reranker
         if choose_device(reranker.device) != device:
             reranker = replace(reranker, device=str(device))
-        known = KnownScores(**({} if self.known is None else read_shard(self.known)))
+        known = KnownScores(**read_shard(self.known)) if self.known else None
+        return lambda topics: self._arrays(reranker, topics, known, device_kind(device))
 
-        def arrays(topics: Sequence[Candidates]) -> dict[str, NDArray[Any]]:
-            asked = [(one.query, self.texts.get(one.docnos)) for one in topics]
-            if reranker.is_listwise:  # window by window; a score is 1/rank
-                orders = [reranker.order(query, texts) for query, texts in asked]
-                scores = [1.0 / np.arange(1, len(order) + 1) for order in orders]
-                windows = sum(len(reranker.windows(len(order))) for order in orders)
-                counts = np.array([windows, 0])
-                own = {"order": np.concatenate(orders), "scores": np.concatenate(scores)}
-                return {**_EMPTY, **own, "counts": counts}
-            return _by_scores(reranker, known, asked, device_kind(device))
-
-        return arrays
-
-
-def _by_scores(
-    reranker: Reranker,
-    known: KnownScores,
-    asked: Sequence[tuple[str, Sequence[str]]],
-    device: str,
-) -> dict[str, NDArray[Any]]:
-    """Orders by scores; each different pair that is not known is computed once.
-
-    The model is loaded when there is one.
-    """
-    pairs: list[Pair] = [(query, text) for query, texts in asked for text in texts]
-    keys = pair_keys(pairs, device)
-    scores = known.look_up(keys)
-    missing = np.flatnonzero(np.isnan(scores))
-    places: dict[Pair, list[int]] = {}
-    for number in missing.tolist():
-        places.setdefault(pairs[number], []).append(number)
-    values = np.zeros(0)
-    if len(missing) and isinstance(reranker.model, Pointwise):
-        values = reranker.model.scores(list(places))
+    def _arrays(
+        self, reranker: Reranker, topics: Sequence[_Topic], known: KnownScores | None, device: str
+    ) -> dict[str, NDArray[Any]]:
+        """Each different pair that is not known is computed once; the model is loaded for one."""
+        pairs = [(query, text) for _, query, docnos in topics for text in self.texts.get(docnos)]
+        if reranker.is_listwise:  # a text that is there twice has two places
+            own = {"scores": reranker.model.scores(pairs), "counts": np.array([[len(pairs), 0]])}
+            return {**_NONE, **own}
+        scores = np.full(len(pairs), np.nan)
+        if known is not None:
+            scores = known.look_up(pair_keys(pairs, device))
+        missing = np.flatnonzero(np.isnan(scores)).tolist()
+        new = list(dict.fromkeys(pairs[number] for number in missing))
+        values = reranker.model.scores(new) if new else np.zeros(0)
         if not np.isfinite(values).all():
             raise InputError(
                 "the model gave a score that is not a finite number.",
                 hint="Are these the weights of a trained reranker? They may be damaged.",
             )
-        for some, value in zip(places.values(), values, strict=True):
-            scores[some] = value
-    each = np.split(scores, np.cumsum([len(texts) for _, texts in asked])[:-1])
-    orders = [np.argsort(-some, kind="stable") for some in each]
-    return {
-        "order": np.concatenate(orders),
-        "scores": np.concatenate([some[order] for some, order in zip(each, orders, strict=True)]),
-        "keys": keys[[some[0] for some in places.values()]],
-        "values": values,
-        "counts": np.array([len(places), len(pairs) - len(missing)]),
-    }
+        value_of = dict(zip(new, values.tolist(), strict=True))
+        scores[missing] = [value_of[pairs[number]] for number in missing]
+        counts = np.array([[len(new), len(pairs) - len(missing)]])
+        return {
+            "scores": scores,
+            "keys": pair_keys(new, device),
+            "values": values,
+            "counts": counts,
+        }

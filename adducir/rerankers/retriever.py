@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
+import polars as pl
 import pyterrier as pt
 
+from adducir.corpora.topics import Topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
 from adducir.rerankers.registry import Reranker, open_reranker
-from adducir.rerankers.rerank import Candidates, reorder
-from adducir.rerankers.texts import KnownTexts, StoredTexts
+from adducir.rerankers.rerank import rerank
+from adducir.rerankers.texts import StoredTexts, Texts
+from adducir.runs.run import SCHEMA, Run
 
 
 class RerankingTransformer(pt.Transformer):
@@ -54,30 +56,24 @@ class RerankingTransformer(pt.Transformer):
         pt.validate.columns(inp, includes=wanted)
         if "score" in inp.columns:
             inp = inp.sort_values("score", ascending=False, kind="stable")
-        groups = [frame for _, frame in inp.groupby("qid", sort=False)]
-        if not groups:
-            return inp.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
-        texts, asked = dict[str, str](), list[Candidates]()
-        for frame in groups:
-            own = (
-                frame[self.text_attr].map(str)
-                if self._texts is None
-                else self._texts.get(frame["docno"].map(str))
-            )
-            # A document may have another text for each query: a row is named by its number.
-            rows = {f"{len(texts) + number}": text for number, text in enumerate(own)}
-            texts |= rows
-            qid, query = (str(frame[name].iloc[0]) for name in ("qid", "query"))
-            asked.append(Candidates(qid, query, list(rows)))
-        found = reorder(asked, KnownTexts(texts), self.reranker, cache=self.cache)
-        ends = np.cumsum(found.sizes)[:-1]
-        ranked = [
-            frame.iloc[order].assign(score=scores, rank=np.arange(len(order)))
-            for frame, order, scores in zip(
-                groups, np.split(found.order, ends), np.split(found.scores, ends), strict=True
-            )
-        ]
-        return pd.concat(ranked, ignore_index=True)
+        inp = inp.iloc[inp.groupby("qid", sort=False).ngroup().argsort(kind="stable")]
+        texts = inp[self.text_attr] if self._texts is None else self._texts.get(inp["docno"])
+        # A document may have another text for each query: a row is named by its number.
+        rows = [f"{number}" for number in range(len(inp))]
+        firsts = inp.drop_duplicates("qid")
+        qids, queries = (firsts[name].map(str).to_list() for name in ("qid", "query"))
+        columns = {"qid": inp["qid"].map(str).to_list(), "docno": rows, "score": [0.0] * len(inp)}
+        found = rerank(
+            Run(pl.DataFrame(columns, SCHEMA), ""),
+            Topics(qids, queries, "the frame"),
+            Texts(dict(zip(rows, map(str, texts), strict=True)).get),
+            self.reranker,
+            depth=max(1, len(inp)),
+            cache=self.cache,
+        ).run
+        order = found.frame["docno"].cast(pl.Int64).to_list()
+        ranked = inp.iloc[order].assign(score=found.frame["score"].to_numpy(), rank=found.ranks)
+        return ranked.reset_index(drop=True)
 
     def __repr__(self) -> str:
         return f"RerankingTransformer({self.reranker.name!r})"

@@ -1,7 +1,7 @@
 """The texts of ranked documents: from the store beside an index, or from a corpus."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from adducir.core.errors import InputError
@@ -11,20 +11,22 @@ from adducir.corpora.documents import Corpus, Document, text_of
 from adducir.indexes.documents import DocumentStore, DocumentWriter
 
 
-class Texts(ABC):
-    """Gives documents' texts by docno; another process can be given it.
+class Texts:
+    """Texts of documents by docno; another process can be given it.
 
-    Attributes:
+    Args:
+        find: Gives the text of a document; None where it is not there.
         fields: The fields that make a document's text.
         source: Where the documents come from, for errors.
     """
 
-    fields: tuple[str, ...]
-    source: str
-
-    @abstractmethod
-    def find(self, docno: str) -> str | None:
-        """The text of a document; None if it is not there."""
+    def __init__(
+        self,
+        find: Callable[[str], str | None],
+        fields: Sequence[str] = (),
+        source: str = "the texts",
+    ) -> None:
+        self.find, self.fields, self.source = find, tuple(fields), source
 
     def get(self, docnos: Iterable[str]) -> list[str]:
         """The text of each document; a missing one is an InputError."""
@@ -46,57 +48,38 @@ class StoredTexts(Texts):
     def __init__(
         self, store: DocumentStore, fields: Sequence[str], source: str = "the index"
     ) -> None:
-        self._store, self.fields, self.source = store, tuple(fields), source
-
-    def find(self, docno: str) -> str | None:
-        found = self._store.find(docno)
-        return None if found is None else text_of(found, self.fields)
+        super().__init__(partial(_text_in, store, tuple(fields)), fields, source)
 
 
-class KnownTexts(Texts):
-    """Texts in memory, by docno."""
-
-    def __init__(
-        self, texts: Mapping[str, str], source: str = "texts", fields: Sequence[str] = ()
-    ) -> None:
-        self._texts, self.fields, self.source = texts, tuple(fields), source
-
-    def find(self, docno: str) -> str | None:
-        return self._texts.get(docno)
+def _text_in(store: DocumentStore, fields: Sequence[str], docno: str) -> str | None:
+    found = store.find(docno)
+    return None if found is None else text_of(found, fields)
 
 
 def texts_of(
-    corpus: Corpus, docnos: Iterable[str], fields: Sequence[str] = (), *, folder: Path | None = None
-) -> KnownTexts | StoredTexts:
+    corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path
+) -> StoredTexts:
     """Read the texts of some documents in one pass over a corpus.
 
     Args:
         docnos: The documents; those that are not there are an error only when they are asked for.
-        fields: The fields that make a document's text; by default the corpus' own.
-        folder: Where to keep them, made here; by default in memory.
+        fields: The fields that make a document's text; none for the corpus' own.
+        folder: Where to keep them, made here.
     """
     refuse_text(docnos, "docnos")
     refuse_text(fields, "fields")
-    chosen = tuple(fields) or corpus.default_fields
-    found = _found(corpus, set(docnos))
-    if folder is None:
-        texts = {document.docno: text_of(document, chosen) for document in found}
-        return KnownTexts(texts, corpus.source, chosen)
+    chosen, missing = tuple(fields) or corpus.default_fields, set(docnos)
     folder.mkdir()
-    with DocumentWriter(folder) as writer:
-        for document in found:
-            texts = {name: document.fields[name] for name in chosen if name in document.fields}
-            writer.add(Document(document.docno, texts))
-    return StoredTexts(DocumentStore(folder), chosen, corpus.source)
-
-
-def _found(corpus: Corpus, missing: set[str]) -> Iterator[Document]:
-    """The first document of each docno, until all are found."""
-    with progress().doing("reading texts", corpus.size_hint(), "documents"):
+    with (
+        DocumentWriter(folder) as writer,
+        progress().doing("reading texts", corpus.size_hint(), "documents"),
+    ):
         for document in corpus:
             progress().advance(1)
-            if document.docno in missing:
+            if document.docno in missing:  # of several of one docno the first
                 missing.remove(document.docno)
-                yield document
+                texts = {name: document.fields[name] for name in chosen if name in document.fields}
+                writer.add(Document(document.docno, texts))
             if not missing:
                 break
+    return StoredTexts(DocumentStore(folder), chosen, corpus.source)

@@ -9,21 +9,19 @@ from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from adducir.core.absent import gathering
 from adducir.core.errors import InputError
 from adducir.core.texts import same_text
-from adducir.models.batches import padded
-from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.rerankers.cross_encoder import CLASSIFIER, KIND, CrossEncoderRecipe, MonoBERTRecipe
-from adducir.rerankers.inputs import PairReader
+from adducir.rerankers.inputs import Encoded, PairReader
 from adducir.rerankers.pairs import PairSource
 from adducir.rerankers.recipe import has_architecture
-from adducir.rerankers.registry import source_of
 from adducir.training.card import Card
 from adducir.training.data import Rows, TrainingData, stored
 from adducir.training.recipe import ModelRecipe, listed
@@ -71,8 +69,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             )
         with gathering() as each:
             self.pairs = each(partial(PairSource, part, listed(recipe.fields), folder))
-            self.base = each(partial(source_of, recipe, folder))
-        _ = self.pairs.inputs  # what cannot be read is an error before anything is trained
+            self.base = each(partial(recipe.source, folder))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -84,23 +81,23 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
     def inputs(self) -> dict[str, str]:
         return self.pairs.inputs | {"base": self.base.identity()}
 
+    @cached_property
+    def _reader(self) -> PairReader:
+        config = load_config(self.base)
+        return PairReader(load_tokenizer(self.base), config, self.recipe.length)
+
     def dataset(self, folder: Path) -> TrainingData:
         return stored(folder, _COLUMNS, self._rows)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        tokenizer = load_tokenizer(self.base)
-        longest = longest_input(load_config(self.base), tokenizer, self.recipe.length)
-        reader = PairReader(tokenizer, longest)
         with TemporaryDirectory() as scratch:
             examples = self.pairs.examples(Path(scratch))
             while some := list(islice(examples, _TOGETHER)):
-                read = reader.read([(one.query, one.text) for one in some])
+                read = self._reader.read([(one.query, one.text) for one in some])
                 for example, encoded in zip(some, read, strict=True):
                     row = {"label": example.label, "length": len(encoded), **vars(encoded)}
                     yield self.recipe.held_out.part_of(same_text(example.query)), row
-        counts.update(
-            {name: self.pairs.counts[name] for name in (*_COUNTED, "positives", "negatives")}
-        )
+        counts.update({name: self.pairs.counts[name] for name in _COUNTED})
 
     def model(self) -> "torch.nn.Module":
         import torch
@@ -121,27 +118,14 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
         # Whatever the base's classes were called: the model that is saved says what it learnt.
         network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
         network.config.label2id = {name: key for key, name in network.config.id2label.items()}
-        found: torch.nn.Module = network
-        return found
+        return cast("torch.nn.Module", network)
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch
 
-        cpu = torch.device("cpu")
-        ids, mask = padded([row["ids"].astype(np.int64) for row in rows], self._filler, cpu)
-        found = {"input_ids": ids, "attention_mask": mask}
-        if self._has_types:
-            types = [row["types"].astype(np.int64) for row in rows]
-            found["token_type_ids"] = padded(types, 0, cpu)[0]
-        return found | {"labels": torch.tensor([float(row["label"]) for row in rows])}
-
-    @cached_property
-    def _filler(self) -> int:
-        return load_tokenizer(self.base).pad_token_id or 0
-
-    @cached_property
-    def _has_types(self) -> bool:
-        return int(getattr(load_config(self.base), "type_vocab_size", 0) or 0) > 1
+        some = [Encoded(row["ids"].astype(np.int64), row["types"].astype(np.int64)) for row in rows]
+        labels = torch.tensor([float(row["label"]) for row in rows])
+        return {**self._reader.padded(some, torch.device("cpu")), "labels": labels}
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
@@ -167,47 +151,14 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             f"{super().summary(data)}"
         )
 
-    def card(self, counts: Mapping[str, Any]) -> Card:
-        recipe, pairs, part = self.recipe, self.pairs, self.pairs.part
-        fields, without = listed(recipe.fields), part.without
-        data: dict[str, Any]
-        if part.query_field is not None:
-            data = {
-                "queries": f"the field {part.query_field}",
-                "texts": [name for name in fields if name != part.query_field]
-                or "the corpus' other fields",
-                "positives": "a document's own text",
-                "negatives": f"{part.negatives} other documents' for each, at random",
-                "documents, at most": part.most or "all",
-            }
-        else:
-            data = {
-                "topics": part.topics,
-                "qrels": list(listed(part.qrels)),
-                "fields": list(fields) or "the corpus' own",
-                "negatives from": list(listed(part.runs)) or "documents judged lower",
-                "positives": f"grade {part.grade} or better",
-                "negatives": f"{part.negatives} for each positive, at most",
-            }
-        is_logit = recipe.labels == 1
+    def card(self) -> Card:
+        is_logit = self.recipe.labels == 1
+        scale = "the logit" if is_logit else "the log-probability of the second class"
+        loss = "binary cross-entropy" if is_logit else "cross-entropy of two classes"
         return Card(
-            _SUMMARY.format(
-                scale="the logit" if is_logit else "the log-probability of the second class",
-                loss="binary cross-entropy" if is_logit else "cross-entropy of two classes",
-            ),
+            _SUMMARY.format(scale=scale, loss=loss),
             ("cross-encoder", "reranking", "information-retrieval"),
-            recipe.base,
             _USAGE,
-            {
-                "Data": {"corpus": part.corpus.source} | data,
-                "Leak control": {
-                    "left out: queries of": list(listed(without.topics)),
-                    **without.card(),
-                    "queries named": len(pairs.queries),
-                    "documents named": len(pairs.documents),
-                },
-            },
-            recipe.model_dump(mode="json", include={"model", "length", "held_out", "training"}),
         )
 
 

@@ -87,7 +87,6 @@ class FusionMethod(Recipe):
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
         """(m,) scores of documents from weighted sums, and from how many runs rank each (1 up)."""
-        del counts
         return sums
 
 
@@ -158,42 +157,6 @@ class CombMNZ(CombSUM):
         return sums * counts
 
 
-class CombANZ(CombSUM):
-    """The sum of scores over the number of runs that rank the document."""
-
-    def combined(self, sums: Floats, counts: Floats) -> Floats:
-        return sums / counts
-
-
-class ISR(FusionMethod):
-    """Inverse square rank fusion.
-
-    The sum of ``weight / rank²``, with ranks from 1, times the number of runs that rank it (Mourão,
-    Martins and Magalhães, Computerized Medical Imaging and Graphics 39, 2015).
-    """
-
-    def contributions(self, run: Run) -> Floats:
-        return np.asarray(1 / (1.0 + run.ranks) ** 2)
-
-    def combined(self, sums: Floats, counts: Floats) -> Floats:
-        return sums * counts
-
-
-class LogISR(ISR):
-    """Inverse square rank fusion with a logarithmic number of runs.
-
-    The sum of ``weight / rank²``, times ``log(n + sigma)`` for the n runs that rank the document.
-    With ``sigma`` = 0 (log_isr in ranx) what a single run ranks gets 0; this is its ``logn_isr``.
-    """
-
-    sigma: float = Field(
-        0.01, ge=0, description="Added to the number of runs that rank a document."
-    )
-
-    def combined(self, sums: Floats, counts: Floats) -> Floats:
-        return sums * np.log(counts + self.sigma)
-
-
 FUSION = Family(
     "fusion",
     FusionMethod,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
@@ -201,9 +164,6 @@ FUSION = Family(
         "rrf": f"{__name__}:RRF",
         "combsum": f"{__name__}:CombSUM",
         "combmnz": f"{__name__}:CombMNZ",
-        "combanz": f"{__name__}:CombANZ",
-        "isr": f"{__name__}:ISR",
-        "log-isr": f"{__name__}:LogISR",
     },
     what="fusion method",
 )

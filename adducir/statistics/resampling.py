@@ -5,7 +5,7 @@ differences is 2 (d . b) - sum(d): one matrix product over the raw bits.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -138,18 +138,12 @@ def one_thread() -> AbstractContextManager[Any]:
     The products here are small and many. Spread over threads they gain nothing on an idle machine,
     and on a busy one they wait for each other: 35 ms in place of 0.8.
     """
-    controller = _controller()
-    limit: AbstractContextManager[Any] = (
-        nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
-    )
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limit
 
 
 @cache
 def _controller() -> Any:
-    """The control of the loaded BLAS libraries; None without threadpoolctl."""
-    try:
-        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-    except ImportError:  # it comes with scikit-learn, which pyserini needs
-        return None
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
     return ThreadpoolController()

@@ -9,7 +9,6 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pydantic import Field, model_validator
-from pydantic.config import JsonDict
 
 from adducir.core.recipe import Kind, Needs, Recipe, needs
 from adducir.core.registry import Family
@@ -129,8 +128,11 @@ EquivalenceTest: TypeAlias = Literal["hall", "t"]
 
 
 _TESTED: dict[str, Any] = {"comparisons": "all-pairs"}
-_RARE: JsonDict = {"rare": True}
-"""Of a field that a command takes by ``--set``."""
+
+
+def _rare(default: Any, description: str, **more: Any) -> Any:
+    """A field that a command takes by ``--set``."""
+    return Field(default, description=description, json_schema_extra={"rare": True}, **more)
 
 
 class Testing(Kind):
@@ -165,55 +167,33 @@ class Testing(Kind):
         description="Test as well whether the difference lies within plus or minus this bound "
         "(TOST), in units of the measure.",
     )
-    family: Literal["measure", "table"] = Field(
-        "measure",
-        description="What is corrected together: the tests of a measure, or all.",
-        json_schema_extra=_RARE,
+    family: Literal["measure", "table"] = _rare(
+        "measure", "What is corrected together: the tests of a measure, or all."
     )
-    against: str = Field(
-        "best",
-        description="Equivalent with what: the best system of each measure, or a system.",
-        json_schema_extra=_RARE,
+    against: str = _rare(
+        "best", "Equivalent with what: the best system of each measure, or a system."
     )
-    equivalence_test: EquivalenceTest = Field(
-        "hall",
-        description="t-tests, or (hall) t-tests adjusted for skewness as well.",
-        json_schema_extra=_RARE,
+    equivalence_test: EquivalenceTest = _rare(
+        "hall", "t-tests, or (hall) t-tests adjusted for skewness as well."
     )
-    non_inferiority: bool = Field(
-        False,
-        description="Test only that a system is not worse by the bound or more.",
-        json_schema_extra=_RARE,
+    non_inferiority: bool = _rare(
+        False, "Test only that a system is not worse by the bound or more."
     )
-    best: Literal["mean", "set"] = Field(
-        "mean",
-        description="set: mark all systems that may be the best (model confidence set) as well.",
-        json_schema_extra=_RARE,
+    best: Literal["mean", "set"] = _rare(
+        "mean", "set: mark all systems that may be the best (model confidence set) as well."
     )
-    confidence: Share | None = Field(
-        None,
-        description="Level of the intervals of differences; by default 1 - alpha.",
-        json_schema_extra=_RARE,
+    confidence: Share | None = _rare(
+        None, "Level of the intervals of differences; by default 1 - alpha."
     )
-    interval: Literal["t", "bootstrap"] = Field(
-        "t",
-        description="Intervals of differences: t, or bootstrap (BCa, by scipy).",
-        json_schema_extra=_RARE,
+    interval: Literal["t", "bootstrap"] = _rare(
+        "t", "Intervals of differences: t, or bootstrap (BCa, by scipy)."
     )
-    topics_for: Positive | None = Field(
-        None,
-        description="State how many topics it takes to find a difference of this size.",
-        json_schema_extra=_RARE,
+    topics_for: Positive | None = _rare(
+        None, "State how many topics it takes to find a difference of this size."
     )
-    permutations: int = Field(
-        PERMUTATIONS, ge=1, description="Sign vectors to draw.", json_schema_extra=_RARE
-    )
-    samples: int = Field(
-        SAMPLES, ge=1, description="Samples of topics to draw.", json_schema_extra=_RARE
-    )
-    seed: int = Field(
-        SEED, ge=0, lt=1 << 63, description="Seed of whatever is drawn.", json_schema_extra=_RARE
-    )
+    permutations: int = _rare(PERMUTATIONS, "Sign vectors to draw.", ge=1)
+    samples: int = _rare(SAMPLES, "Samples of topics to draw.", ge=1)
+    seed: int = _rare(SEED, "Seed of whatever is drawn.", ge=0, lt=1 << 63)
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:

@@ -1,8 +1,8 @@
 """What the commands of several studies share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator
 
@@ -11,6 +11,8 @@ from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
+
+T = TypeVar("T")
 
 
 def _shares(text: str) -> dict[str, float]:
@@ -36,6 +38,22 @@ def part_path(path: Path, part: str) -> Path:
         raise UsageError("--shares makes several files, and standard output is one.")
     first, dot, endings = path.name.partition(".")
     return path.with_name(f"{first}.{part}{dot}{endings}")
+
+
+def in_parts(
+    settings: Any, items: Sequence[T], group: Callable[[T], str]
+) -> Iterator[tuple[str, Path, Sequence[T]]]:
+    """The parts of an output, by the fields ``output``, ``shares`` and ``seed`` of a command.
+
+    Items of one group are in one part. Yields its name, its file and its items.
+    """
+    from adducir.corpora.splitting import split
+
+    parts: Mapping[str, Sequence[T]] = {"": items}
+    if settings.shares is not None:
+        parts = split(items, group, settings.shares, settings.seed)
+    for name, some in parts.items():
+        yield name, part_path(settings.output, name), some
 
 
 def parts_of(path: Path, settings: Any) -> list[Path]:

@@ -57,7 +57,7 @@ def rank_table(
     scores, figures, notes = list[Scores](), list[Figure](), list[str]()
     columns = {MEDIAN: Column(MEDIAN, higher_is_better=False, descriptive=True)}
     for name, systems in sets.items():
-        runs = {one: {one: x} if isinstance(x, GoldRanks) else x for one, x in systems.items()}
+        runs = _runs(systems)
         if not runs:
             raise UsageError("there is no system.")
         if random and RANDOM in runs:
@@ -96,7 +96,8 @@ def rank_table(
 
 def by_key(systems: Systems, key: str) -> dict[str, Systems]:
     """The ranks of each group of queries that share a key's value, numbers in their order."""
-    first = next((_any(one) for one in systems.values()), None)
+    each = _runs(systems)
+    first = next((ranks for runs in each.values() for ranks in runs.values()), None)
     if first is None:
         raise UsageError("there is no system.")
     if key not in first.keys:
@@ -115,19 +116,18 @@ def by_key(systems: Systems, key: str) -> dict[str, Systems]:
 
     return {
         f"{key} {value}": {
-            name: {run: _chosen(ranks, places[value]) for run, ranks in _runs(name, one).items()}
-            for name, one in systems.items()
+            name: {run: _chosen(ranks, places[value]) for run, ranks in runs.items()}
+            for name, runs in each.items()
         }
         for value in sorted(places, key=order)
     }
 
 
-def _runs(name: str, ranks: GoldRanks | Runs) -> Runs:
-    return {name: ranks} if isinstance(ranks, GoldRanks) else ranks
-
-
-def _any(ranks: GoldRanks | Runs) -> GoldRanks:
-    return ranks if isinstance(ranks, GoldRanks) else next(iter(ranks.values()))
+def _runs(systems: Systems) -> dict[str, Runs]:
+    return {
+        name: {name: ranks} if isinstance(ranks, GoldRanks) else ranks
+        for name, ranks in systems.items()
+    }
 
 
 def _chosen(ranks: GoldRanks, qids: Iterable[str]) -> GoldRanks:
@@ -159,9 +159,9 @@ def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
 def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
     """What a reader must know about ties and gold items without a rank."""
     sentences = [_TIES[ties]]
-    every = [(n, _runs(n, x)) for systems in sets.values() for n, x in systems.items()]
+    every = [runs for systems in sets.values() for runs in _runs(systems).values()]
     missing: dict[str, int] = {}
-    for name, ranks in (pair for _, runs in every for pair in runs.items()):
+    for name, ranks in (pair for runs in every for pair in runs.items()):
         count = 0 if ranks.unranked is None else int(ranks.unranked.sum())
         missing[name] = missing.get(name, 0) + count
     sentences += [
@@ -171,6 +171,6 @@ def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
     ]
     if random:
         sentences.append(f"{RANDOM}: the exact expectation of a random ranking; it is not tested.")
-    several = any(len(runs) > 1 for _, runs in every)
+    several = any(len(runs) > 1 for runs in every)
     what = "is over queries, of several runs the mean of their medians, and" if several else "is"
     return [*sentences, f"{MEDIAN} {what} not tested."]

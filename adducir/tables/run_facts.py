@@ -12,7 +12,7 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import is_descriptive
 from adducir.evaluation.scores import Scores
-from adducir.evaluation.unjudged import Bounds, bounded, bounds_of
+from adducir.evaluation.unjudged import Bounds, bounds_of, depth_of
 from adducir.runs.run import Run
 from adducir.statistics.comparison import Comparison
 from adducir.statistics.prediction_powered import powered_mean
@@ -88,7 +88,7 @@ def _bound_notes(
     measures: Sequence[Measure], found: Mapping[str, Mapping[str, Bounds]]
 ) -> Iterator[str]:
     """For each measure that has bounds, those of every system, and which orders are sure."""
-    known = [str(one) for one in measures if bounded(one) is not None]
+    known = [str(one) for one in measures if depth_of(one)]
     if not known:
         raise UsageError(
             "none of the measures has bounds from unjudged documents.",

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
     from adducir.statistics.comparison import Comparison
 
+HEADER = (
+    *("system", "section", "group", "measure", "mean", "n", "best", "baseline", "difference"),
+    *("p", "p_corrected", "mark", "ci_low", "ci_high", "effect", "wins", "ties", "losses"),
+    *("equivalent", "equivalent_to", "equivalence_p", "equivalence_p_corrected", "p_best"),
+    *("in_set", "exploratory", "higher_is_better"),
+)
+"""The columns of a table as a frame, and in CSV."""
+
 MarkKind = Literal["best", "set", "better", "worse", "equivalent"]
 SIGNS = {"best": "•", "set": "°", "better": "↑", "worse": "↓", "equivalent": "≈"}
 
@@ -52,11 +60,11 @@ class PairResult(NamedTuple):
     claim: str
     reference: str
     difference: float
-    low: float | None
-    high: float | None
     p: float | None
     p_corrected: float | None
     verdict: str | None
+    low: float | None
+    high: float | None
     effect: float | None
     wins: int | None
     ties: int | None
@@ -282,24 +290,28 @@ class ResultTable(Presented):
         return alone
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each cell and reference; of a cell that was not tested one row.
+        """A row for each cell and reference, of a cell that was not tested one row, as in CSV.
 
-        Columns: system, section, group, measure, mean, n, best, p_best, and those of
-        :attr:`.Comparison.tests`.
+        Of the test of equivalence the same stands in each row of a cell.
         """
-        rows: list[dict[str, Any]] = []
+        rows: list[tuple[object, ...]] = []
+        best = self.comparison is not None and self.comparison.testing.against == "best"
         for row, column, cell in self.cells():
-            own: dict[str, Any] = {
-                "system": row.system,
-                "section": row.section,
-                "group": column.group,
-                "measure": column.measure,
-                **{key: getattr(cell, key) for key in ("mean", "n", "best", "p_best")},
-            }
-            empty = dict.fromkeys(PairResult._fields)
-            tests = [one._asdict() for one in (*cell.tests, cell.equivalence) if one is not None]
-            rows += [own | one for one in tests or [empty]]
-        return pl.DataFrame(rows, infer_schema_length=None)
+            if cell.mean is None:
+                continue
+            own = row.system, row.section, column.group, column.measure, cell.mean, cell.n
+            found = cell.equivalence
+            further = (
+                *(None if found is None else found.verdict is not None,),
+                *((None,) * 3 if found is None else (found.reference, found.p, found.p_corrected)),
+                *(cell.p_best, None if cell.p_best is None else cell.in_set),
+                *(True if found is not None and best else None, column.higher_is_better),
+            )
+            rows += [
+                (*own, cell.best, *(test[1:] if test else (None,) * 11), *further)
+                for test in cell.tests or (None,)
+            ]
+        return pl.DataFrame(rows, schema=HEADER, orient="row", infer_schema_length=None)
 
     def to_pandas(self) -> "pd.DataFrame":
         """The frame of :meth:`to_polars` in pandas."""

@@ -1,46 +1,42 @@
-"""Model cards: what a trained model is, what it was trained on, how that went."""
+"""Model cards: what a trained model is, how it was made, how that went."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from adducir.training.recipe import ModelRecipe
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a model card says of one model, beside what it says of all.
+    """What a model card says of one model, beside its recipe and how its training went.
 
     Attributes:
         summary: A paragraph: what it does.
         tags: For the Hugging Face Hub.
-        base: The name of the model that it was trained from.
         usage: Markdown that shows how to use it; ``{name}`` is the model's folder.
-        data: Headings, each with the rows of its table.
-        settings: How it was made.
-        hidden: Counts that are not shown.
     """
 
     summary: str
     tags: tuple[str, ...]
-    base: str
     usage: str
-    data: Mapping[str, Mapping[str, Any]]
-    settings: Mapping[str, Any]
-    hidden: frozenset[str] = field(default_factory=frozenset)
 
 
-def model_card(name: str, card: Card, counts: Mapping[str, Any], history: Mapping[str, Any]) -> str:
-    """A model card in Markdown, with the header that the Hugging Face Hub reads.
-
-    Args:
-        counts: What became of the data.
-        history: What ``training.json`` holds.
-    """
-    base = card.base.replace("\\", "\\\\").replace('"', '\\"')
+def model_card(
+    name: str,
+    card: Card,
+    recipe: ModelRecipe,
+    counts: Mapping[str, Any],
+    history: Mapping[str, Any],
+) -> str:
+    """A model card in Markdown, with the header that the Hugging Face Hub reads."""
+    base = recipe.base.replace("\\", "\\\\").replace('"', '\\"')
     lines = ["---", "library_name: transformers", f'base_model: "{base}"', "tags:"]
     lines += [*(f"- {tag}" for tag in card.tags), "---", "", f"# {name}", "", card.summary]
     lines += ["", "## Use", "", card.usage.replace("{name}", name)]
-    shown = {key.replace("_", " "): counts[key] for key in counts if key not in card.hidden}
-    for heading, table in {**card.data, "Counts": shown, "Settings": card.settings}.items():
+    made = recipe.model_dump(mode="json", exclude_none=True)
+    plain = {key: value for key, value in counts.items() if not isinstance(value, Mapping)}
+    for heading, table in {"Recipe": made, "Counts": plain}.items():
         lines += ["", f"## {heading}", "", "| | |", "|---|---|"]
         lines += [f"| {key} | {_cell(value)} |" for key, value in table.items()]
     kept, epoch = history["best_step"], kept_epoch(history)

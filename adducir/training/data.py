@@ -27,7 +27,7 @@ from adducir.corpora.splitting import DEFAULT_SHARES, PARTS, check_shares, part_
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
-    from datasets import Dataset, Features
+    from datasets import Dataset
 
 Part = Literal["train", "validation", "test"]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -56,9 +56,8 @@ class HeldOut(Recipe):
     def part_of(self, name: str) -> str:
         """The part of a name."""
         train = 1 - self.share - self.test
-        return part_of(
-            name, {"train": train, "validation": self.share, "test": self.test}, self.seed
-        )
+        shares = {"train": train, "validation": self.share, "test": self.test}
+        return part_of(name, shares, self.seed)
 
 
 class CorpusPart(Recipe):
@@ -70,9 +69,8 @@ class CorpusPart(Recipe):
 
     def open(self, folder: Path) -> Corpus:
         """Open the corpus; relative paths start in ``folder``."""
-        return open_corpus(
-            source_path(self.source, folder), docno_field=self.docno_field, format=self.format
-        )
+        source = source_path(self.source, folder)
+        return open_corpus(source, docno_field=self.docno_field, format=self.format)
 
 
 class GroupShares(Recipe):
@@ -152,23 +150,10 @@ class DataPart(GroupShares):
             }
         return {key: fingerprint(of_files) for key, of_files in digests.items()}
 
-    def card(self, groups: str) -> dict[str, Any]:
-        """What a model card shows of it; ``groups`` is what is kept apart."""
-        divided: dict[str, Any] = {"validation": list(listed(self.validation))}
-        if self.held_out:
-            divided = {f"{groups} held out": self.held_out}
-        elif not self.validation:
-            divided = {f"shares of {groups}": self.divided, "seed of the division": self.seed}
-        left_out = {f"{groups} left out": list(listed(self.without))}
-        return {"training": list(listed(self.train)), **divided, **left_out}
-
 
 class Named(Protocol):
-    """What has an id of its own."""
-
     @property
-    def id(self) -> str:
-        """The id."""
+    def id(self) -> str: ...
 
 
 T = TypeVar("T", bound=Named)
@@ -182,14 +167,7 @@ def divided(
     group: Callable[[T], str],
     groups: str,
 ) -> Iterator[tuple[T, str]]:
-    """The items of a recipe, each with its part; read file by file and never held together.
-
-    Args:
-        folder: Where relative paths start.
-        read: Yields the items of a file.
-        group: The name of what must not be in two parts, or is left out.
-        groups: What these are, for messages.
-    """
+    """The items of a recipe, each with its part; ``group`` gives what must not be in two parts."""
     files = part.files(folder)
     banned = {group(item) for item in items_of(files["without"], read)}
     trained_on, shared = set[str](), set[str]()
@@ -198,8 +176,7 @@ def divided(
         if name not in banned:
             trained_on.add(name)
             yield item, part.part_of(name)
-    named = {name for some in part.held_out.values() for name in some}
-    if unknown := named - trained_on - banned:
+    if unknown := {*sum(part.held_out.values(), ())} - trained_on - banned:
         raise InputError(
             f"there is none of the {groups} {min(unknown)!r} that are to be held out.",
             path=files["train"][0],
@@ -230,11 +207,7 @@ def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iter
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Rows to train on, to validate with and to test with, and what became of the sources.
-
-    Attributes:
-        counts: Plain values, for the manifest and the model card.
-    """
+    """Rows to train on, to validate with and to test with, and what became of the sources."""
 
     train: "Dataset"
     validation: "Dataset"
@@ -252,46 +225,35 @@ def stored(
         features: The type of each column; ``[int32]`` is a list of numbers.
         rows: Yields the rows, and fills the dictionary that it is given with counts.
     """
-    from datasets import Dataset
+    from datasets import Dataset, Features, List, Value
+    from datasets.arrow_writer import ArrowWriter
 
     folder.mkdir(parents=True, exist_ok=True)
     paths, counted = {part: folder / f"{part}.arrow" for part in PARTS}, folder / "counts.json"
     if not counted.exists():
         counts: dict[str, Any] = {}
-        _write(paths, features, rows(counts))
+        types = Features(
+            {
+                name: List(Value(kind[1:-1])) if kind.startswith("[") else Value(kind)
+                for name, kind in features.items()
+            }
+        )
+        with ExitStack() as stack:
+            hidden = {part: stack.enter_context(publishing(path)) for part, path in paths.items()}
+            writers = {
+                part: stack.enter_context(ArrowWriter(path=str(path), features=types))
+                for part, path in hidden.items()
+            }
+            for part, row in rows(counts):
+                writers[part].write(row)
+            for writer in writers.values():
+                writer.finalize()
         with writing_text(counted) as handle:
             json.dump(counts, handle)
     train, validation, test = (
         Dataset.from_file(str(paths[part])).with_format("numpy") for part in PARTS
     )
     return TrainingData(train, validation, test, json.loads(counted.read_text(encoding="utf-8")))
-
-
-def _write(paths: Mapping[str, Path], features: Mapping[str, str], rows: Rows) -> None:
-    from datasets.arrow_writer import ArrowWriter
-
-    types = _features(features)
-    with ExitStack() as stack:
-        hidden = {part: stack.enter_context(publishing(path)) for part, path in paths.items()}
-        writers = {
-            part: stack.enter_context(ArrowWriter(path=str(path), features=types))
-            for part, path in hidden.items()
-        }
-        for part, row in rows:
-            writers[part].write(row)
-        for writer in writers.values():
-            writer.finalize()
-
-
-def _features(columns: Mapping[str, str]) -> "Features":
-    from datasets import Features, List, Value
-
-    return Features(
-        {
-            name: List(Value(kind[1:-1])) if kind.startswith("[") else Value(kind)
-            for name, kind in columns.items()
-        }
-    )
 
 
 def sample(data: "Dataset", most: int | None, seed: int) -> "Dataset":

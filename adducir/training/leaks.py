@@ -14,7 +14,7 @@ Pools and runs may be named by a pattern for file names (``runs/2020/*.txt.gz``)
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -43,11 +43,7 @@ _PATTERN = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Excluded:
-    """Documents to leave out.
-
-    Attributes:
-        by_source: The docnos that each source names, under the source as the user named it.
-    """
+    """The documents to leave out, by the source that names them."""
 
     by_source: dict[str, frozenset[str]]
 
@@ -70,12 +66,7 @@ class Excluded:
 def documents_left(
     corpus: Corpus, excluded: Excluded, text: Callable[[Document], str], counts: dict[str, Any]
 ) -> Iterator[Document]:
-    """The documents that may be trained on: neither named nor copies of what is named.
-
-    Args:
-        text: The text of a document that copies share, but for case and white space.
-        counts: Gets ``documents`` read, ``excluded``, ``copies`` and ``excluded_by_source``.
-    """
+    """The documents that are neither named nor copies (by ``text``); fills ``counts``."""
 
     def digest(document: Document) -> str:
         return digest_of([same_text(text(document))])
@@ -125,37 +116,20 @@ class WithoutPart(Recipe):
         """Read the documents that the sources name; relative paths start in ``folder``."""
         found: dict[str, frozenset[str]] = {}
 
-        def add(source: str, docnos: Iterable[str]) -> None:
-            found[source] = found.get(source, frozenset()).union(docnos)
-
-        def add_qrels(source: str) -> None:
-            add(source, load_qrels(source_path(source, folder)).frame["docno"])
-
-        def add_pools(source: str) -> None:
-            for path in _files(source, folder):
-                add(source, pool_docnos(path))
-
-        def add_runs(source: str) -> None:
-            for path in _files(source, folder):
-                add(source, run_docnos(path, self.depth))
+        def add(kind: str, source: str) -> None:
+            if kind == "qrels":
+                named = [frozenset(load_qrels(source_path(source, folder)).frame["docno"])]
+            elif kind == "pools":
+                named = [pool_docnos(path) for path in _files(source, folder)]
+            else:
+                named = [run_docnos(path, self.depth) for path in _files(source, folder)]
+            found[source] = found.get(source, frozenset()).union(*named)
 
         with gathering() as each:
-            for sources, add_source in (
-                (self.qrels, add_qrels),
-                (self.pools, add_pools),
-                (self.runs, add_runs),
-            ):
-                for source in listed(sources):
-                    each(partial(add_source, source))
+            for kind in ("qrels", "pools", "runs"):
+                for source in listed(getattr(self, kind)):
+                    each(partial(add, kind, source))
         return Excluded(found)
-
-    def card(self) -> dict[str, Any]:
-        """What a model card shows of it."""
-        return {
-            "left out: judged in": list(listed(self.qrels)),
-            "left out: pooled in": list(listed(self.pools)),
-            f"left out: in the top {self.depth} of": list(listed(self.runs)),
-        }
 
 
 def pool_docnos(path: Path) -> frozenset[str]:

@@ -1,9 +1,7 @@
 """Which parameters are trained, at which rate, and which layers are computed twice."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import InputError
@@ -61,29 +59,16 @@ def _fitting(pattern: str, names: Any, key: str) -> list[str]:
     return found
 
 
-@contextmanager
-def checkpointing(model: "torch.nn.Module", on: bool) -> Iterator[None]:
+def checkpoint_layers(model: "torch.nn.Module") -> None:
     """Have a model's layers keep only their input, and compute the rest again backwards."""
-    from torch.utils.checkpoint import checkpoint
-    from transformers.modeling_layers import GradientCheckpointingLayer
+    from transformers import PreTrainedModel
 
-    layers = [
-        one
-        for one in (model.modules() if on else ())
-        if isinstance(one, GradientCheckpointingLayer)
-    ]
-    if on and not layers:
+    networks = (one for one in model.modules() if isinstance(one, PreTrainedModel))
+    able: list[Any] = [one for one in networks if one.supports_gradient_checkpointing]
+    if not able:
         raise InputError(
             f"a {type(model).__name__} cannot do gradient checkpointing.",
             hint="Leave `training.gradient_checkpointing` out.",
         )
-    # What a model's own switch does beside this (hooks, warnings about caches) no encoder needs.
-    for one in layers:
-        again = partial(checkpoint, use_reentrant=False)
-        one._gradient_checkpointing_func = again  # type: ignore[assignment]
-        one.gradient_checkpointing = True
-    try:
-        yield
-    finally:
-        for one in layers:
-            one.gradient_checkpointing = False
+    for one in able:
+        one.gradient_checkpointing_enable({"use_reentrant": False})

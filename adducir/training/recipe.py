@@ -1,13 +1,15 @@
 """What the recipes of all models that are trained have in common."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from adducir.core.recipe import Recipe
+from adducir.corpora.references import expanded
 from adducir.models.machine import Precision
-from adducir.models.sources import MINILM
+from adducir.models.sources import MINILM, ModelSource, model_source
 
 Several = str | tuple[str, ...]
 Rate = Annotated[float, Field(gt=0)]
@@ -40,7 +42,8 @@ class TrainingRecipe(Recipe):
         epochs: Passes over the training data, at most.
         batch_size: Examples a step.
         learning_rate: Of AdamW, at its highest.
-        warmup: The share of the steps during which the rate rises from 0; then it falls to 0.
+        warmup: The share of the steps during which the rate rises from 0, which the last step never
+            is one of; then it falls to 0.
         weight_decay: Of all parameters but biases and layer norms.
         parameter_groups: Parameters with rates of their own; the first pattern that fits
             determines.
@@ -97,6 +100,11 @@ class ModelRecipe(Recipe):
         if value is None and isinstance(kind, type) and issubclass(kind, Recipe):
             raise ValueError("is empty; write its keys below it, or leave it out")
         return value
+
+    def source(self, folder: Path) -> ModelSource:
+        """The model that training starts from; relative paths start in ``folder``."""
+        tokenizer = self.tokenizer and expanded(self.tokenizer)
+        return model_source(expanded(self.base), folder, tokenizer)
 
     def fingerprinted(self, exclude: Mapping[str, Any]) -> dict[str, Any]:
         """The keys that determine the weights, as plain values.

@@ -10,15 +10,13 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
@@ -32,7 +30,7 @@ from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, computing_in, seed_of, using_threads
 from adducir.training.card import kept_epoch, model_card
 from adducir.training.data import TrainingData
-from adducir.training.parameters import adamw, checkpointing, freeze
+from adducir.training.parameters import adamw, checkpoint_layers, freeze
 from adducir.training.recipe import TrainingRecipe, listed
 from adducir.training.trainable import Trainable
 
@@ -66,11 +64,7 @@ def _processes() -> int:
 def train_model(
     trainable: Trainable[Any], output: Path, *, device: str = "auto", rebuild: bool = False
 ) -> Manifest | None:
-    """Train a model, unless ``output`` holds it already.
-
-    Where torchrun started this process as one of several, all of them must call this; only the
-    first one returns the manifest.
-    """
+    """Train a model, unless ``output`` holds it already; all processes of torchrun must call it."""
     if trainable.before is not None and not trainable.before[0].is_current(trainable.before[1]):
         raise InputError(
             "the base is not trained as its recipe says.",
@@ -104,7 +98,7 @@ def train_model(
         }
         counts |= trainable.measure(model, data)
         trainable.save(model, folder)
-        card = model_card(output.name, trainable.card(counts), counts, history)
+        card = model_card(output.name, trainable.card(), trainable.recipe, counts, history)
         (folder / "README.md").write_text(card, encoding="utf-8")
         return counts | record(history, folder)
 
@@ -125,23 +119,8 @@ def train_model(
         )
 
 
-class Objective(Protocol):
-    """What is fitted, and how its rows become batches and losses: a :class:`.Trainable`, mostly."""
-
-    unit: ClassVar[str]
-
-    def batches(self, data: Any, epoch: int | None) -> list[NDArray[np.int64]]:
-        """The numbers of the rows of each step; epoch None is the validation."""
-
-    def collate(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """A batch of rows; the first dimension of its tensors is the number of rows."""
-
-    def loss(self, model: torch.nn.Module, batch: dict[str, Any]) -> torch.Tensor:
-        """The mean loss of a batch, with gradient."""
-
-
 def fit(
-    objective: Objective,
+    objective: Any,
     model: torch.nn.Module,
     train: Any,
     validation: Any,
@@ -152,6 +131,8 @@ def fit(
     """Train a network in place; it ends with its best weights, in evaluation mode.
 
     Args:
+        objective: How rows become batches and losses: a :class:`.Trainable`, or what has its
+            ``unit``, ``batches()``, ``collate()`` and ``loss()``.
         train: Rows to train on, by number.
         validation: Rows that determine the best weights; there may be none.
         checkpoints: A folder; a training that stands there goes on.
@@ -167,13 +148,18 @@ def fit(
         )
     freeze(model, listed(recipe.freeze))
     arguments = _arguments(recipe, checkpoints, device)
-    trainer = _Trainer(objective, model, train, validation, recipe, arguments)
+    callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(train))]
+    if not len(validation):
+        arguments.eval_strategy = "no"
+        arguments.load_best_model_at_end = False
+    elif recipe.patience is not None:
+        callbacks.append(EarlyStoppingCallback(recipe.patience))
+    data = {"train_dataset": train, "eval_dataset": validation}
+    trainer = _Trainer(objective, recipe, model, arguments, callbacks=callbacks, **data)
     began = time.monotonic()
-    with (
-        _quiet(),
-        progress().doing("training", recipe.epochs * len(train), objective.unit),
-        checkpointing(model, recipe.gradient_checkpointing),
-    ):
+    if recipe.gradient_checkpointing:
+        checkpoint_layers(model)
+    with _quiet(), progress().doing("training", recipe.epochs * len(train), objective.unit):
         trainer.train(resume_from_checkpoint=_last_checkpoint(checkpoints))
     model.eval()
     history = _history(trainer.state, time.monotonic() - began)
@@ -226,70 +212,43 @@ def _arguments(
     return arguments
 
 
-class _Batches:
-    """The batches of each epoch that fall to this process, as a kind cuts them."""
-
-    def __init__(self, objective: Objective, data: Any, epoch: int | None) -> None:
-        self._cut, self._epoch = partial(objective.batches, data), epoch
-        self._count = len(self._own())
-
-    def _own(self) -> list[NDArray[np.int64]]:
-        batches = self._cut(self._epoch)
-        if self._epoch is None:
-            return batches
-        # All processes take the same number of steps.
-        return [*batches, *batches[: -len(batches) % _processes()]][rank() :: _processes()]
-
-    def set_epoch(self, epoch: int) -> None:
-        self._epoch = epoch
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[list[int]]:
-        return (batch.tolist() for batch in self._own())
-
-
 class _Loader(DataLoader[Any]):
-    """Batches of rows; not given to accelerate, which cuts batches anew for several processes."""
+    """Batches of rows as a kind cuts them; accelerate would cut them anew for several processes."""
 
-    def __init__(self, objective: Objective, rows: Any, epoch: int | None) -> None:
-        self.batches: Any = _Batches(objective, rows, epoch)
-        super().__init__(rows, batch_sampler=self.batches, collate_fn=objective.collate)
+    def __init__(self, objective: Any, rows: Any, epoch: int | None) -> None:
+        self._cut, self._own = partial(objective.batches, rows), list[list[int]]()
+        self.set_epoch(epoch)
+        super().__init__(rows, batch_sampler=self._own, collate_fn=objective.collate)
 
-    def set_epoch(self, epoch: int) -> None:
-        self.batches.set_epoch(epoch)
+    def set_epoch(self, epoch: int | None) -> None:
+        batches = [batch.tolist() for batch in self._cut(epoch)]
+        if epoch is not None:  # all processes take the same number of steps
+            even = [*batches, *batches[: -len(batches) % _processes()]]
+            batches = even[rank() :: _processes()]
+        self._own[:] = batches
 
 
 class _Trainer(Trainer):
     """The Trainer, with a kind's batches and loss, in the recipe's precision."""
 
-    def __init__(
-        self,
-        objective: Objective,
-        model: torch.nn.Module,
-        train: Any,
-        validation: Any,
-        recipe: TrainingRecipe,
-        arguments: TrainingArguments,
-    ) -> None:
-        self.objective: Objective = objective
-        self.recipe = recipe
-        callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(train))]
-        if not len(validation):
-            arguments.eval_strategy = "no"
-            arguments.load_best_model_at_end = False
-        elif recipe.patience is not None:
-            callbacks.append(EarlyStoppingCallback(recipe.patience))
-        super().__init__(
-            model, arguments, train_dataset=train, eval_dataset=validation, callbacks=callbacks
-        )
+    objective: Any
+    recipe: TrainingRecipe
+
+    def __init__(self, objective: Any, recipe: TrainingRecipe, *given: Any, **more: Any) -> None:
+        self.objective, self.recipe = objective, recipe
+        super().__init__(*given, **more)
         self.remove_callback(PrinterCallback)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         trained: Any = self.model
         self.optimizer: Any = adamw(trained, self.recipe)
         return self.optimizer
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        # The warm-up's first step has the rate 0: were it the last, too, nothing would be learnt.
+        warmup = self.args.get_warmup_steps(num_training_steps)
+        self.args.warmup_steps = min(warmup, num_training_steps - 1)
+        return super().create_scheduler(num_training_steps, optimizer)
 
     def get_train_dataloader(self) -> DataLoader[Any]:
         return _Loader(self.objective, self.train_dataset, 0)
@@ -309,15 +268,8 @@ class _Trainer(Trainer):
                     parameter.grad /= _processes()
         return loss
 
-    def compute_loss(
-        self,
-        model: torch.nn.Module,
-        inputs: Any,
-        return_outputs: bool = False,
-        num_items_in_batch: Any = None,
-    ) -> Any:
-        loss = self.objective.loss(self.accelerator.unwrap_model(model), inputs)
-        return (loss, None) if return_outputs else loss
+    def compute_loss(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
+        return self.objective.loss(self.accelerator.unwrap_model(model), inputs)
 
     def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
         with torch.no_grad(), computing_in(self.recipe.precision, model):
@@ -338,13 +290,13 @@ class _Watch(TrainerCallback):
 
     def __init__(self, validations: int, examples: int) -> None:
         self._validations, self._examples = validations, examples
-        self._saved, self._done = time.monotonic(), 0
+        self._saved = time.monotonic()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._saved, self._done = time.monotonic(), state.global_step
-        progress().resume(round(self._per_step(args, state) * self._done))
-        if self._done:
-            progress().note(f"training goes on after step {self._done:,}")
+        self._saved, done = time.monotonic(), state.global_step
+        progress().resume(round(self._per_step(args, state) * done))
+        if done:
+            progress().note(f"training goes on after step {done:,}")
 
     def _per_step(self, args: Any, state: Any) -> float:
         return float(self._examples * args.num_train_epochs / state.max_steps)
@@ -354,19 +306,16 @@ class _Watch(TrainerCallback):
         progress().advance(round(each * step) - round(each * (step - 1)))
         per_epoch = round(state.max_steps / args.num_train_epochs)
         within = (round(n * per_epoch / self._validations) for n in range(1, self._validations))
-        if step % per_epoch in within:
+        if step % per_epoch in within and args.eval_strategy != "no":
             control.should_log = control.should_evaluate = control.should_save = True
-        # An epoch's last checkpoint is written when it was validated: not before that, too.
-        if step % per_epoch and self._is_due(args.device):
-            control.should_save = True
-
-    def _is_due(self, device: torch.device) -> bool:
-        """Whether it is time for a checkpoint: by the clock of the first process."""
+        # By the clock of the first process. An epoch's last checkpoint is written when it was
+        # validated: not before that, too.
         due = torch.tensor(float(time.monotonic() - self._saved >= CHECKPOINT_SECONDS))
-        if _processes() > 1:
-            due = due.to(device)
+        if _processes() > 1 and step % per_epoch:
+            due = due.to(args.device)
             torch.distributed.broadcast(due, 0)
-        return bool(due)
+        if step % per_epoch and due:
+            control.should_save = True
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._saved = time.monotonic()

@@ -102,7 +102,7 @@ class Trainable(ABC, Generic[R]):
         """Write weights (safetensors), tokenizer and settings."""
 
     @abstractmethod
-    def card(self, counts: Mapping[str, Any]) -> Card:
+    def card(self) -> Card:
         """What the model card says of it."""
 
     def summary(self, data: "TrainingData") -> str:

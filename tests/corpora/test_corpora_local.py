@@ -75,7 +75,7 @@ def test_a_format_can_be_named(tmp_path):
         open_corpus(path, format="csv")
     path = write(tmp_path, {"a.txt": "first"})
     assert docnos(open_corpus(path, format="text")) == ["a.txt"]
-    with pytest.raises(InputError, match="Name the format"):
+    with pytest.raises(InputError):
         open_corpus(path)
     with pytest.raises(UsageError, match="docno_field"):
         open_corpus(path, format="text", docno_field="id")

@@ -120,7 +120,7 @@ def test_forms_and_fields(topics_of, text, field, expected):
         (
             "<topics>\n<topic><number>1</number><title>x</title></topic>\n\n"
             "<topic><number>1</number><title>y</title></topic></topics>",
-            *(4, "first in line 2"),
+            *(4, "is repeated"),
         ),
         ("<topics>\n<topic>\n<number> </number><title>x</title></topic></topics>", 2, "empty"),
         ('<?xml?>\n<!DOCTYPE a [\n<!ENTITY a "aa">\n<!ENTITY b "&a;&a;">\n]>', 3, "entities"),

@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.deepct.passages import count_words, passages
-from adducir.deepct.words import basic_words
+from adducir.deepct.words import basic_words, count_words, passages
 
 
 def pieces_of_three(chunks: list[str]) -> list[int]:
@@ -28,20 +27,13 @@ def test_by_hand() -> None:
     assert cut(text, 4) == ["one three ", "seventeen ten"]
     assert cut(text, 7) == [text]
     assert passages(text, pieces_of_three, length=3)[1] == (10, 20)
-
-
-def test_no_text_is_one_passage() -> None:
-    assert passages("", pieces_of_three, length=5) == [(0, 0)]
-    assert passages(" \n", pieces_of_three, length=5) == [(0, 2)]
-
-
-def test_a_word_that_is_too_long_stands_alone() -> None:
     assert cut("a incomprehensibilities b", 3) == ["a ", "incomprehensibilities ", "b"]
+    assert (cut("", 5), cut(" \n", 5)) == ([""], [" \n"])
 
 
 def test_a_chunk_that_is_too_long_is_cut_between_its_words() -> None:
     assert cut("see http://www.debate.org now", 4) == [
-        *("see http:", "//www.", "debate.org ", "now"),
+        *("see http:", "//www.", "debate.org ", "now")
     ]
     assert cut("日本語日本語", 1) == list("日本語日本語")
 

@@ -100,10 +100,10 @@ def test_basic_words_by_hand() -> None:
     text = "Don't  CAFÉ e-mail\x00 日本."
     found = basic_words(text)
     assert [word.text for word in found] == [
-        *("don", "'", "t", "cafe", "e", "-", "mail", "日", "本", "."),
+        *("don", "'", "t", "cafe", "e", "-", "mail", "日", "本", ".")
     ]
     assert [text[word.start : word.end] for word in found] == [
-        *("Don", "'", "t", "CAFÉ", "e", "-", "mail", "日", "本", "."),
+        *("Don", "'", "t", "CAFÉ", "e", "-", "mail", "日", "本", ".")
     ]
     assert words(text, whole=False) == found
     assert basic_words(" ") == basic_words("") == []

@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from some_spans import some_spans
+from tiny import tiny_roberta
 from transformers import AutoModel
 
 from adducir.core.errors import InputError, UsageError
@@ -218,35 +219,9 @@ def test_minilm_agrees_with_sentence_transformers():
     assert encoder.inputs.query.longest == 256
 
 
-def tiny_roberta(folder):
-    """RoBERTa's own kinds of tokenizer and positions, as both papers' encoders have them."""
-    import transformers
-    from some_spans import SENTENCES
-    from tokenizers import ByteLevelBPETokenizer
-
-    folder.mkdir()
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    made = ByteLevelBPETokenizer()
-    made.train_from_iterator(SENTENCES, vocab_size=400, special_tokens=special)
-    made.save_model(str(folder))
-    vocabulary, merges = str(folder / "vocab.json"), str(folder / "merges.txt")
-    tokenizer = transformers.RobertaTokenizerFast(vocab=vocabulary, merges=merges)
-    tokenizer.save_pretrained(folder)
-    config = transformers.RobertaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=34,
-        pad_token_id=1,
-    )
-    transformers.RobertaModel(config).save_pretrained(folder)
-    return folder
-
-
 def test_roberta_is_cut_at_its_mask_and_fits_its_positions(tmp_path):
-    encoder = load(tiny_roberta(tmp_path / "roberta"), context=ContextPart(), pooling="first")
+    folder = tiny_roberta(tmp_path / "roberta", kind="RobertaModel", positions=34)
+    encoder = load(folder, context=ContextPart(), pooling="first")
     reader = encoder.inputs.query
     assert reader.longest == 32  # positions begin behind the padding index
     (ids,) = reader.contexts([("the cat and the dogs", "run on nuclear energy")], 9)

@@ -8,14 +8,12 @@ from some_spans import some_spans
 
 from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.relic import Pools, RelicBook, RelicQuote
+from adducir.corpora.relic import Pools
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders import span_vectors
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
     best,
-    book_tasks,
     context_ranks,
     pool_tasks,
     run_tasks,
@@ -60,9 +58,7 @@ def test_errors():
         context_ranks(lambda first, last: nan, np.array([0]), counts)
 
 
-@pytest.mark.parametrize("part", [1 << 15, 7])
-def test_a_collection_with_equal_texts(tiny, part, monkeypatch):
-    monkeypatch.setattr(span_vectors, "PART", part)  # candidates whose vectors are held at a time
+def test_a_collection_with_equal_texts(tiny):
     spans = some_spans(20)
     twin = MaskedSpan("twin", "other", ("slow .",), spans[3].span, (), "twin-candidate")
     far = MaskedSpan("far", "other", (), ("nuclear !",), (), "far")
@@ -108,21 +104,3 @@ def test_each_query_of_a_pool_has_candidates_of_its_own():
     assert [task.gold.tolist() for task in tasks] == [[1], [0]]
     assert [task.texts[task.gold[0]] for task in tasks] == [span.text for span in spans]
     assert tasks[1].docnos == ["c1", "c0", "x"]
-
-
-def test_the_passages_of_a_book_are_its_quotations_candidates():
-    sentences = [span.text for span in some_spans(9)]
-    quotes = {
-        "q1": RelicQuote(["the cat ."], 4, 2, ["a dog ."]),
-        "q2": RelicQuote(["slow ."], 8, 1, []),
-        "q3": RelicQuote(["fast ."], None, 1, []),
-    }
-    tasks = list(book_tasks({"a book": RelicBook(quotes, sentences)}))
-    assert [(len(task.texts), [s.id for s in task.spans]) for task in tasks] == [
-        (9, ["q2"]),
-        (8, ["q1"]),
-    ]
-    two = tasks[1]
-    assert two.texts[two.gold[0]] == " ".join(sentences[4:6])
-    assert two.docnos[two.gold[0]] == "a_book/4+2" == two.spans[0].candidate
-    assert two.keys == {"length": ["2"], "book": ["a book"]}

@@ -10,7 +10,6 @@ import torch
 from sentence_transformers import SentenceTransformer
 from some_spans import some_spans
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.corpora.spans import write_spans
 from adducir.encoders.contrast import InBatchNegatives
@@ -196,11 +195,3 @@ def test_the_fingerprint_follows_all_that_determines_the_weights(study):
 def test_recipes_that_cannot_be(study, change):
     with pytest.raises(InputError):
         training(study, change)
-
-
-def test_early_stopping_needs_something_held_out(study, monkeypatch, capsys):
-    monkeypatch.chdir(study)
-    words = ["train", "encoders/tiny.yaml", "-o", "model", "--set", "data.shares={train: 1}"]
-    assert main([*words, "--set", "training.patience=2"]) == 3
-    assert "training.patience" in capsys.readouterr().err
-    assert not (study / "model").exists()

@@ -42,15 +42,3 @@ def test_touche_in_both_treatments_of_spam(
     """nDCG@5 is published; the others hold what evaluate's text says of spam."""
     found = _figures(collections, year, name, qrels, negative)
     assert [value.removeprefix("0") for value in found.values()] == figures.split()
-
-
-def test_robust_2003(collections: Path) -> None:
-    folder = collections / "robust03"
-    scores = evaluate(
-        read_run(folder / "input.uic0301.gz"),
-        load_qrels(folder / "qrels.txt.gz"),
-        "map recip_rank recall.5,10,100,1000",
-    )
-    assert len(scores.qids) == 100
-    means = [f"{scores.mean(measure):.4f}" for measure in scores.measures]
-    assert means == ["0.2396", "0.6466", "0.0858", "0.1314", "0.4243", "0.7518"]

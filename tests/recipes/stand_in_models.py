@@ -125,14 +125,8 @@ def _distilbert(encoder: Path, folder: Path) -> None:
 
     torch.manual_seed(6)
     sizes = _sized_like(encoder)
-    config = transformers.DistilBertConfig(
-        vocab_size=sizes["vocab_size"],
-        dim=sizes["hidden_size"],
-        n_layers=2,
-        n_heads=4,
-        hidden_dim=64,
-        max_position_embeddings=512,
-    )
+    size = {"vocab_size": sizes["vocab_size"], "dim": sizes["hidden_size"], "hidden_dim": 64}
+    config = transformers.DistilBertConfig(**size, n_layers=2, n_heads=4)
     transformers.DistilBertModel(config).save_pretrained(folder)
     _with_tokenizer(encoder, folder)
     kinds = {"": "Transformer", "1_Pooling": "Pooling"}
@@ -140,13 +134,9 @@ def _distilbert(encoder: Path, folder: Path) -> None:
         {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
         for n, (path, kind) in enumerate(kinds.items())
     ]
-    pooling = {
-        "word_embedding_dimension": sizes["hidden_size"],
-        "pooling_mode_cls_token": True,
-        "pooling_mode_mean_tokens": False,
-        "pooling_mode_max_tokens": False,
-        "pooling_mode_mean_sqrt_len_tokens": False,
-    }
+    modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens")
+    pooling = {f"pooling_mode_{mode}": mode == "cls_token" for mode in modes}
+    pooling["word_embedding_dimension"] = sizes["hidden_size"]
     (folder / "1_Pooling").mkdir()
     (folder / "modules.json").write_text(json.dumps(modules))
     (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))

@@ -47,27 +47,16 @@ EPOCHS = [
 
 @dataclass
 class Study:
-    """How a study is prepared, what is changed, and what its table has beside its systems.
+    """How a study is prepared, what is changed, and what its table has beside its systems."""
 
-    Attributes:
-        data: Makes the official files.
-        tables: The folder of each of its tables: the groups of columns with their measures.
-        sections: The parts that the rows are in, if not those that the systems' `group` names.
-        extra: Rows beside its systems.
-        page: The page of docs/studies whose commands prepare the data.
-        only: Of these commands those that name this.
-        change: Replacements in these commands.
-        set: What is changed in the study's file.
-    """
-
-    data: Callable[[Path], None]
-    tables: dict[str, dict[str, list[str]]]
-    sections: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
-    page: str | None = None
-    only: str = ""
-    change: dict[str, str] = field(default_factory=dict)
-    set: list[str] = field(default_factory=list)
+    data: Callable[[Path], None]  # makes the official files
+    tables: dict[str, dict[str, list[str]]]  # of each folder the groups with their measures
+    sections: tuple[str, ...] = ()  # if not those that the systems' `group` names
+    extra: tuple[str, ...] = ()  # rows beside its systems
+    page: str | None = None  # of docs/studies, whose commands prepare the data
+    only: str = ""  # of these commands those that name this
+    change: dict[str, str] = field(default_factory=dict)  # replacements in these commands
+    set: list[str] = field(default_factory=list)  # what is changed in the study's file
 
 
 STUDIES = {

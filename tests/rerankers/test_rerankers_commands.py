@@ -53,43 +53,7 @@ def test_how_the_candidates_were_found_is_handed_on(study, arguments):
     arguments[arguments.index("--run") + 1] = str(output)
     assert main([*arguments, "--index", str(index), "--depth", "2", "--output", str(again)]) == 0
     stages = read_metadata(again)["method"]["reranking"]
-    assert [stage["depth"] for stage in stages] == [
-        facts["method"]["reranking"][0]["depth"],
-        2,
-    ]
-
-
-def test_options_that_do_not_go_together(study, arguments, capsys):
-    output = ["--output", str(study / "runs" / "x.trec")]
-    assert main([*arguments, *output]) == 2
-    assert main([*arguments, "--index", "a", "--corpus", "b", *output]) == 2
-    corpus = ["--corpus", str(study / "corpus.jsonl")]
-    assert main([*arguments, *corpus, "--set", "cache=c", "--set", "no_cache=true", *output]) == 2
-    assert main([*arguments, *corpus, "--output", str(study / "runs" / "bm25.trec")]) == 2
-    assert "which this command reads" in capsys.readouterr().err
-
-
-def test_train_and_use(study, bert, arguments, capsys):
-    recipe = study / "rerankers" / "tiny.yaml"
-    recipe.write_text(
-        f"""kind: cross-encoder
-base: {bert}
-fields: text
-examples:
-  {{topics: topics.tsv, qrels: judged.qrels, corpus: {{source: corpus.jsonl}},
-    runs: runs/bm25.trec}}
-held_out: {{share: 0}}
-training: {{epochs: 1, patience: null}}
-"""
-    )
-    arguments[-1] = str(recipe)
-    corpus = ["--corpus", str(study / "corpus.jsonl")]
-    output = ["--output", str(study / "runs" / "x.trec")]
-    assert main([*arguments, *corpus, *output]) == 5
-    assert "Train it: adducir train" in capsys.readouterr().err
-    assert main(["train", str(recipe), "--set", "training.batch_size=4"]) == 0
-    assert (study / "rerankers" / "tiny" / "model.safetensors").is_file()
-    assert main([*arguments, *corpus, *output]) == 0
+    assert [stage["depth"] for stage in stages] == [facts["method"]["reranking"][0]["depth"], 2]
 
 
 def test_workers_read_queries_and_texts_from_files_that_go(study, arguments, capsys):

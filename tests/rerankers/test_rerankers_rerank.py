@@ -11,18 +11,14 @@ from adducir.core.errors import IncompleteError, InputError, UsageError
 from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.models.batches import CPU_TOKENS
-from adducir.rerankers.cache import ScoreCache, pair_keys
 from adducir.rerankers.recipe import Joint
 from adducir.rerankers.registry import open_reranker
-from adducir.rerankers.rerank import rerank
-from adducir.rerankers.texts import KnownTexts, texts_of
-from adducir.runs.metadata import read_metadata
+from adducir.rerankers.rerank import KnownScores, ScoreCache, pair_keys, rerank
+from adducir.rerankers.texts import Texts, texts_of
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import write_run
 
-KNOWN = KnownTexts({f"d{number}": text for number, text in enumerate(TEXTS)}, "texts", ["text"])
+KNOWN = Texts({f"d{number}": text for number, text in enumerate(TEXTS)}.get, ["text"])
 
 
 SOME = Run(pl.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "score": [2.0, 1.0]}), "x")
@@ -73,7 +69,7 @@ def test_the_head_is_ordered_by_score_and_the_rest_stays_below(classifier, run, 
 
 
 def test_equal_scores_keep_the_candidates_order(classifier):
-    same = KnownTexts(dict.fromkeys("cabd", "cats run"))
+    same = Texts(dict.fromkeys("cabd", "cats run").get)
     run = Run(pl.DataFrame({"qid": ["1"] * 4, "docno": [*"cabd"], "score": [4.0, 3, 2, 1]}), "x")
     reranker = open_reranker(str(classifier))
     found = rerank(run, Topics(["1"], ["cats"], "topics"), same, reranker)
@@ -109,7 +105,7 @@ def test_another_model_query_or_text_is_another_score(classifier, run, topics, t
     assert other.cached == 0
     arguments = Topics(topics.qids, [f"{query}!" for query in topics.queries], "topics")
     assert rerank(run, arguments, KNOWN, open_reranker(str(classifier)), cache=cache).cached == 0
-    changed = KnownTexts({f"d{number}": f"{text}." for number, text in enumerate(TEXTS)})
+    changed = Texts({f"d{number}": f"{text}." for number, text in enumerate(TEXTS)}.get)
     assert rerank(run, topics, changed, open_reranker(str(classifier)), cache=cache).cached == 0
 
 
@@ -136,11 +132,11 @@ def test_a_listwise_order_goes_on_below_the_depth(t5, run, topics):
     assert scores == [1 / rank for rank in range(1, 8)]
 
 
-def _put(folder: Path, first: int) -> None:
-    keys = pair_keys([("q", f"text {number}") for number in range(first, first + 500)], "cpu")
+def _put(folder: Path) -> None:
+    keys = pair_keys([("q", f"text {number}") for number in range(500)], "cpu")
     cache = ScoreCache(folder, {"model": 1})
     for start in range(0, 500, 10):
-        cache.add(keys[start : start + 10], np.arange(first + start, first + start + 10.0))
+        cache.add(KnownScores(keys[start : start + 10], np.arange(start, start + 10.0)))
 
 
 def test_a_damaged_file_is_reported_and_ignored(tmp_path):
@@ -151,31 +147,13 @@ def test_a_damaged_file_is_reported_and_ignored(tmp_path):
         def note(self, message):
             self.lines.append(message)
 
-    _put(tmp_path, 0)
+    _put(tmp_path)
     shard = min(tmp_path.glob("*/*.safetensors"))
     shard.write_bytes(shard.read_bytes()[:50])
     message = Recorded()
     with message:
-        assert len(ScoreCache(tmp_path, {"model": 1}).load()) == 490
+        assert len(ScoreCache(tmp_path, {"model": 1}).load().values) == 490
     assert "are damaged and are computed anew" in message.lines[0]
-
-
-def test_the_metadata_shows_how_it_was_made(classifier, run, topics, tmp_path):
-    found = rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=4, tag="mono")
-    path = tmp_path / "out.trec.gz"
-    write_run(found.run, path, {"method": {"reranking": [found.settings]}}, topics=topics.qids)
-    (message,) = read_metadata(path)["method"]["reranking"]
-    assert message["score scale"] == "log-probability of class relevant"
-    assert message["batch"] == {"padded tokens": CPU_TOKENS}
-    assert (message["precision"], message["depth"], message["model"]) == (
-        "float32",
-        4,
-        "cross-encoder",
-    )
-    assert message["weights"].startswith("files:")
-    assert message["candidates"] == {"tag": "bm25", "run": "bm25.trec"}
-    again = read_run(path)
-    assert again.frame["docno"].to_list() == found.run.frame["docno"].to_list()
 
 
 def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
@@ -183,13 +161,14 @@ def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
     with pytest.raises(InputError, match="for topic 3, which is not in"):
         rerank(run, Topics(["1", "2"], ["a", "b"], "topics"), KNOWN, reranker)
     with pytest.raises(InputError, match="no document 'd0' in few"):
-        rerank(run, topics, KnownTexts({}, "few"), reranker)
+        rerank(run, topics, Texts({}.get, (), "few"), reranker)
     with pytest.raises(UsageError, match="at least 1"):
         rerank(run, topics, KNOWN, reranker, depth=0)
     corpus = open_corpus(study / "corpus.jsonl")
-    assert texts_of(corpus, ["d1", "gone"]).get(["d1"]) == [TEXTS[1]]
+    texts = texts_of(corpus, ["d1", "gone"], (), study / "texts")
+    assert texts.get(["d1"]) == [TEXTS[1]]
     with pytest.raises(InputError, match="no document 'gone'"):
-        texts_of(corpus, ["d1", "gone"]).get(["gone"])
+        texts.get(["gone"])
 
 
 def test_an_empty_run_stays_empty(classifier):

@@ -3,12 +3,10 @@
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 import pytest
 from drawn import of_runs
 from scipy import stats
 from scipy.optimize import brentq
-from statsmodels.regression.mixed_linear_model import MixedLM
 
 from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores, system_of
@@ -20,18 +18,6 @@ from adducir.statistics.two_level import two_level
 
 def holm(p: object) -> np.ndarray:
     return CORRECTIONS.make("holm").adjusted(np.array(p, dtype=float))
-
-
-def two(rng: np.random.Generator, runs: int, topics: int, sd: float) -> list[np.ndarray]:
-    """Scores (R, T) of two equal systems that share the topics, with runs that differ by ``sd``."""
-    topic = rng.normal(0.4, 0.2, topics)
-    return [
-        topic
-        + rng.normal(0, 0.05, topics)
-        + rng.normal(0, sd, (runs, 1))
-        + rng.normal(0, 0.05, (runs, topics))
-        for _ in range(2)
-    ]
 
 
 def drawn(
@@ -74,31 +60,6 @@ def test_the_balanced_case_by_hand() -> None:
     assert found.interval(0.9) == pytest.approx(ends)
     # p is where the critical value is the statistic, on either side.
     assert weights @ stats.t.isf(found.p / 2, [5, 2, 4]) == pytest.approx(abs(found.t))
-
-
-@pytest.mark.slow
-def test_the_error_is_that_of_a_mixed_model() -> None:
-    a, b = two(np.random.default_rng(3), runs=6, topics=15, sd=0.08)
-    rows = [
-        (s, f"{s}{r}", str(t), f"{s}.{t}", y[r, t])
-        for s, y in enumerate((a, b))
-        for r in range(6)
-        for t in range(15)
-    ]
-    frame = pd.DataFrame(rows, columns=["system", "run", "topic", "both", "y"])
-    model = MixedLM.from_formula(
-        "y ~ system",
-        frame,
-        groups=np.ones(len(frame)),
-        re_formula="0",
-        vc_formula={"run": "0 + C(run)", "topic": "0 + C(topic)", "both": "0 + C(both)"},
-    ).fit()
-    found = two_level(a, b)
-    assert found.difference == pytest.approx(-model.params["system"], abs=1e-6)
-    # The model has one variance of runs and of errors for both systems, where ours has two, and
-    # counts what runs and topics do together once.
-    twice = sum(y.var(axis=0, ddof=1).mean() - y.mean(axis=1).var(ddof=1) for y in (a, b)) / 90
-    assert found.error == pytest.approx(np.sqrt(model.bse["system"] ** 2 + twice), rel=0.03)
 
 
 def test_without_variance() -> None:

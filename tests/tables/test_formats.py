@@ -21,10 +21,10 @@ from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
 from adducir.tables.build import Layout, build_table, figure_table
 from adducir.tables.formats import latex, markdown, render
-from adducir.tables.formats.data import HEADER, SCHEMA_VERSION
+from adducir.tables.formats.data import SCHEMA_VERSION
 from adducir.tables.formats.names import joints, one_line, shortened, wrap_title
 from adducir.tables.style import Style
-from adducir.tables.table import Column, ResultTable
+from adducir.tables.table import HEADER, Column, ResultTable
 
 FIGURE = re.compile(r"\d\.\d{3}")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

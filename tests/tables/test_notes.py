@@ -11,7 +11,6 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator, evaluate
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
-from adducir.statistics.prediction_powered import powered_mean
 from adducir.tables.build import Layout, build_table
 from adducir.tables.run_facts import RunFacts
 from adducir.tables.table import ResultTable
@@ -77,40 +76,15 @@ def test_qrels_that_tell_little_are_warned_of() -> None:
     assert "left out as unjudged by condensed measures and Bpref" in as_trec_eval
 
 
-def test_prediction_powered_figures_are_those_of_the_function() -> None:
-    rng = np.random.default_rng(5)
-    qids = [f"t{n}" for n in range(40)]
-    human = {q: {d: int(rng.random() < 0.4) for d in RUN} for q in qids[:6]}
-    model = {q: {d: int(rng.random() < 0.4) for d in RUN} for q in qids}
-    runs = {
-        s: Run.of({q: dict(zip(RUN, rng.random(6), strict=True)) for q in qids}, tag=s)
-        for s in "ab"
-    }
-    mine, theirs = (Evaluator(Qrels.of(one), "AP P@5") for one in (human, model))
-    notes = RunFacts(Qrels.of(human), mine.measures, model=theirs, judge="Judge 1")
-    for name, run in runs.items():
-        notes.add(run, name)
-    comparison = compare([mine.score(run) for run in runs.values()], baseline="a")
-    head, *found = notes.notes(comparison)
-    assert "6 topics with human judgements, 34 more judged by Judge 1 alone" in head
-    assert "fewer than 30 topics" in head
-    own, hat = ({s: one.values(run) for s, run in runs.items()} for one in (mine, theirs))
-    for column, measure in enumerate(("AP", "P@5")):
-        means = next(one for one in found if one.startswith(f"Prediction-powered {measure}:"))
-        for name in "ab":
-            one = powered_mean(own[name][:, column], hat[name][:6, column], hat[name][6:, column])
-            shown = f"{name} {one.mean:.3f} [{one.low:.3f}, {one.high:.3f}] ({one.weight:.2f})"
-            assert shown in means
-        gap = next(one for one in found if f"difference to a on {measure}:" in one)
-        y, z = own["b"] - own["a"], hat["b"] - hat["a"]
-        one = powered_mean(y[:, column], z[:6, column], z[6:, column])
-        assert f"b {one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}] ({one.weight:.2f})" in gap
-    for other, what in (({"t0": model["t0"]}, "has not judged"), (human, "two topics")):
-        short = Evaluator(Qrels.of(other), "AP P@5")
-        notes = RunFacts(Qrels.of(human), mine.measures, model=short, judge="Judge 1")
-        notes.add(runs["a"], "a")
-        with pytest.raises(UsageError, match=what):
-            notes.notes(comparison)
+def test_judgements_of_a_model_must_be_of_all_topics_and_of_more() -> None:
+    human = Qrels.of({"1": {"d0": 1}, "2": {"d1": 1}})
+    for other in ({"1": {"d0": 1}}, {"1": {"d0": 1}, "2": {"d1": 1}, "3": {"d1": 1}}):
+        mine, theirs = Evaluator(human, "AP"), Evaluator(Qrels.of(other), "AP")
+        facts = RunFacts(human, mine.measures, model=theirs, judge="Judge 1")
+        run = Run.of(dict.fromkeys("123", RUN), tag="a")
+        facts.add(run, "a")
+        with pytest.raises(UsageError):
+            facts.notes(compare(mine.score(run)))
 
 
 def test_bounds_from_unjudged_documents_are_stated() -> None:

@@ -203,8 +203,8 @@ class Line(Trainable[LineRecipe]):
         slope, ordinate = (float(p.detach()) for p in model.parameters())
         (folder / "line.txt").write_text(f"{slope} {ordinate}")
 
-    def card(self, counts):
-        return Card("A line.", ("line",), "none", "None.", {}, {})
+    def card(self):
+        return Card("A line.", ("line",), "None.")
 '''
 
 
@@ -279,8 +279,18 @@ def test_nothing_held_out_cannot_stop_it_early(line):
     with pytest.raises(InputError) as caught:
         train_model(open_training(line, ("training.patience=1",)), line.parent / "none")
     assert "training.patience" in str(caught.value)
-    manifest = train_model(open_training(line), line.parent / "line")
+    plan = open_training(line, ("training.validations=2",))
+    manifest = train_model(plan, line.parent / "line")
     assert manifest.counts["validation_loss"] is None
+
+
+@pytest.mark.parametrize(("warmup", "steps"), [(0.1, 1), (0.9, 1), (0.9, 2)])
+def test_a_training_of_few_steps_trains(line, warmup, steps):
+    (line.parent / "points.txt").write_text("train 1 2\n" * 4)
+    plan = open_training(line, (f"training.epochs={steps}", f"training.warmup={warmup}"))
+    assert train_model(plan, line.parent / "line").counts["steps"] == steps
+    slope = float((line.parent / "line" / "line.txt").read_text().split()[0])
+    assert abs(slope - plan.model().weight.item()) > 0.01
 
 
 def test_recipes_without_a_kind_are_refused(study):

@@ -14,7 +14,7 @@ from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.measures import computable, parse_measure, parse_measures
-from adducir.evaluation.unjudged import deepest
+from adducir.evaluation.unjudged import depth_of
 from adducir.experiments.tuning.folds import JudgedTopics
 from adducir.runs.run import Run
 from adducir.training.recipe import Several, listed
@@ -118,7 +118,7 @@ def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[st
         for measure in planner.opening(place, partial(parse_measures, text)) or ():
             if can_compute(place, measure, study):
                 found[measure] = None
-    if recipe.unjudged and not deepest(tuple(found)):
+    if recipe.unjudged and not any(map(depth_of, found)):
         what = "there are bounds of nDCG@k, AP@k and RBP(rel=1), and `measures` has none of them"
         planner.add(("unjudged",), what)
     names = {}

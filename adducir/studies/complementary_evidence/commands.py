@@ -9,7 +9,7 @@ from adducir.cli.command import option
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.recipe import Recipe, without
-from adducir.studies.options import LINES_IN_PARTS, Shares, part_path, show_counts
+from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, show_counts
 
 
 class Building(Recipe):
@@ -59,7 +59,6 @@ def hotpotqa(settings: HotpotQA) -> None:
         adducir complementary-evidence hotpotqa hotpot_dev.json --gold found -o test.jsonl.gz
     """
     from adducir.cli.console import note, open_progress
-    from adducir.corpora.splitting import split
     from adducir.indexes.models import BM25
     from adducir.studies.complementary_evidence.hotpotqa import (
         bm25_pools,
@@ -84,23 +83,18 @@ def hotpotqa(settings: HotpotQA) -> None:
         more = (one for source in settings.paragraphs for one in paragraphs_of_corpus(source))
         for one in chain.from_iterable((*(question.paragraphs for question in read), more)):
             searched.setdefault(one.title, f"{one.title}\n{one.text}")
-        model = BM25(k1=settings.k1, b=settings.b)
+        model, count = BM25(k1=settings.k1, b=settings.b), settings.passages
         with open_progress():
             made, counts = bm25_pools(
-                read, searched, passages=settings.passages, gold=settings.gold, model=model
+                read, searched, passages=count, gold=settings.gold, model=model
             )
         rows += [
             ("paragraphs searched", len(searched)),
             ("  questions with a gold paragraph that is not available", counts["unknown"]),
             ("  questions whose gold paragraphs BM25 found", counts["found"]),
         ]
-    seed = settings.seed
-    made = [one.with_sets(negatives=settings.negatives, seed=seed) for one in made]
-    parts = {"": made}
-    if settings.shares is not None:
-        parts = split(made, lambda one: one.id, settings.shares, seed)
-    for name, part in parts.items():
-        path = part_path(settings.output, name)
+    made = [one.with_sets(negatives=settings.negatives, seed=settings.seed) for one in made]
+    for _, path, part in in_parts(settings, made, lambda one: one.id):
         write_questions(part, path)
         note(f"wrote {path}: {len(part):,} questions")
     show_counts([*rows, ("questions written", len(made))])
@@ -108,7 +102,7 @@ def hotpotqa(settings: HotpotQA) -> None:
 
 class MNLI12(Building):
     sources: tuple[Path, ...] = option(
-        "MultiNLI: JSONL or tables with tabs; plain or .gz.", metavar="SOURCE", argument=True
+        "MultiNLI's JSONL; plain or .gz.", metavar="SOURCE", argument=True
     )
     min_words: int = option("Words of a segment, at least.", default=6, ge=1)
 
@@ -125,18 +119,14 @@ def mnli12(settings: MNLI12) -> None:
         adducir complementary-evidence mnli12 dev.jsonl --shares 0.7,0.1,0.2 -o mnli12.jsonl.gz
     """
     from adducir.cli.console import note
-    from adducir.corpora.splitting import split
     from adducir.studies.complementary_evidence.mnli12 import build_mnli12, read_premises
     from adducir.studies.complementary_evidence.questions import write_questions
 
     premises, read = read_premises(settings.sources)
     how = {"min_words": settings.min_words, "negatives": settings.negatives, "seed": settings.seed}
-    parts = {"": premises}
-    if settings.shares is not None:  # before questions are made, so that parts share no segment
-        parts = split(premises, lambda one: one.text, settings.shares, settings.seed)
-    for name, part in parts.items():
+    # They are divided before questions are made, so that parts share no segment.
+    for name, path, part in in_parts(settings, premises, lambda one: one.text):
         made, dropped = build_mnli12(part, **how)
-        path = part_path(settings.output, name)
         write_questions(made, path)
         rows = [
             ("pairs read", read["pairs"]),
@@ -164,10 +154,8 @@ class Select(common.Computing):
     device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
     threads: common.Threads = None
-    k1: float | None = option("Of bm25: term saturation.", default=None, shown="0.9")
-    b: float | None = option("Of bm25: length weight.", default=None, shown="0.4")
     settings: dict[str, str] = option(
-        "Another setting of the selection, such as size=3; can be repeated.",
+        "Another setting of the selection, such as size=3 or k1=1.2; can be repeated.",
         "--set",
         default={},
         metavar="KEY=VALUE",
@@ -197,14 +185,12 @@ def select(settings: Select) -> None:
 
     model, trained = settings.model, None
     asked = list(read_questions(*settings.questions))
-    named = {"k1": settings.k1, "b": settings.b}
-    given = settings.settings | {key: str(one) for key, one in named.items() if one is not None}
     selection: Recipe
     if str(model) in SELECTORS and not model.exists():
-        selection = SELECTORS.make(str(model), given)
+        selection = SELECTORS.make(str(model), settings.settings)
     else:
         trained = trained_folder(model, error=ArtifactError)
-        selection = changed(Settings.load(trained).selection, given)
+        selection = changed(Settings.load(trained).selection, settings.settings)
     with open_progress(), using_threads(settings.threads):
         work = SelectionWork(
             model=trained,

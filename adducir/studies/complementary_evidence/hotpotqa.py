@@ -31,17 +31,12 @@ from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
 from adducir.corpora.records import Id, parsed_as, read_records
 from adducir.corpora.sources import open_corpus
+from adducir.deepct.terms import stop_words
 from adducir.indexes.candidates import Vocabulary, rank_parts
 from adducir.indexes.models import BM25
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
 
-# fmt: off
-STOP_WORDS = frozenset((
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
-    "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these",
-    "they", "this", "to", "was", "will", "with",
-))
-# fmt: on
+STOP_WORDS = stop_words("lucene")
 _WORD = re.compile(r"\w+")
 
 
@@ -161,17 +156,11 @@ def bm25_pools(
         raise UsageError("there is no paragraph to search.")
     every, texts = list(paragraphs.values()), [one.question for one in questions]
     numbers = {title: number for number, title in enumerate(paragraphs)}
-    progress().start("searching", len(every), "paragraphs")
-    best = rank_parts(
-        every,
-        texts,
-        model or BM25(),
-        passages,
-        vocabulary=Vocabulary(bigram_terms, texts),
-    ).numbers
-    progress().finish()
+    vocabulary = Vocabulary(bigram_terms, texts)
+    with progress().doing("searching", len(every), "paragraphs"):
+        found = rank_parts(every, texts, model or BM25(), passages, vocabulary=vocabulary)
     made, counts = [], Counter[str]()
-    for question, row in zip(questions, best.tolist(), strict=True):
+    for question, row in zip(questions, found.numbers.tolist(), strict=True):
         wanted = [numbers[title] for title in question.gold_titles if title in numbers]
         is_known = len(wanted) == len(question.gold_titles)
         counts["unknown"] += not is_known

@@ -1,10 +1,8 @@
 """MNLI-12 (Mou et al., 2020, section 3.1 and appendix B): two halves of an entailment to find.
 
-It is made from MultiNLI (Williams et al., NAACL 2018), read in its published forms:
-
-- JSONL: ``sentence1``, ``sentence2``, ``gold_label`` (the official files), or ``premise``,
-  ``hypothesis``, ``label`` (Hugging Face and others; labels as words or as 0, 1, 2).
-- Tables with tabs and a header line with the same names (the official ``.txt``, GLUE's ``.tsv``).
+It is made from MultiNLI (Williams et al., NAACL 2018): JSONL with ``sentence1``, ``sentence2`` and
+``gold_label`` (the official files), or with ``premise``, ``hypothesis`` and ``label`` (Hugging Face
+and others; labels as words or as 0, 1, 2).
 
 The question is a premise P. Its three hypotheses (one entailment, one neutral, one contradiction)
 are cut into two segments each, and so are those of another premise X: twelve passages. The gold set
@@ -25,11 +23,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated
 
-from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_lines
-from adducir.core.json_lines import WHOLE, json_value
+from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from adducir.core.errors import UsageError
+from adducir.corpora.records import read_values
 from adducir.studies.complementary_evidence.questions import (
     NEGATIVES,
     EvidenceQuestion,
@@ -38,21 +38,32 @@ from adducir.studies.complementary_evidence.questions import (
     sample_sets,
 )
 
-ENTAILMENT, *_ = LABELS = ("entailment", "neutral", "contradiction")
+LABELS = ("entailment", "neutral", "contradiction")
 _UNLABELLED = ("-", "-1", "", "hidden")
-_NAMES = (("sentence1", "sentence2", "gold_label"), ("premise", "hypothesis", "label"))
 _SPREAD = 8  # an eighth of the words on either side of the middle
 _TRIES = 20
 
 Segments = tuple[str, str]
 
 
-class NliPair(NamedTuple):
+def _label(value: str | int) -> str | None:
+    label = LABELS[int(value)] if str(value) in ("0", "1", "2") else str(value)
+    if label not in (*LABELS, *_UNLABELLED):
+        raise ValueError(f"labels are {', '.join(LABELS)}, not {value!r}")
+    return label if label in LABELS else None
+
+
+@pydantic_dataclass(frozen=True, slots=True)
+class NliPair:
     """A premise, a hypothesis and its label (None: the annotators did not agree)."""
 
-    premise: str
-    hypothesis: str
-    label: str | None
+    premise: Annotated[str, Field(validation_alias=AliasChoices("sentence1", "premise"))]
+    hypothesis: Annotated[str, Field(validation_alias=AliasChoices("sentence2", "hypothesis"))]
+    label: Annotated[
+        str | None,
+        BeforeValidator(_label),
+        Field(validation_alias=AliasChoices("gold_label", "label")),
+    ]
 
 
 @dataclass
@@ -65,50 +76,13 @@ class Premise:
 
 
 def read_mnli(path: Path) -> Iterator[tuple[int, NliPair]]:
-    """Yield the pairs of a file with their 1-based lines; blank lines are ignored.
+    """Yield the pairs of a file with their 1-based lines.
 
     Raises:
         InputError: A line is not a pair; with file and line.
     """
-    header: list[str] | None = None
-    number = 0
-    for number, line in read_lines(path):
-        if not line.strip():
-            continue
-        if header is None:
-            header = [] if line.lstrip().startswith("{") else line.split("\t")
-            if header:
-                _names_in(header, path, number)
-                continue
-        if not header:
-            record = json_value(line, path, number, WHOLE)
-            if not isinstance(record, dict):
-                raise InputError("this is not a JSON object.", path=path, line=number)
-        elif len(cells := line.split("\t")) > len(header):
-            what = f"this line has {len(cells)} columns, the header {len(header)}."
-            raise InputError(what, path=path, line=number)
-        else:
-            record = dict(zip(header, cells, strict=False))
-        premise, hypothesis, given = (record[name] for name in _names_in(record, path, number))
-        label = LABELS[int(given)] if str(given) in ("0", "1", "2") else str(given)
-        if label not in (*LABELS, *_UNLABELLED):
-            hint = f"Labels are {', '.join(LABELS)}."
-            raise InputError(f"{given!r} is not a label.", path=path, line=number, hint=hint)
-        if not isinstance(premise, str) or not isinstance(hypothesis, str):
-            raise InputError("premise and hypothesis must be text.", path=path, line=number)
-        yield number, NliPair(premise, hypothesis, label if label in LABELS else None)
-    if header is None:
-        raise InputError("the file is empty.", path=path)
-
-
-def _names_in(known: Iterable[str], path: Path, line: int) -> tuple[str, str, str]:
-    """The names of premise, hypothesis and label here."""
-    for names in _NAMES:
-        if {*names} <= {*known}:
-            return names
-    what = "there is no pair of sentences with a label here."
-    hint = f"It needs {', '.join(_NAMES[0])}, or {', '.join(_NAMES[1])}."
-    raise InputError(what, path=path, line=line, hint=hint)
+    hint = "It needs sentence1, sentence2, gold_label, or premise, hypothesis, label."
+    return read_values(path, NliPair, hint)
 
 
 def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
@@ -132,6 +106,8 @@ def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
                 premise = found.setdefault(text, Premise(f"{name}:{line}", text))
                 own = premise.hypotheses.setdefault(pair.label, [])
                 own.append(" ".join(pair.hypothesis.split()))
+    if not found:
+        raise UsageError("no pair of sentences has a label.")
     return list(found.values()), counts
 
 

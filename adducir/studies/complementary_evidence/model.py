@@ -17,10 +17,11 @@ with ``slices`` slices of W.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -30,12 +31,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from adducir.core.errors import InputError
+from adducir.core.errors import ArtifactError, InputError
 from adducir.models.artifacts import ModelSettings
 from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, seed_of
-from adducir.models.sources import ModelSource
+from adducir.models.sources import ModelSource, trained_folder
+from adducir.studies.complementary_evidence.losses import complementary_loss, drn_loss
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 from adducir.studies.complementary_evidence.selection import (
     DRNSelection,
@@ -66,7 +68,7 @@ class Settings(ModelSettings):
     file: ClassVar = "evidence.json"
     what: ClassVar = "not a model that selects evidence"
 
-    kind: str = "complementary"
+    kind: Literal["complementary", "drn"] = "complementary"
     length: Annotated[int, Field(ge=8)] | None = None
     pooling: Pooling = "first"
     slices: Positive = 4
@@ -157,28 +159,20 @@ class Encoder(torch.nn.Module):
             layer.requires_grad_(True)
 
 
-class Batch(NamedTuple):
-    """The vectors of Q questions, padded to the one with most passages.
+def batch_of(
+    encoder: Encoder, questions: Sequence[Sequence[Input]]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The vectors of the inputs of Q questions, with gradient, padded to the most passages.
 
-    Attributes:
-        question: (Q, d).
-        passages: (Q, K, d).
-        mask: (Q, K) bool, True at passages.
+    Returns:
+        (Q, d) questions, (Q, K, d) passages, and the mask: (Q, K) bool, True at passages.
     """
-
-    question: Tensor
-    passages: Tensor
-    mask: Tensor
-
-
-def batch_of(encoder: Encoder, questions: Sequence[Sequence[Input]]) -> Batch:
-    """The vectors of the inputs of questions, with gradient where there is one."""
     vectors = encoder([one for inputs in questions for one in inputs])
     counts = torch.tensor([len(inputs) for inputs in questions], device=vectors.device)
     there = torch.arange(max(2, int(counts.max())), device=vectors.device) < counts[:, None]
     whole = vectors.new_zeros((*there.shape, encoder.width))
     whole = whole.masked_scatter(there[..., None], vectors)
-    return Batch(whole[:, 0], whole[:, 1:], there[:, 1:])
+    return whole[:, 0], whole[:, 1:], there[:, 1:]
 
 
 class EvidenceModel(torch.nn.Module, ABC):
@@ -208,8 +202,8 @@ class EvidenceModel(torch.nn.Module, ABC):
         """The head of an encoder, with new weights."""
 
     @abstractmethod
-    def forward(self, questions: Sequence[Sequence[Input]]) -> tuple[Tensor, ...]:
-        """What its loss needs of the inputs of questions, with gradient."""
+    def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
+        """The mean loss of a batch of questions, as its recipe weighs it, with gradient."""
 
     @abstractmethod
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Any:
@@ -268,21 +262,18 @@ class EvidenceModel(torch.nn.Module, ABC):
                 each = [self.reader.read(one) for one in questions[first : first + TOGETHER]]
                 ends = np.cumsum([len(inputs) for inputs in each])
                 inputs = [one for some in each for one in some]
-                whole = (_encoded(encoder, inputs, tokens) for encoder in self.encoders)
-                parts = zip(*(np.split(vectors, ends[:-1]) for vectors in whole), strict=True)
-                found += [self.pool(vectors, most) for vectors in parts]
+                lengths, whole = [len(one.ids) for one in inputs], list[Any]()
+                for encoder in self.encoders:
+                    compute = partial(_computed, encoder, inputs)
+                    device = encoder.network.device
+                    vectors = in_order(lengths, compute, tokens=tokens, device=device)
+                    whole.append(np.split(np.array(vectors, dtype=np.float32), ends[:-1]))
+                found += [self.pool(own, most) for own in zip(*whole, strict=True)]
         return found
 
 
-def _encoded(encoder: Any, inputs: Sequence[Input], tokens: int | None) -> NDArray[np.float32]:
-    """(n, d) the vectors of inputs in their order, without gradient."""
-
-    def compute(numbers: NDArray[np.int64]) -> Sequence[Any]:
-        return list(encoder([inputs[number] for number in numbers]).cpu().numpy())
-
-    lengths = [len(one.ids) for one in inputs]
-    found = in_order(lengths, compute, tokens=tokens, device=encoder.network.device)
-    return np.array(found, dtype=np.float32)
+def _computed(encoder: Encoder, inputs: Sequence[Input], numbers: NDArray[np.int64]) -> list[Any]:
+    return list(encoder([inputs[number] for number in numbers]).cpu().numpy())
 
 
 class ComplementaryModel(EvidenceModel):
@@ -297,10 +288,12 @@ class ComplementaryModel(EvidenceModel):
         torch.nn.init.zeros_(head.bias)
         return head
 
-    def forward(self, questions: Sequence[Sequence[Input]]) -> tuple[Tensor, ...]:
-        """(Q, K) logits of P(p|q), then the :class:`Batch`."""
-        batch = batch_of(self.encoders[0], questions)
-        return self.heads[0](batch.passages)[..., 0], *batch
+    def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
+        question, passages, mask = batch_of(self.encoders[0], batch["questions"])
+        given = batch["relevant"], mask, batch["sets"], batch["labels"]
+        weights = {**recipe.weights.model_dump(), "margin": recipe.margin}
+        logits = self.heads[0](passages)[..., 0]
+        return complementary_loss(logits, passages, question, *given, **weights).total
 
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Pool:
         question, passages = vectors[0][0], vectors[0][1:]
@@ -340,11 +333,14 @@ class DRNModel(EvidenceModel):
     def head(self, width: int, number: int) -> torch.nn.Module:
         return TensorNetwork(width, self.settings.slices, third=number == 1)
 
-    def forward(self, questions: Sequence[Sequence[Input]]) -> tuple[Tensor, ...]:
-        """(Q, K) logits of P(p|q), (Q, K, K) logits of novelty, (Q, K) which are passages."""
-        one, two = (batch_of(encoder, questions) for encoder in self.encoders)
-        relevance = self.heads[0](one.question[:, None], one.passages)[:, 0]
-        return relevance, self.heads[1](two.passages, two.passages, two.question), one.mask
+    def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
+        (question, own, mask), (asked, passages, _) = (
+            batch_of(encoder, batch["questions"]) for encoder in self.encoders
+        )
+        relevance = self.heads[0](question[:, None], own)[:, 0]
+        return drn_loss(
+            relevance, self.heads[1](passages, passages, asked), batch["relevant"], mask
+        )
 
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> NoveltyPool:
         device = self.encoders[0].network.device
@@ -353,3 +349,17 @@ class DRNModel(EvidenceModel):
         novelty = self.heads[1](two[1:], two[1:], two[0])
         logits = (some.sigmoid().double().cpu().numpy() for some in (relevance, novelty))
         return NoveltyPool(*logits)
+
+
+MODELS: dict[str, type[EvidenceModel]] = {"complementary": ComplementaryModel, "drn": DRNModel}
+
+
+def load_evidence_model(path: Path) -> EvidenceModel:
+    """The trained model of a folder, or of its recipe.
+
+    Raises:
+        ArtifactError: The recipe's model is not trained.
+        InputError: The folder holds no such model.
+    """
+    folder = trained_folder(path, error=ArtifactError)
+    return MODELS[Settings.load(folder).kind].load(folder)

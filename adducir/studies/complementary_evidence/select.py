@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,12 +19,9 @@ from adducir.models.sources import ModelSource, trained_folder
 from adducir.models.work import Arrays, ModelWork
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
 from adducir.studies.complementary_evidence.selection import SELECTORS, Selector
-from adducir.studies.complementary_evidence.training import load_evidence_model
 
 if TYPE_CHECKING:
     import torch
-
-    from adducir.studies.complementary_evidence.model import EvidenceModel
 
 
 def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
@@ -83,27 +80,26 @@ class SelectionWork(ModelWork):
         return item.id, orjson.dumps([item.question, item.passages])
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Any]], Arrays]:
-        model = None if self.model is None else load_evidence_model(self.model).to(device)
-        return partial(self._arrays, model)
+        if self.model is None:
+            return partial(self._arrays, None)
+        from adducir.studies.complementary_evidence.model import load_evidence_model
 
-    def _arrays(self, model: "EvidenceModel | None", items: Sequence[EvidenceQuestion]) -> Arrays:
-        sets = [asdict(one) for one in self._chosen(model, items)]
-        return {"sets": np.frombuffer(orjson.dumps(sets), dtype=np.uint8)}
+        return partial(self._arrays, load_evidence_model(self.model).to(device))
 
-    def _chosen(
-        self, model: "EvidenceModel | None", items: Sequence[EvidenceQuestion]
-    ) -> Iterator[SelectedSet]:
+    def _arrays(self, model: Any, items: Sequence[EvidenceQuestion]) -> Arrays:
         selection = self.selection
         if isinstance(selection, Selector):
-            yield from selection.choose(items)
-        if model is None:
-            return
-        selection = selection or model.settings.selection
-        most = getattr(selection, "candidates", 0)
-        pools = model.pools(items, most, precision=self.precision, tokens=self.tokens)
-        for question, pool in zip(items, pools, strict=True):
-            numbers, score = pool.best(selection)
-            yield SelectedSet(question.id, tuple(question.passages[n].id for n in numbers), score)
+            sets = selection.choose(items)
+        else:
+            selection = selection or model.settings.selection
+            most = getattr(selection, "candidates", 0)
+            pools = model.pools(items, most, precision=self.precision, tokens=self.tokens)
+            best = [pool.best(selection) for pool in pools]
+            sets = [
+                SelectedSet(question.id, tuple(question.passages[n].id for n in numbers), score)
+                for question, (numbers, score) in zip(items, best, strict=True)
+            ]
+        return {"sets": np.frombuffer(orjson.dumps(sets), dtype=np.uint8)}
 
 
 @contextmanager

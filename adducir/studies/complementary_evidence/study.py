@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -122,10 +123,11 @@ class EvidenceSets(Task):
         return EvidenceStudy(self, planner)
 
 
+@dataclass(eq=False)
 class SelectionStep(ArtifactStep):
     """The sets that are selected for the test questions of a round.
 
-    Args:
+    Attributes:
         selector: What selects, without a model.
         training: What trains the model.
     """
@@ -134,18 +136,15 @@ class SelectionStep(ArtifactStep):
     version = 3
     verb = "select"
     stage = 2
+    study: "EvidenceStudy"
+    trial: Trial
+    selector: Selector | None = None
+    training: ModelStep | None = None
 
-    def __init__(
-        self,
-        study: "EvidenceStudy",
-        trial: Trial,
-        selector: Selector | None = None,
-        training: ModelStep | None = None,
-    ) -> None:
-        self.study, self.trial, self.selector, self.training = study, trial, selector, training
-        self.path = study.path_of(trial)
-        self.inputs = [training] if training else []
-        self.tests = study.tests[trial.data, trial.part]
+    def __post_init__(self) -> None:
+        self.path = self.study.path_of(self.trial)
+        self.inputs = [self.training] if self.training else []
+        self.tests = self.study.tests[self.trial.data, self.trial.part]
 
     def recipe(self) -> Mapping[str, Any]:
         return self.settings() if self.selector else {"precision": self.study.recipe.precision}
@@ -172,11 +171,6 @@ class SelectionStep(ArtifactStep):
             with selected(work, context.chunking(self.path)) as chosen:
                 return {"questions": write_selected(chosen, folder / "chosen.jsonl")}
 
-    def read(self, gold: GoldSets) -> dict[str, tuple[str, ...]]:
-        """The selected sets by question."""
-        path = self.path / "chosen.jsonl"
-        return gold.checked(read_selected(path), path)
-
 
 class EvidenceStudy(Study):
     """A study of evidence sets, opened."""
@@ -189,30 +183,33 @@ class EvidenceStudy(Study):
         self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
         self.gold: dict[str, GoldSets] = {}
         for data, rounds in recipe.data.items():
-            are_read = planner.opening(("data", data), partial(self._separate_all, rounds))
-            if are_read is None:
-                continue
-            for number, one in enumerate(rounds):
-                self.tests[data, number] = self._paths(one.test)
-            if are_read:
-                gold = planner.opening(("data", data), partial(self._gold_of, data, rounds))
-                if gold is not None:
-                    self.gold[data] = gold
+            found = planner.opening(("data", data), partial(self._opened, data, rounds))
+            if found is not None:
+                tests = {(data, n): self._paths(one.test) for n, one in enumerate(rounds)}
+                self.tests.update(tests)
+                self.gold.update(found)
 
     def _paths(self, names: Several) -> tuple[Path, ...]:
         return tuple(file_path(name, self.folder) for name in listed(names))
 
-    def _separate_all(self, rounds: Sequence[RoundRecipe]) -> bool:
-        """Check the rounds; whether all test questions were read: a dry run may leave some."""
+    def _opened(self, data: str, rounds: Sequence[RoundRecipe]) -> dict[str, GoldSets]:
+        """The gold sets of a data set; none where a dry run cannot read all test questions."""
         with gathering() as each:
             are_read = [each(partial(self._separate, one)) for one in rounds]
-        return all(are_read)
+        if not all(are_read):
+            return {}
+        every = [*read_questions(*(path for one in rounds for path in self._paths(one.test)))]
+        twice = len(every) - len({question.id for question in every})
+        if twice:
+            what = f"{twice} questions of {data} are tested in two rounds."
+            raise InputError(what, path=self.planner.path)
+        return {data: GoldSets(every)}
 
     def _separate(self, one: RoundRecipe) -> bool:
-        """Refuse a round whose test questions are in its other files."""
+        """Refuse a round whose test questions are in its other files; whether they were read."""
         tests, others = (
             self._paths(one.test),
-            (*self._paths(one.train), *self._paths(one.validation)),
+            [*self._paths(one.train), *self._paths(one.validation)],
         )
         with gathering() as each:
             for path in (*tests, *others):
@@ -230,14 +227,6 @@ class EvidenceStudy(Study):
                     hint="Test on questions that no model learns from.",
                 )
         return True
-
-    def _gold_of(self, data: str, rounds: Sequence[RoundRecipe]) -> GoldSets:
-        every = [*read_questions(*(path for one in rounds for path in self._paths(one.test)))]
-        twice = len(every) - len({question.id for question in every})
-        if twice:
-            what = f"{twice} questions of {data} are tested in two rounds."
-            raise InputError(what, path=self.planner.path)
-        return GoldSets(every)
 
     def trials(self) -> Iterator[Trial]:
         """Those of a round together."""
@@ -284,9 +273,11 @@ class EvidenceStudy(Study):
         bounds: dict[str, Scores] = {}
         notes: list[str] = []
         chosen: dict[Trial, dict[str, tuple[str, ...]]] = {}
-        for step in self._selections():
+        steps = [step for step in self.steps.values() if isinstance(step, SelectionStep)]
+        for step in steps:
             one = step.trial._replace(part=None)  # the rounds' test questions together
-            chosen[one] = chosen.get(one, {}) | step.read(self.gold[one.data])
+            path, gold = step.path / "chosen.jsonl", self.gold[one.data]
+            chosen[one] = chosen.get(one, {}) | gold.checked(read_selected(path), path)
         for data, gold in self.gold.items():
             name = data if len(self.gold) > 1 else ""
             scores[name] = []
@@ -298,16 +289,10 @@ class EvidenceStudy(Study):
                     rates = ", ".join(f"{one.mean('EM'):.3f}" for one in each)
                     notes.append(f"EM of {system} on {data} by seed: {rates}.")
             bounds[name] = gold.bound(sets for trial, sets in chosen.items() if trial.data == data)
-        layout = self.layout(self._provenance(), notes=notes)
+        models = {one.path.name: one.training.fingerprint for one in steps if one.training}
+        made = {one.trial.system: one.settings() for one in steps if one.selector}
+        facts = {"models": models, **({"selectors": made} if made else {})}
+        layout = self.layout(self.provenance(facts), notes=notes)
         return [
             Finding(set_table(scores, bounds, self.recipe.comparison, layout), each="per-question")
         ]
-
-    def _selections(self) -> list[SelectionStep]:
-        return [step for step in self.steps.values() if isinstance(step, SelectionStep)]
-
-    def _provenance(self) -> dict[str, Any]:
-        steps = self._selections()
-        models = {one.path.name: one.training.fingerprint for one in steps if one.training}
-        made = {one.trial.system: one.settings() for one in steps if one.selector}
-        return self.provenance({"models": models, **({"selectors": made} if made else {})})

@@ -6,7 +6,6 @@ lowest validation loss are kept; then the settings of the selection are chosen, 
 exact match (then F1, then the first) on the validation questions.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,11 +17,9 @@ import numpy as np
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 
-from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
-from adducir.corpora.references import expanded
-from adducir.models.sources import model_source, trained_folder
 from adducir.studies.complementary_evidence.measures import values_of
 from adducir.studies.complementary_evidence.questions import (
     EvidenceQuestion,
@@ -37,7 +34,6 @@ from adducir.studies.complementary_evidence.selection import (
 )
 from adducir.training.card import Card
 from adducir.training.data import DataPart, Rows, TrainingData, divided, stored
-from adducir.training.kinds import KINDS
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
 
@@ -147,31 +143,28 @@ R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)
 
 
 class EvidenceTrainable(Trainable[R]):
-    """The training of a model that selects evidence."""
+    """The training of a model that selects evidence; ``summary_of`` says what the model does."""
 
     artifact = "evidence-selector"
     unit = "questions"
+    summary_of: ClassVar[str]
 
     def __init__(self, recipe: R, folder: Path) -> None:
         super().__init__(recipe, folder)
-        tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
-        self.base = model_source(expanded(recipe.base), folder, tokenizer)
+        self.base = recipe.source(folder)
         self.inputs  # noqa: B018 - what is missing shows now
         self.selection = self._selections()[0]
 
-    @classmethod
-    @abstractmethod
-    def model_class(cls) -> "type[EvidenceModel]":
-        """The model's class, which loads what was trained."""
-
-    @abstractmethod
-    def _grid(self) -> Mapping[str, Any]:
-        """The values of each setting of the selection, one or several."""
-
     def _selections(self) -> list[Selection | DRNSelection]:
         """All settings of the selection that fit together, the last key changing fastest."""
-        kind = DRNSelection if isinstance(self.recipe, DRNRecipe) else Selection
-        grid = {key: one if isinstance(one, tuple) else (one,) for key, one in self._grid().items()}
+        recipe, kind = self.recipe, DRNSelection if self.recipe.kind == "drn" else Selection
+        given = recipe.selection.model_dump(exclude_none=True)
+        if isinstance(recipe, ComplementaryRecipe):
+            given = recipe.weights.model_dump() | given
+        grid = {
+            key: given[key] if isinstance(given[key], tuple) else (given[key],)
+            for key in kind.model_fields
+        }
         found: list[Selection | DRNSelection] = []
         for values in product(*grid.values()):
             try:
@@ -196,15 +189,8 @@ class EvidenceTrainable(Trainable[R]):
         """What the model keeps of the recipe."""
         from adducir.studies.complementary_evidence.model import Settings
 
-        recipe = self.recipe
-        slices = {"slices": recipe.slices} if isinstance(recipe, DRNRecipe) else {}
-        return Settings(
-            kind=recipe.kind,
-            length=recipe.length,
-            pooling=recipe.pooling,
-            selection=self.selection,
-            **slices,
-        )
+        own = {"kind", "length", "pooling", "slices"}
+        return Settings(selection=self.selection, **self.recipe.model_dump(include=own))
 
     def _questions(self) -> Iterator[tuple[EvidenceQuestion, str]]:
         """The questions, each with its part; equal texts are one question, whatever their ids."""
@@ -242,8 +228,10 @@ class EvidenceTrainable(Trainable[R]):
         counts.update(questions=questions, training_passages=passages, training_sets=sets)
 
     def model(self) -> "EvidenceModel":
+        from adducir.studies.complementary_evidence.model import MODELS
+
         seed = self.recipe.training.seed
-        model = self.model_class().untrained(self.base, self.model_settings, seed)
+        model = MODELS[self.recipe.kind].untrained(self.base, self.model_settings, seed)
         for encoder in model.encoders:
             encoder.freeze(self.recipe.layers)
         self._reader = model.reader
@@ -257,17 +245,16 @@ class EvidenceTrainable(Trainable[R]):
         most = max(1, *(len(one.passages) for one in questions))
         labelled = max(len(one.sets) for one in questions)
         largest = max((len(some.members) for one in questions for some in one.sets), default=1)
-        relevant = np.zeros((len(questions), most), dtype=bool)
-        members = np.full((len(questions), labelled, largest), -1, dtype=np.int64)
-        labels = np.zeros((len(questions), labelled), dtype=bool)
+        relevant = torch.zeros((len(questions), most), dtype=torch.bool)
+        members = torch.full((len(questions), labelled, largest), -1)
+        labels = torch.zeros((len(questions), labelled), dtype=torch.bool)
         for row, question in enumerate(questions):
             relevant[row, list(question.relevant)] = True
             for place, one in enumerate(question.sets):
-                members[row, place, : len(one.members)] = one.members
+                members[row, place, : len(one.members)] = torch.tensor(one.members)
                 labels[row, place] = one.label
-        tensors = {"relevant": relevant, "sets": members, "labels": labels}
-        made: dict[str, Any] = {name: torch.from_numpy(one) for name, one in tensors.items()}
-        return made | {"questions": [self._reader.read(question) for question in questions]}
+        read = [self._reader.read(question) for question in questions]
+        return {"relevant": relevant, "sets": members, "labels": labels, "questions": read}
 
     def measure(self, model: Any, data: TrainingData) -> dict[str, Any]:
         """Choose the settings of the selection; each question is encoded once for all of them."""
@@ -276,17 +263,16 @@ class EvidenceTrainable(Trainable[R]):
             for question, part in (self._questions() if len(data.validation) else ())
             if part == "validation" and question.relevant
         ]
-        found: dict[str, Any] = {}
+        tried, found = self._selections(), dict[str, Any]()
+        totals = np.zeros((len(tried), 2))
+        most = max(getattr(one, "candidates", 0) for one in tried)
+        pools = model.pools(held_out, most, precision=self.recipe.training.precision)
+        for question, pool in zip(held_out, pools, strict=True):
+            for total, selection in zip(totals, tried, strict=True):
+                numbers, _ = pool.best(selection)
+                chosen = frozenset(question.passages[number].id for number in numbers)
+                total += values_of(chosen, question.gold_ids)[:2]
         if held_out:
-            tried = self._selections()
-            totals = np.zeros((len(tried), 2))
-            most = max(getattr(one, "candidates", 0) for one in tried)
-            pools = model.pools(held_out, most, precision=self.recipe.training.precision)
-            for question, pool in zip(held_out, pools, strict=True):
-                for total, selection in zip(totals, tried, strict=True):
-                    numbers, _ = pool.best(selection)
-                    chosen = frozenset(question.passages[number].id for number in numbers)
-                    total += values_of(chosen, question.gold_ids)[:2]
             best = max(range(len(tried)), key=lambda place: (*totals[place], -place))
             self.selection = tried[best]
             exact, f1 = (totals[best] / len(held_out)).round(4).tolist()
@@ -298,128 +284,45 @@ class EvidenceTrainable(Trainable[R]):
         model.settings = self.model_settings
         model.save(folder)
 
-    @abstractmethod
-    def _summary(self) -> str:
-        """What the model does, for its card."""
+    def loss(self, model: Any, batch: dict[str, Any]) -> "torch.Tensor":
+        loss: torch.Tensor = model.loss(batch, self.recipe)
+        return loss
 
-    def card(self, counts: Mapping[str, Any]) -> Card:
-        recipe = self.recipe
-        data = {
-            **recipe.data.card("questions"),
-            "relevance is learned from": recipe.data.passages,
-        }
-        return Card(
-            self._summary(),
-            ("complementary-evidence", "question-answering", "information-retrieval"),
-            recipe.base,
-            _USAGE,
-            {"Data": data},
-            recipe.model_dump(mode="json", exclude={"description", "data", "base"}),
-        )
+    def card(self) -> Card:
+        tags = ("complementary-evidence", "question-answering", "information-retrieval")
+        return Card(self.summary_of, tags, _USAGE)
 
 
 class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):
     """The training of a complementary model, by the loss of equation 4."""
 
     recipe_type: ClassVar = ComplementaryRecipe
-
-    @classmethod
-    def model_class(cls) -> "type[EvidenceModel]":
-        from adducir.studies.complementary_evidence.model import ComplementaryModel
-
-        return ComplementaryModel
-
-    def _grid(self) -> Mapping[str, Any]:
-        given = self.recipe.selection.model_dump(exclude_none=True)
-        whole = self.recipe.weights.model_dump() | given
-        return {key: whole[key] for key in Selection.model_fields}
-
-    def loss(self, model: "torch.nn.Module", batch: dict[str, Any]) -> "torch.Tensor":
-        from adducir.studies.complementary_evidence.losses import complementary_loss
-
-        logits, question, vectors, mask = model(batch["questions"])
-        weights = self.recipe.weights.model_dump()
-        found = complementary_loss(
-            logits,
-            vectors,
-            question,
-            batch["relevant"],
-            mask,
-            batch["sets"],
-            batch["labels"],
-            margin=self.recipe.margin,
-            **weights,
-        )
-        return found.total
-
-    def _summary(self) -> str:
-        if not any(self.recipe.weights.model_dump().values()):
-            return (
-                "Ranks passages by their probability to be evidence for a question, each by "
-                "itself: the relevance-only baseline of Mou et al. (2020)."
-            )
-        return (
-            "Selects the set of passages that answers a question together: relevant, diverse and "
-            "compact (Mou et al., 2020). A cross-encoder gives each passage a probability and a "
-            "vector; a beam search in the vector space selects the set."
-        )
+    summary_of: ClassVar = (
+        "Selects the set of passages that answers a question together: relevant, diverse and "
+        "compact (Mou et al., 2020). A cross-encoder gives each passage a probability and a "
+        "vector; a beam search in the vector space selects the set. With both weights 0 it ranks "
+        "passages by their probability alone, which is the baseline of that paper."
+    )
 
 
 class DRNTrainable(EvidenceTrainable[DRNRecipe]):
     """The training of DRN's two models, relevance and novelty."""
 
     recipe_type: ClassVar = DRNRecipe
-
-    @classmethod
-    def model_class(cls) -> "type[EvidenceModel]":
-        from adducir.studies.complementary_evidence.model import DRNModel
-
-        return DRNModel
-
-    def _grid(self) -> Mapping[str, Any]:
-        return self.recipe.selection.model_dump()
-
-    def loss(self, model: "torch.nn.Module", batch: dict[str, Any]) -> "torch.Tensor":
-        from adducir.studies.complementary_evidence.losses import drn_loss
-
-        relevance, novelty, mask = model(batch["questions"])
-        return drn_loss(relevance, novelty, batch["relevant"], mask)
-
-    def _summary(self) -> str:
-        return (
-            "Selects the most relevant passage and then the most novel one: DRN with BERT, a "
-            "baseline of Mou et al. (2020) after Harel et al. (2019)."
-        )
+    summary_of: ClassVar = (
+        "Selects the most relevant passage and then the most novel one: DRN with BERT, a "
+        "baseline of Mou et al. (2020) after Harel et al. (2019)."
+    )
 
 
 def in_sets(question: EvidenceQuestion) -> EvidenceQuestion:
     """The question with the passages of its labelled and gold sets only, renumbered."""
     kept = sorted(question.relevant.union(*(one.members for one in question.sets)))
-    place = {number: new for new, number in enumerate(kept)}
-
-    def renumbered(members: Sequence[int]) -> tuple[int, ...]:
-        return tuple(place[number] for number in members)
-
+    new = {number: place for place, number in enumerate(kept)}
+    sets = (LabelledSet(tuple(new[n] for n in one.members), one.label) for one in question.sets)
     return replace(
         question,
         passages=tuple(question.passages[number] for number in kept),
-        gold=tuple(map(renumbered, question.gold)),
-        sets=tuple(LabelledSet(renumbered(one.members), one.label) for one in question.sets),
+        gold=tuple(tuple(new[number] for number in members) for members in question.gold),
+        sets=tuple(sets),
     )
-
-
-def load_evidence_model(path: Path) -> "EvidenceModel":
-    """The trained model of a folder, or of its recipe.
-
-    Raises:
-        ArtifactError: The recipe's model is not trained.
-        InputError: The folder holds no such model.
-    """
-    from adducir.studies.complementary_evidence.model import Settings
-
-    folder = trained_folder(path, error=ArtifactError)
-    kind = KINDS.kind(Settings.load(folder).kind)
-    if not issubclass(kind, EvidenceTrainable):
-        raise InputError("this model does not select evidence.", path=folder)
-    found: EvidenceModel = kind.model_class().load(folder)
-    return found

@@ -10,19 +10,17 @@ learned, and y still shows it.
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
-from pydantic import dataclasses as records
+from pydantic.dataclasses import dataclass
 
-from adducir.core.errors import InputError, UsageError
-from adducir.core.json_lines import json_values
+from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe
-from adducir.corpora.records import parsed_as
+from adducir.corpora.records import read_values
 from adducir.corpora.sentences import sentence_bounds
 from adducir.corpora.splitting import DEFAULT_SHARES, part_of
 from adducir.studies.grounded_generation.contexts import GroundedContext
@@ -31,7 +29,7 @@ _FREQUENT = 100
 """So many of the passages' most frequent words carry no content."""
 
 
-@records.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class _Argument:
     docno: str
     conclusion: str
@@ -62,8 +60,7 @@ class ArgumentsRecipe(Recipe):
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
-@dataclass(frozen=True)
-class Bed:
+class Bed(NamedTuple):
     """Passages and contexts.
 
     Attributes:
@@ -85,15 +82,10 @@ def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
     Raises:
         InputError: A line is not an argument, or no conclusion has enough passages.
     """
-    parse = parsed_as(_Argument)
     passages: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
     texts: set[str] = set()
-    for line, record in json_values(path):
-        try:
-            argument = parse(record)
-        except UsageError as error:
-            raise InputError(error.what, path=path, line=line) from None
+    for _, argument in read_values(path, _Argument):
         words = argument.premise.split()[: recipe.words]
         text = " ".join(words)
         if len(words) >= recipe.shortest and text not in texts:
@@ -105,7 +97,7 @@ def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
     if not groups:
         raise InputError(f"no conclusion has {recipe.least} passages.", path=path)
     draw = np.random.default_rng(recipe.seed)
-    inputs = _inputs(list(groups), passages, recipe.nonce, draw)
+    inputs = _inputs(groups, passages, recipe.nonce, draw)
     contexts: dict[str, list[GroundedContext]] = {name: [] for name in recipe.shares}
     for name, docnos in groups.items():
         some = contexts[part_of(name, recipe.shares, recipe.seed)]
@@ -125,7 +117,7 @@ def _targets(text: str, recipe: ArgumentsRecipe, draw: np.random.Generator) -> I
 
 
 def _inputs(
-    conclusions: list[str], passages: dict[str, str], nonce: float, draw: np.random.Generator
+    conclusions: Iterable[str], passages: dict[str, str], nonce: float, draw: np.random.Generator
 ) -> dict[str, str]:
     """The input of each conclusion: its words, some replaced by words of three syllables."""
     counts = Counter(word for text in passages.values() for word in text.lower().split())

@@ -1,7 +1,7 @@
 """``adducir grounded-generation``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
@@ -10,13 +10,7 @@ from adducir.cli.command import Writes, option
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.studies.options import LINES_IN_PARTS, Cutoffs, Shares, part_path, show_counts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from adducir.studies.grounded_generation.measures import TextMeasures
-    from adducir.studies.grounded_generation.texts import References, System
+from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, show_counts
 
 GOLD_QRELS = "Write the gold passages as qrels, too: X.qrels, X.txt."
 QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
@@ -80,7 +74,6 @@ def kilt(settings: Kilt) -> None:
     """
     from adducir.cli.console import note, open_progress
     from adducir.core.files import file_digest
-    from adducir.corpora.splitting import split
     from adducir.studies.grounded_generation.contexts import write_contexts, write_gold
     from adducir.studies.grounded_generation.kilt import contexts_of, read_kilt, read_passages
 
@@ -89,11 +82,8 @@ def kilt(settings: Kilt) -> None:
         read = (passage for path in settings.passages for passage in read_passages(path))
         counted = (one for one in read if progress.advance(1) is None)
         contexts, counts = contexts_of(examples, counted, settings.turns)
-    parts = {"": contexts}
-    if settings.shares is not None:
-        parts = split(contexts, lambda one: one.group or one.id, settings.shares, settings.seed)
-    written = {part_path(settings.output, name): some for name, some in parts.items()}
-    for path, some in written.items():
+    parts = [*in_parts(settings, contexts, lambda one: one.group or one.id)]
+    for _, path, some in parts:
         write_contexts(some, path)
     if settings.qrels is not None:
         write_gold(contexts, settings.qrels)
@@ -107,7 +97,7 @@ def kilt(settings: Kilt) -> None:
         }
     )
     note(f"{settings.source}: sha256 {file_digest(settings.source)}")
-    for path, some in written.items():
+    for _, path, some in parts:
         note(f"wrote {path}: {len(some):,} contexts")
 
 
@@ -226,12 +216,19 @@ def generated(settings: GeneratedTexts) -> None:
         adducir grounded-generation generated a.jsonl -r wow-dev-kilt.jsonl --measures kilt
     """
     from adducir.cli.common import system_names
-    from adducir.studies.grounded_generation.measures import common_words, text_table
+    from adducir.statistics.comparison import compare
+    from adducir.studies.grounded_generation.measures import (
+        common_words,
+        groups,
+        measured,
+        with_data,
+    )
     from adducir.studies.grounded_generation.texts import (
         passages_of,
         read_generated,
         read_references,
     )
+    from adducir.tables.build import build_table
 
     right = read_references(*settings.references)
     trained = read_references(*settings.train) if settings.train else right
@@ -239,101 +236,20 @@ def generated(settings: GeneratedTexts) -> None:
     answers = (text for one in trained.values() for text in one.answers)
     common_ones = common_words(answers, settings.mass)
     passages = passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
-    used = _measures(settings, right, systems, common_ones, passages)
-    notes = []
+    named = settings.measures or with_data(right, systems.values(), passages)
+    known = groups(common_ones, passages, settings.depth)
+    used = [known[name] for name in dict.fromkeys(named)]
+    runs = {name: {name: texts} for name, texts in systems.items()}
+    scores, figures, notes = measured(runs, right, used)
     if any("Novel-F1" in one.names for one in used):
         where = "the training targets" if settings.train else "the references: no --train was given"
         share = f"{len(common_ones):,} common words make up {settings.mass:.0%} of the words"
         notes.append(f"Novel-F1: {share} of {where}.")
     files = digests([*settings.files, *settings.references, *settings.train])
-    table = text_table(
-        {name: {name: found} for name, found in systems.items()},
-        right,
-        used,
-        testing=settings.testing(),
-        layout=settings.layout(notes=notes, files=files),
-    )
-    settings.print(table)
+    are_many = any(len(one.qids) > 1 for one in scores)
+    comparison = compare(scores, settings.testing() if are_many else None)
+    layout = settings.layout(notes=notes, files=files)
+    settings.print(build_table(comparison, layout, figures=figures))
 
 
-def _measures(
-    settings: GeneratedTexts,
-    references: "References",
-    systems: "Mapping[str, System]",
-    common_ones: "Sequence[str]",
-    passages: "Mapping[str, str]",
-) -> "list[TextMeasures]":
-    """The measures that were asked for, or else those that there are data for."""
-    from adducir.studies.grounded_generation import measures
-
-    known: dict[Group, TextMeasures] = {
-        "answers": measures.Answers(common_ones, settings.depth),
-        "grounding": measures.Grounding(common_ones, passages, settings.depth),
-        "knowledge": measures.Knowledge(passages, settings.depth),
-        "kilt": measures.Kilt(),
-        "msmarco": measures.MsMarco(),
-    }
-    right, every = references.values(), [one for some in systems.values() for one in some.values()]
-    outputs = [output for one in every for output in one.outputs]
-    grounded = all(one.passage is not None or one.docno in passages for one in outputs)
-    have_data: dict[Group, bool] = {
-        "answers": any(one.answers for one in right),
-        "grounding": bool(outputs) and grounded,
-        "knowledge": any(docno in passages for one in right for docno in one.gold),
-        "kilt": any(one.evidence for one in right)
-        and all(any(map(measures.pages_of, some.values())) for some in systems.values()),
-    }
-    default = [group for group, has_data in have_data.items() if has_data]
-    return [known[group] for group in dict.fromkeys(settings.measures or default)]
-
-
-class Sharpness(Tabled):
-    runs: tuple[Path, ...] = option(
-        "Runs whose scores are logarithms of probabilities; each is a system.",
-        metavar="RUN",
-        argument=True,
-    )
-    depth: int = option("Passages of a query that share the probability.", default=100, ge=1)
-    cutoffs: Cutoffs = option(
-        "The k of Mass@k, with commas or repeated.", default=(), shown="1,2,5,10,20,50,100"
-    )
-    temperature: float = option("Divides the scores.", default=1.0, ge=1e-6)
-
-
-def sharpness(settings: Sharpness) -> None:
-    """Show how sharply runs decide: the probability that is reached by rank.
-
-    Each query's scores become probabilities by a softmax over its passages; Mass@k is the sum of
-    the k greatest. A sharp distribution is no better for it.
-
-    Examples:
-        adducir grounded-generation sharpness runs/retriever.trec.gz runs/guide.trec.gz
-        adducir grounded-generation sharpness runs/guide.trec.gz --cutoffs 1,5,10 -o sharp.csv
-    """
-    from adducir.cli.common import system_names
-    from adducir.runs.read import read_run
-    from adducir.statistics.comparison import compare
-    from adducir.studies.grounded_generation.measures import CUTOFFS, mass_scores
-    from adducir.tables.build import build_table
-
-    scores = []
-    for path, name in system_names(settings.runs).items():
-        rows: dict[str, list[float]] = {}
-        for qid, score in read_run(path).frame.select("qid", "score").iter_rows():
-            rows.setdefault(qid, []).append(score)
-        if not rows:
-            raise UsageError(f"the run {name} is empty.")
-        scores.append(
-            mass_scores(
-                name,
-                rows,
-                cutoffs=settings.cutoffs or CUTOFFS,
-                depth=settings.depth,
-                temperature=settings.temperature,
-            )
-        )
-    layout = settings.layout(runs=digests(settings.runs))
-    settings.print(build_table(compare(scores, settings.testing()), layout))
-
-
-COMMANDS = (passages, kilt, nlgen, generated, sharpness)
+COMMANDS = (passages, kilt, nlgen, generated)

@@ -16,13 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_values
-from adducir.corpora.records import (
-    Id,
-    all_different,
-    parsed_as,
-    read_records,
-    write_records,
-)
+from adducir.corpora.records import Id, all_different, parsed_as, read_records, write_records
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
@@ -54,13 +48,13 @@ def read_contexts(path: Path) -> Iterator[GroundedContext]:
 
 def write_contexts(contexts: Iterable[GroundedContext], path: Path) -> int:
     """Write contexts, whole or not at all; returns how many."""
-    return write_records(contexts, path, _record_of)
 
+    def record_of(one: GroundedContext) -> dict[str, object]:
+        further = {"target": one.target, "gold": one.gold, "group": one.group}
+        given = {key: value for key, value in further.items() if value}
+        return {"id": one.id, "input": one.input, **given}
 
-def _record_of(context: GroundedContext) -> dict[str, object]:
-    record: dict[str, object] = {"id": context.id, "input": context.input}
-    further = {"target": context.target, "gold": context.gold, "group": context.group}
-    return record | {key: value for key, value in further.items() if value}
+    return write_records(contexts, path, record_of)
 
 
 def write_gold(contexts: Iterable[GroundedContext], path: Path) -> None:

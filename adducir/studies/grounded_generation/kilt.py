@@ -29,16 +29,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from pydantic import AliasChoices, BeforeValidator, Field, StrictInt
 from pydantic.dataclasses import dataclass
 
-from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_values
-from adducir.corpora.records import Id, parsed_as, read_records
+from adducir.corpora.records import Id, parsed_as, read_records, read_values
 from adducir.studies.grounded_generation.contexts import GroundedContext
 
 _SECTION, _BULLET = "Section::::", "BULLET::::"
@@ -92,7 +91,7 @@ def read_pages(path: Path) -> Iterator[Page]:
         InputError: A line is not a page; with file and line.
     """
     hint = "Lines must be as in kilt_knowledgesource.json: wikipedia_id, wikipedia_title, text."
-    return _read(path, Page, hint)
+    return (page for _, page in read_values(path, Page, hint))
 
 
 def read_passages(path: Path) -> Iterator[PagePassage]:
@@ -102,17 +101,7 @@ def read_passages(path: Path) -> Iterator[PagePassage]:
         InputError: A line is not a passage of a page; with file and line.
     """
     hint = "Make the file with `adducir grounded-generation passages`."
-    return _read(path, PagePassage, hint)
-
-
-def _read(path: Path, kind: type[Any], hint: str) -> Iterator[Any]:
-    """Records whose ids may be as many as Wikipedia has pages, and are not kept."""
-    parse = parsed_as(kind)
-    for line, value in json_values(path):
-        try:
-            yield parse(value)
-        except UsageError as error:
-            raise InputError(error.what, path=path, line=line, hint=hint) from None
+    return (passage for _, passage in read_values(path, PagePassage, hint))
 
 
 def write_passages(passages: Iterable[PagePassage], path: Path) -> int:

@@ -17,12 +17,10 @@ like are the best over the texts that were generated from the first k passages (
 
 import re
 import string
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,8 +28,6 @@ from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.rouge import rouge_l
 from adducir.evaluation.scores import Scores
-from adducir.statistics.comparison import compare
-from adducir.statistics.settings import Testing
 from adducir.studies.grounded_generation.scripts import (
     bleu,
     kilt_rouge_l,
@@ -47,8 +43,7 @@ from adducir.studies.grounded_generation.texts import (
     References,
     System,
 )
-from adducir.tables.build import Figure, Layout, build_table
-from adducir.tables.table import ResultTable
+from adducir.tables.build import Figure
 
 CUTOFFS = (1, 2, 5, 10, 20, 50, 100)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -89,7 +84,11 @@ def f1(first: str, second: str, known: Collection[str] = ()) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-class TextMeasures(ABC):
+Row = Callable[[Reference, Output], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class TextMeasures:
     """Measures that are computed together, a value each for every reference.
 
     A reference that the measures have no meaning for is left out, for every system alike.
@@ -97,20 +96,20 @@ class TextMeasures(ABC):
     Attributes:
         name: How they are asked for; heads their columns.
         names: The measures.
+        counts: Whether a reference counts.
+        row: The value of each measure for one output.
         depth: The texts of an input of which the best counts; with 1 there is the first alone.
+        whole: What has a value for all that was generated for an input, in place of ``row``.
+        collection: Measures of all (answer, reference) pairs, which are no means and not tested.
     """
 
-    name: ClassVar[str]
+    name: str
     names: tuple[str, ...]
+    counts: Callable[[Reference], bool]
+    row: Row
     depth: int = 1
-
-    @abstractmethod
-    def counts(self, reference: Reference) -> bool:
-        """Whether the reference counts."""
-
-    @abstractmethod
-    def row(self, reference: Reference, output: Output) -> Sequence[float]:
-        """The value of each measure for one output."""
+    whole: Callable[[Reference, Generated], list[float]] | None = None
+    collection: Callable[[Iterable[tuple[str, Reference]]], dict[str, float]] | None = None
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -118,11 +117,12 @@ class TextMeasures(ABC):
         best = tuple(f"max {name}@{self.depth}" for name in self.names)
         return (*self.names, *(best if self.depth > 1 else ()))
 
-    def values(self, reference: Reference, generated: Generated) -> Sequence[float]:
+    def values(self, reference: Reference, generated: Generated | None) -> Sequence[float]:
         """The values for one reference; 0 where nothing was generated."""
-        rows = [self.row(reference, one) for one in generated.outputs[: self.depth]]
-        if not rows:
-            return [0.0] * len(self.titles)
+        if generated is not None and self.whole is not None:
+            return self.whole(reference, generated)
+        outputs = generated.outputs[: self.depth] if generated else ()
+        rows = [self.row(reference, one) for one in outputs] or [[0.0] * len(self.names)]
         best = [max(column) for column in zip(*rows, strict=True)]
         return [*rows[0], *(best if self.depth > 1 else ())]
 
@@ -136,119 +136,96 @@ class TextMeasures(ABC):
     def scores(self, system: str, references: References, found: System) -> Scores:
         """The values of one system; a reference for which it generated nothing gets 0."""
         counted = self.counted(references)
-        none = [0.0] * len(self.titles)
-        rows = [self.values(one, found[one.id]) if one.id in found else none for one in counted]
+        values = np.array([self.values(one, found.get(one.id)) for one in counted])
         missing = tuple(one.id for one in counted if one.id not in found)
         extra = tuple(name for name in found if name not in references)
         qids, measures = [one.id for one in counted], [*map(NamedMeasure, self.titles)]
-        return Scores.of(system, qids, measures, np.array(rows), missing=missing, extra=extra)
-
-    def collection(self, references: References, found: System) -> dict[str, float]:
-        """Measures of all texts at once, which are not means and not tested."""
-        return {}
+        return Scores.of(system, qids, measures, values, missing=missing, extra=extra)
 
 
-class Answers(TextMeasures):
+def _is_answered(reference: Reference) -> bool:
+    return bool(reference.answers) and not reference.unanswerable
+
+
+def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
     """F1, Novel-F1 and ROUGE-L of generated texts with the right answers."""
+    words = frozenset(common)
 
-    name: ClassVar = "answers"
-    names = ("F1", "Novel-F1", "ROUGE-L")
-
-    def __init__(self, common: Collection[str], depth: int = 1) -> None:
-        self.depth, self._common = depth, frozenset(common)
-
-    def counts(self, reference: Reference) -> bool:
-        return bool(reference.answers) and not reference.unanswerable
-
-    def row(self, reference: Reference, output: Output) -> list[float]:
-        text, known = output.text, self._common.union(words_of(reference.input))
+    def row(reference: Reference, output: Output) -> list[float]:
+        text, known = output.text, words.union(words_of(reference.input))
         each = [
             (f1(text, one), f1(text, one, known), rouge_l(one, text)) for one in reference.answers
         ]
         return [max(column) for column in zip(*each, strict=True)]
 
+    return TextMeasures("answers", ("F1", "Novel-F1", "ROUGE-L"), _is_answered, row, depth)
 
-class Grounding(TextMeasures):
+
+def grounding(common: Collection[str], passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
     """F1 and Novel-F1 of outputs with the passages they were generated from, gold or not.
 
-    Args:
-        passages: The texts of passages by docno, for outputs that only name theirs.
+    ``passages`` are the texts of passages by docno, for outputs that only name theirs.
     """
+    words = frozenset(common)
 
-    name: ClassVar = "grounding"
-    names = ("F1", "Novel-F1")
-
-    def __init__(
-        self, common: Collection[str], passages: Mapping[str, str], depth: int = 1
-    ) -> None:
-        self.depth, self._common, self._passages = depth, frozenset(common), passages
-
-    def counts(self, reference: Reference) -> bool:
-        return True
-
-    def row(self, reference: Reference, output: Output) -> list[float]:
+    def row(reference: Reference, output: Output) -> list[float]:
         passage = output.passage
         if passage is None and output.docno is not None:
-            passage = self._passages.get(output.docno)
+            passage = passages.get(output.docno)
         if passage is None:
             named = f": there is no {output.docno!r}" if output.docno else ""
             raise InputError(
                 f"the passage of an output for {reference.id!r} is not known{named}.",
                 hint="Give each output its 'passage', or its 'docno' and the corpus (--corpus).",
             )
-        known = self._common.union(words_of(reference.input))
+        known = words.union(words_of(reference.input))
         return [f1(output.text, passage), f1(output.text, passage, known)]
 
+    return TextMeasures("grounding", ("F1", "Novel-F1"), lambda _: True, row, depth)
 
-class Knowledge(TextMeasures):
+
+def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
     """Knowledge-F1 (Shuster et al., 2021): F1 of a generated text and the gold passage.
 
-    Args:
-        passages: The texts of passages by docno; inputs without a gold one among them are left out.
+    Inputs without a gold passage among ``passages``, texts by docno, are left out.
     """
 
-    name: ClassVar = "knowledge"
-    names = ("Knowledge-F1",)
+    def counts(reference: Reference) -> bool:
+        return any(docno in passages for docno in reference.gold)
 
-    def __init__(self, passages: Mapping[str, str], depth: int = 1) -> None:
-        self._passages, self.depth = passages, depth
-
-    def counts(self, reference: Reference) -> bool:
-        return any(docno in self._passages for docno in reference.gold)
-
-    def row(self, reference: Reference, output: Output) -> list[float]:
-        gold = (self._passages[docno] for docno in reference.gold if docno in self._passages)
+    def row(reference: Reference, output: Output) -> list[float]:
+        gold = (passages[docno] for docno in reference.gold if docno in passages)
         return [max(f1(output.text, text) for text in gold)]
 
+    return TextMeasures("knowledge", ("Knowledge-F1",), counts, row, depth)
 
-class Kilt(TextMeasures):
+
+KILT = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
+
+
+def kilt(*, on_pages: bool = False) -> TextMeasures:
     """KILT's measures of answers and pages, as its official script computes them.
 
     ``R-precision`` and ``Recall@5`` of pages; ``F1`` and ``ROUGE-L`` of the answer, the best over
     the right answers; ``KILT-F1`` and ``KILT-ROUGE-L``: the same where R-precision is 1, else 0.
     The script stops where a prediction is missing; here it counts 0. Texts in Adducir's form name
-    passages, not pages: the page of passage ``4041-2`` is ``4041``.
+    passages, not pages: the page of passage ``4041-2`` is ``4041``. ``on_pages``: only references
+    of which a page is known count. (The lines of KILT's test sets have neither answer nor page.)
     """
 
-    name: ClassVar = "kilt"
-    names = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
-
-    def counts(self, reference: Reference) -> bool:
-        """The lines of KILT's test sets have neither an answer nor a page."""
-        return bool(reference.answers or reference.evidence)
-
-    def row(self, reference: Reference, output: Output) -> list[float]:
-        answer, answers = output.text.strip(), reference.answers
-        overlap = max((f1(answer, one) for one in answers), default=0.0)
-        return [overlap, max((kilt_rouge_l(answer, one) for one in answers), default=0.0)]
-
-    def values(self, reference: Reference, generated: Generated) -> list[float]:
-        pages = pages_of(generated)
+    def whole(reference: Reference, generated: Generated) -> list[float]:
+        pages, answer = pages_of(generated), generated.answer.strip()
         precision = r_precision(pages, reference.evidence)
-        overlap, rouge = self.row(reference, Output(generated.answer))
+        overlap = max((f1(answer, one) for one in reference.answers), default=0.0)
+        rouge = max((kilt_rouge_l(answer, one) for one in reference.answers), default=0.0)
         right = float(precision == 1)
         recall = recall_at(5, pages, reference.evidence)
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
+
+    def counts(reference: Reference) -> bool:
+        return bool(reference.evidence or (reference.answers and not on_pages))
+
+    return TextMeasures("kilt", KILT, counts, lambda *_: (), whole=whole)
 
 
 def pages_of(generated: Generated) -> Sequence[str]:
@@ -257,119 +234,105 @@ def pages_of(generated: Generated) -> Sequence[str]:
     return generated.pages or [page for docno in docnos if (page := docno.rpartition("-")[0])]
 
 
-class MsMarco(TextMeasures):
+def msmarco() -> TextMeasures:
     """ROUGE-L of each answer, and BLEU-1 to BLEU-4 of all, as ``ms_marco_eval`` computes them.
 
     The script stops where an answer is missing; here it counts as an empty one.
     """
 
-    name: ClassVar = "msmarco"
-    names = ("ROUGE-L",)
-
-    def counts(self, reference: Reference) -> bool:
-        return bool(reference.answers) and not reference.unanswerable
-
-    def row(self, reference: Reference, output: Output) -> list[float]:
+    def row(reference: Reference, output: Output) -> list[float]:
         return [marco_rouge_l(output.text, reference.answers)]
 
-    def collection(self, references: References, found: System) -> dict[str, float]:
-        """BLEU-1 to BLEU-4 of all answers at once."""
-        pairs = (
-            (
-                marco_words(found[one.id].answer) if one.id in found else [],
-                [marco_words(answer) for answer in one.answers],
-            )
-            for one in self.counted(references)
+    def collection(pairs: Iterable[tuple[str, Reference]]) -> dict[str, float]:
+        words = (
+            (marco_words(answer), [marco_words(text) for text in reference.answers])
+            for answer, reference in pairs
         )
-        return {f"BLEU-{order}": value for order, value in enumerate(bleu(pairs), start=1)}
+        return {f"BLEU-{order}": value for order, value in enumerate(bleu(words), start=1)}
+
+    return TextMeasures("msmarco", ("ROUGE-L",), _is_answered, row, collection=collection)
 
 
-class Measured(NamedTuple):
-    """What systems generated, measured; the sets are the groups of measures.
+def groups(
+    common: Collection[str], passages: Mapping[str, str], depth: int = 1
+) -> dict[str, TextMeasures]:
+    """All groups of measures, by name."""
+    known = answers(common, depth), grounding(common, passages, depth), knowledge(passages, depth)
+    return {one.name: one for one in (*known, kilt(), msmarco())}
 
-    Attributes:
-        scores: Of each run of a system by each group of measures.
-        figures: The measures of all texts at once, which are last in their groups, not tested.
-        notes: What a reader must know.
-    """
 
-    scores: list[Scores]
-    figures: list[Figure]
-    notes: list[str]
+def with_data(
+    references: References, systems: Collection[System], passages: Mapping[str, str]
+) -> list[str]:
+    """The groups that there are data for, but MS MARCO's, which must be asked for."""
+    right, every = references.values(), [one for some in systems for one in some.values()]
+    outputs = [output for one in every for output in one.outputs]
+    grounded = all(one.passage is not None or one.docno in passages for one in outputs)
+    have_data = {
+        "answers": any(one.answers for one in right),
+        "grounding": bool(outputs) and grounded,
+        "knowledge": any(docno in passages for one in right for docno in one.gold),
+        "kilt": any(one.evidence for one in right)
+        and all(any(map(pages_of, some.values())) for some in systems),
+    }
+    return [name for name, has_data in have_data.items() if has_data]
 
 
 def measured(
     systems: Mapping[str, Mapping[str, System]],
     references: References,
     measures: Sequence[TextMeasures],
-) -> Measured:
+) -> tuple[list[Scores], list[Figure], list[str]]:
     """Measure systems over the same references.
 
     Args:
         systems: What each system generated, by its name and that of each of its runs.
         measures: Each group is measured over the references that count for it.
+
+    Returns:
+        The scores of each run, whose sets are the groups of measures; the measures of all texts at
+        once, which are last in their groups and not tested; what a reader must know.
     """
-    found = Measured([], [], [])
+    found, figures = list[Scores](), list[Figure]()
     lacking, wholes = list[str](), list[str]()
     for one in measures:
         group = one.name if len(measures) > 1 else ""
-        counted, titles = len(one.counted(references)), list[str]()
+        counted = one.counted(references)
         for system, runs in systems.items():
             for run, texts in runs.items():
-                scores = one.scores(run, references, texts).renamed(system)
-                found.scores.append(scores.in_set(group))
-            each = [one.collection(references, texts) for texts in runs.values()]
-            titles = list(each[0])
-            for title in titles:
+                found.append(one.scores(run, references, texts).renamed(system).in_set(group))
+            if one.collection is None:
+                continue
+            each = [
+                one.collection(
+                    (texts[right.id].answer if right.id in texts else "", right)
+                    for right in counted
+                )
+                for texts in runs.values()
+            ]
+            for title in each[0]:
                 mean = float(np.mean([run[title] for run in each]))
-                found.figures.append(Figure(group, system, title, mean, counted))
-        if counted < len(references):
+                figures.append(Figure(group, system, title, mean, len(counted)))
+        if few := len(references) - len(counted):
             head = f"{group}: " if group else ""
-            few = len(references) - counted
             lacking.append(f"{head}{few:,} of {len(references):,} references do not count.")
-        if titles:
-            wholes.append(f"{titles[0]} to {titles[-1]} are of all texts at once, and not tested.")
-    found.notes.extend(dict.fromkeys([*lacking, *wholes]))
-    return found
-
-
-def text_table(
-    systems: Mapping[str, Mapping[str, System]],
-    references: References,
-    measures: Sequence[TextMeasures],
-    *,
-    testing: Testing | None,
-    layout: Layout,
-) -> ResultTable:
-    """A table of systems over the same references; see :func:`measured`."""
-    found = measured(systems, references, measures)
-    are_many = any(len(one.qids) > 1 for one in found.scores)
-    comparison = compare(found.scores, testing if are_many else None)
-    layout = replace(layout, notes=(*found.notes, *layout.notes))
-    return build_table(comparison, layout, figures=found.figures)
+        if one.collection is not None:
+            wholes.append("BLEU-1 to BLEU-4 are of all texts at once, and not tested.")
+    return found, figures, [*lacking, *wholes]
 
 
 def mass_scores(
-    system: str,
-    scores: Mapping[str, Sequence[float]],
-    *,
-    cutoffs: Sequence[int] = CUTOFFS,
-    depth: int = 100,
-    temperature: float = 1.0,
+    system: str, scores: Mapping[str, Sequence[float]], cutoffs: Sequence[int] = CUTOFFS
 ) -> Scores:
     """``Mass@k``, the sharpness of distributions over passages (Hindsight, figures 4 and 5).
 
-    The scores of an input's passages become probabilities by a softmax over the best ``depth`` of
-    them (its closed set); Mass@k is the sum of the k greatest. Scores are those of a retriever, or
-    log-likelihoods: P(z|x,y) under a uniform prior is the softmax of log P(y|x,z).
+    The scores of an input's passages (its closed set) become probabilities by a softmax; Mass@k is
+    the sum of the k greatest. Scores are those of a retriever, or log-likelihoods: P(z|x,y) under a
+    uniform prior is the softmax of log P(y|x,z).
     """
-    if not scores or not cutoffs or min(*cutoffs, depth) < 1 or temperature <= 0:
-        raise UsageError(
-            "sharpness needs an input, a temperature above 0, and depth and cutoffs of 1 or more."
-        )
     values = np.ones((len(scores), len(cutoffs)))
     for row, one in enumerate(scores.values()):
-        logs = np.sort(np.asarray(one, dtype=np.float64))[::-1][:depth] / temperature
+        logs = np.sort(np.asarray(one, dtype=np.float64))[::-1]
         if not logs.size or np.isnan(logs).any():
             raise UsageError(f"{system} has an input without scores, or with one that is NaN.")
         weights = np.exp(logs - logs[0])

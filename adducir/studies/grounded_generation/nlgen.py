@@ -33,7 +33,8 @@ from adducir.studies.grounded_generation.contexts import GroundedContext
 from adducir.studies.grounded_generation.kilt import Name
 
 NO_ANSWER = "No Answer Present."
-_COLUMNS = ("query_id", "query", "wellFormedAnswers", "passages")
+_ANSWERS = "wellFormedAnswers"
+_COLUMNS = ("query_id", "query", _ANSWERS, "passages")
 
 
 def _listed(value: Any) -> Any:
@@ -61,7 +62,7 @@ class NlgenQuestion:
         tuple[str, ...],
         BeforeValidator(_listed),
         AfterValidator(_stripped),
-        Field(validation_alias="wellFormedAnswers"),
+        Field(validation_alias=_ANSWERS),
     ]
     passages: tuple[_Passage, ...]
 
@@ -83,9 +84,9 @@ def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
             file, the line, and the row where the file is a table.
     """
     parse, counts, found = parsed_as(NlgenQuestion), Counter[str](), dict[str, NlgenQuestion]()
-    for line, name, row in _rows_of_columns(path) if _is_columns(path) else _rows(path):
+    for line, name, row in _rows(path):
         counts["queries"] += 1
-        if not _listed(row.get("wellFormedAnswers")) and "wellFormedAnswers" in row:
+        if not _listed(row.get(_ANSWERS)) and _ANSWERS in row:
             counts["unanswered"] += 1
             continue
         try:
@@ -103,54 +104,43 @@ def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
     return list(found.values()), counts
 
 
-_Row = tuple[int, str, Mapping[str, Any]]  # its line, its name in a table, its values
+def _rows(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Rows with their lines and, in a table, their names: first those without an answer.
+
+    A table is written column by column, as pandas does: ``{"query": {"0": "what is ...", "1": ...},
+    "query_id": {"0": 9652, ...}, ...}``. MS MARCO's own files are so, 5 GB on one line.
+    """
+    if not _is_table(JsonText(path)):
+        yield from ((line, "", record) for line, record in read_objects(path))
+        return
+    rows: dict[str, dict[str, Any]] = {}
+    lines: dict[str, int] = {}
+    for line, column, row, value in _values(path):
+        if column == _ANSWERS and _listed(value):
+            rows[row], lines[row] = {_ANSWERS: value}, line
+        elif column == _ANSWERS:
+            yield line, row, {_ANSWERS: []}
+    for _, column, row, value in _values(path):
+        if row in rows and column in _COLUMNS:
+            if column == "passages" and isinstance(value, list):
+                value = [p for p in value if not isinstance(p, dict) or p.get("is_selected") != 0]
+            rows[row][column] = value
+    yield from ((lines[name], name, row) for name, row in rows.items())
 
 
-def _rows(path: Path) -> Iterator[_Row]:
-    return ((line, "", record) for line, record in read_objects(path))
-
-
-def _is_columns(path: Path) -> bool:
-    """Whether a file begins with an object whose first value is an object."""
-    text = JsonText(path)
-    return (
-        text.take("{")
-        and text.peek() == '"'
-        and bool(text.value())
-        and text.take(":")
-        and (text.peek() == "{")
-    )
+def _is_table(text: JsonText) -> bool:
+    """Whether it begins with an object whose first value is an object."""
+    is_object = text.take("{") and text.peek() == '"' and bool(text.value()) and text.take(":")
+    return is_object and text.peek() == "{"
 
 
 def _values(path: Path) -> Iterator[tuple[int, str, str, Any]]:
-    """Line, column, row and value of a table that is written column by column, as pandas does.
-
-    ``{"query": {"0": "what is ...", "1": ...}, "query_id": {"0": 9652, ...}, ...}``: MS MARCO's
-    own files are so, 5 GB on one line.
-    """
+    """Line, column, row and value of a table."""
     text = JsonText(path)
     for column in text.names():
         for row in text.names():
             yield text.line, column, row, text.value()
     text.end()
-
-
-def _rows_of_columns(path: Path) -> Iterator[_Row]:
-    """The rows of a table: first those without an answer, of which nothing is kept."""
-    answers, passages = "wellFormedAnswers", "passages"
-    rows: dict[str, dict[str, Any]] = {}
-    lines: dict[str, int] = {}
-    for line, column, row, value in _values(path):
-        if column == answers and _listed(value):
-            rows[row], lines[row] = {answers: value}, line
-        elif column == answers:
-            yield line, row, {answers: []}
-    for _, column, row, value in _values(path):
-        if row in rows and column in _COLUMNS:
-            if column == passages and isinstance(value, list):
-                value = [p for p in value if not isinstance(p, dict) or p.get("is_selected") != 0]
-            rows[row][column] = value
-    yield from ((lines[name], name, row) for name, row in rows.items())
 
 
 def contexts_of(

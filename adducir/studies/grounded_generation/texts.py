@@ -13,9 +13,9 @@ MARCO's    or none
 =========  ================================================  ======================================
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import AliasChoices, Field
 from pydantic.dataclasses import dataclass
@@ -151,13 +151,18 @@ class _Line:
         return Reference.of(GroundedContext(self.id, self.input, self.target, self.gold))
 
 
+_HINT = "docs/generation.md shows the three forms that are read."
+
+
 def read_generated(path: Path) -> dict[str, Generated]:
     """What one system generated, by id.
 
     Raises:
         InputError: A line is of none of the forms, or an id is duplicated; with file and line.
     """
-    return _read(path, _Line.generated)
+    parse = parsed_as(_Line)
+    records = read_records(path, json_values(path), lambda line: parse(line).generated(), _HINT)
+    return {one.id: one for one in records}
 
 
 def read_references(*paths: Path) -> dict[str, Reference]:
@@ -166,22 +171,14 @@ def read_references(*paths: Path) -> dict[str, Reference]:
     Raises:
         InputError: As :func:`read_generated`, or an id is in two files.
     """
-    found: dict[str, Reference] = {}
+    parse, found = parsed_as(_Line), dict[str, Reference]()
     for path in paths:
-        some = _read(path, _Line.reference)
+        lines = read_records(path, json_values(path), lambda line: parse(line).reference(), _HINT)
+        some = {one.id: one for one in lines}
         if twice := found.keys() & some.keys():
             raise InputError(f"the id {min(twice)!r} is in a file before it, too.", path=path)
         found |= some
     return found
-
-
-Item = TypeVar("Item", Generated, Reference)
-
-
-def _read(path: Path, convert: Callable[[_Line], Item]) -> dict[str, Item]:
-    parse, hint = parsed_as(_Line), "docs/generation.md shows the three forms that are read."
-    records = read_records(path, json_values(path), lambda value: convert(parse(value)), hint)
-    return {one.id: one for one in records}
 
 
 def passages_of(

@@ -13,7 +13,7 @@ statistic) become null.
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -27,13 +27,6 @@ from adducir.tables.formats import TableFormat
 from adducir.tables.table import Cell, ResultTable
 
 SCHEMA_VERSION = 3
-HEADER = (
-    *("system", "section", "group", "measure", "mean", "n", "best", "baseline", "difference"),
-    *("p", "p_corrected", "mark", "ci_low", "ci_high", "effect", "wins", "ties", "losses"),
-    *("equivalent", "equivalent_to", "equivalence_p", "equivalence_p_corrected", "p_best"),
-    *("in_set", "exploratory", "higher_is_better"),
-)
-TOPIC_HEADER = ("system", "section", "group", "qid", "measure", "value", "higher_is_better")
 
 
 class CSV(TableFormat):
@@ -44,42 +37,17 @@ class CSV(TableFormat):
     per_topic: bool = Field(False, description="One line a system, topic and measure instead.")
 
     def render(self, table: ResultTable) -> str:
-        lines = _topic_lines(table) if self.per_topic else _lines(table)
+        frame = topic_values(table) if self.per_topic else table.to_polars()
         out = io.StringIO()
         writer = CsvWriter(out)
-        writer.row(TOPIC_HEADER if self.per_topic else HEADER)
-        writer.rows(lines)
+        writer.row(frame.columns)
+        writer.rows(map(_shown, frame.iter_rows()))
         return out.getvalue()
 
 
-def _lines(table: ResultTable) -> Iterator[tuple[object, ...]]:
-    best = table.comparison is not None and table.comparison.testing.against == "best"
-    for row, column, cell in table.cells():
-        if cell.mean is None:
-            continue
-        own = (row.system, row.section, column.group, column.measure, cell.mean, cell.n)
-        further = _equivalence(cell, best)
-        for test in cell.tests or (None,):
-            tested: tuple[object, ...] = ("",) * 11
-            if test is not None:
-                tested = (
-                    *(test.reference, test.difference, test.p, test.p_corrected, test.verdict),
-                    *(test.low, test.high, test.effect, test.wins, test.ties, test.losses),
-                )
-            yield *own, _truth(cell.best), *tested, *further, _truth(column.higher_is_better)
-
-
-def _equivalence(cell: Cell, exploratory: bool) -> tuple[object, ...]:
-    """What is known of a cell beside its tests of difference."""
-    found, in_set = cell.equivalence, "" if cell.p_best is None else _truth(cell.in_set)
-    if found is None:
-        return *("",) * 4, cell.p_best, in_set, ""
-    shown = _truth(found.verdict is not None), found.reference, found.p, found.p_corrected
-    return *shown, cell.p_best, in_set, _truth(True) if exploratory else ""
-
-
-def _truth(value: bool) -> str:
-    return "true" if value else "false"
+def _shown(line: tuple[object, ...]) -> list[object]:
+    """The cells of a line, with truth values as JSON writes them."""
+    return [str(one).lower() if isinstance(one, bool) else one for one in line]
 
 
 def topic_values(table: ResultTable) -> pl.DataFrame:
@@ -118,11 +86,6 @@ def topic_values(table: ResultTable) -> pl.DataFrame:
         value="value",
         higher_is_better=pl.col("measure").replace_strict(higher, return_dtype=pl.Boolean),
     )
-
-
-def _topic_lines(table: ResultTable) -> Iterator[tuple[object, ...]]:
-    for *values, higher in topic_values(table).iter_rows():
-        yield *values, _truth(higher)
 
 
 class JSON(TableFormat):

@@ -254,29 +254,3 @@ def test_gradients_are_those_of_finite_differences() -> None:
     shapes = (2, 4), (2, 4, 5), (2, 5)
     inputs = tuple(torch.randn(*shape).double().requires_grad_() for shape in shapes)
     assert torch.autograd.gradcheck(loss, inputs)
-
-
-def test_training_makes_the_gold_set_the_best() -> None:
-    """From random vectors, all gold sets win by the score after some steps of the whole loss."""
-    torch.manual_seed(0)
-    vectors, logits = (
-        torch.randn(8, 6, 16, requires_grad=True),
-        torch.zeros(8, 6, requires_grad=True),
-    )
-    question = torch.randn(8, 16)
-    relevant = torch.zeros(8, 6, dtype=torch.bool)
-    relevant[:, 2:4] = True
-    pairs = torch.combinations(torch.arange(6))
-    sets, labels = pairs.expand(8, -1, -1), (pairs == torch.tensor([2, 3])).all(1).expand(8, -1)
-    optimiser = torch.optim.Adam([vectors, logits], lr=0.05)
-    for _ in range(60):
-        mask = torch.ones_like(relevant)
-        terms = complementary_loss(logits, vectors, question, relevant, mask, sets, labels)
-        optimiser.zero_grad()
-        terms.total.backward()
-        optimiser.step()
-    wide = Selection(beam=6, candidates=6)
-    chances, found = logits.sigmoid().detach().numpy(), vectors.detach().numpy()
-    for q in range(8):
-        best, _ = Pool.of(chances[q], found[q], question[q].numpy(), 6).best(wide)
-        assert sorted(best) == [2, 3]

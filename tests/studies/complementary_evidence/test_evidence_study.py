@@ -102,32 +102,6 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
     assert verbs == {"keep", "test", "write"}
 
 
-def test_a_selector_that_needs_no_training_is_one_run(place, capsys, monkeypatch):
-    monkeypatch.chdir(place)
-    text = FILE[: FILE.index("  B:")] + FILE[FILE.index("systems:") :]
-    text = text.replace("seeds:", "  BM25: {selector: bm25, size: 3, analysis: split}\nseeds:")
-    (place / "experiments" / "both.yaml").write_text(text)
-    assert main(["experiment", "experiments/both.yaml", "--threads", "1", "--format", "json"]) == 0
-    table = json.loads(capsys.readouterr().out)
-    found = {row["system"]: row for row in table["rows"]}
-    assert list(found) == ["upper bound", "ranker", "ours", "BM25"]
-    hit = []
-    for number, questions in ((1, some_questions(7, seed=1)), (2, some_questions(8, seed=0))):
-        chosen = read_selected(
-            place / "runs" / "both" / f"A-{number}-BM25-untrained" / "chosen.jsonl"
-        )
-        for one, question in zip(chosen, questions, strict=True):
-            words = set(question.question.split())
-            relevant = {p.id for p in question.passages if words & set(p.text.split())}
-            assert len(one.chosen) == 3
-            assert set(one.chosen) >= relevant or set(one.chosen) < relevant
-            hit.append(set(one.chosen) == question.gold_ids[0])
-    assert found["BM25"]["cells"][0]["mean"] == pytest.approx(np.mean(hit))
-    assert "Runs of a system: ranker 2, ours 2." in "\n".join(table["footer"])
-    # Sets of two and of three: the bound is that of any number.
-    assert [cell["mean"] for cell in found["upper bound"]["cells"]] == [1, 1, 1]
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -1,17 +1,19 @@
 """A tiny bed: passages, contexts and random vectors, computed in float64."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import torch
 
+from adducir.core.chunks import make_chunks
 from adducir.encoders.maxsim import MultiVectors
-from adducir.studies.grounded_generation.generators.generator import Texts
+from adducir.studies.grounded_generation.experiment.making import NumberedWork
 from adducir.studies.grounded_generation.generators.lexical import Lexical
 from adducir.studies.grounded_generation.hindsight import closed
 from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest
-from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
-from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
-from adducir.studies.grounded_generation.hindsight.vectors import Kept
-from adducir.studies.grounded_generation.hindsight.work import Making
+from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Kept, Scorer
+from adducir.studies.grounded_generation.hindsight.recipe import ClosedRecipe, RetrieverRecipe
 
 PASSAGES = ["cats run fast", "cats sleep", "dogs run", "dogs bark at cats", "birds sing", "mice"]
 TARGETS = ["cats run", "dogs bark", "birds", "mice sleep"]
@@ -37,17 +39,26 @@ def bed(*, several: bool = False, **recipe) -> tuple[Hindsight, Data]:
     counts = [[2, 3, 1, 4], [3, 2, 2, 1], [3, 1, 2, 4, 1, 2]] if several else [[1] * 4] * 2
     counts = counts if several else [*counts, [1] * 6]
     passages = vectors(counts[2], 3)
-    texts = model.generator.read(Texts([""] * 4, TARGETS, PASSAGES))
+    texts = model.generator.read([""] * 4, TARGETS, PASSAGES)
     data = Data(vectors(counts[0], 1), vectors(counts[1], 2), passages, passages, texts)
     return model, data
 
 
-def not_here(device):
-    raise AssertionError("this process has it loaded")
-
-
-def closed_sets(model, data, contexts, depth, *, candidates=None, precision="float32"):
-    """Closed sets, made in this process."""
+def request(model, data, contexts, depth, *, candidates=None, precision="float32") -> ClosedRequest:
     some = candidates and closed.Candidates(*candidates)
-    request = ClosedRequest(model, data, contexts, depth, some, precision)
-    return closed.closed_sets(request, not_here, Making())
+    recipe = ClosedRecipe(depth=depth, precision=precision)
+    return ClosedRequest(model, data, contexts, recipe, some)
+
+
+def closed_sets(*given, **more):
+    """Closed sets, made in this process."""
+    own = request(*given, **more)
+    with TemporaryDirectory() as folder:
+
+        def chunks(name, count, size, load, compute):
+            work = NumberedWork(
+                name=name, key="", count=count, size=size, source=load, compute=compute
+            )
+            return make_chunks(work, Path(folder) / name).files
+
+        return closed.closed_sets(lambda device: own, torch.device("cpu"), chunks)

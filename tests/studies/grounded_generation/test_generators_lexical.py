@@ -1,4 +1,4 @@
-"""The lexical mixture: enumerated, by hand, and its gradient."""
+"""The lexical mixture: enumerated and by hand."""
 
 import math
 from itertools import product
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from adducir.studies.grounded_generation.generators.generator import Decoding, Texts
+from adducir.studies.grounded_generation.generators.generator import Decoding
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
 from adducir.studies.grounded_generation.generators.lexical import Lexical
 
@@ -21,7 +21,7 @@ def lexical(share: float = 0.3) -> Lexical:
 
 def likelihoods(targets: list[str], share: float = 0.3) -> torch.Tensor:
     model = lexical(share)
-    read = model.read(Texts([""] * len(targets), targets, PASSAGES))
+    read = model.read([""] * len(targets), targets, PASSAGES)
     each = np.tile(np.arange(len(PASSAGES)), (len(targets), 1))
     return model.log_likelihood(read, np.arange(len(targets)), each)
 
@@ -48,31 +48,9 @@ def test_padding_changes_nothing() -> None:
     assert torch.equal(alone[0], beside[0])
 
 
-def test_the_gradient_of_the_share() -> None:
-    model = lexical()
-    read = model.read(Texts([""], ["cats run fast"], PASSAGES))
-
-    def value(logit: torch.Tensor) -> torch.Tensor:
-        model.logit.data = logit.data
-        return torch.func.functional_call(
-            _Wrapped(model, read), {"model.logit": logit}, (np.arange(1), np.array([[0, 1]]))
-        )
-
-    assert torch.autograd.gradcheck(value, torch.tensor(0.2, dtype=torch.float64).requires_grad_())
-
-
-class _Wrapped(torch.nn.Module):
-    def __init__(self, model: Lexical, read: object) -> None:
-        super().__init__()
-        self.model, self.read = model, read
-
-    def forward(self, contexts: np.ndarray, passages: np.ndarray) -> torch.Tensor:
-        return self.model.log_likelihood(self.read, contexts, passages)
-
-
 def test_the_most_probable_words_are_written_once() -> None:
     model = lexical(0.9)
-    read = model.read(Texts([""], [""], PASSAGES))
+    read = model.read([""], [""], PASSAGES)
     written = model.write(read, np.zeros(2, int), np.array([0, 1]), Decoding(max_length=2))
     assert written == ["cats run", "run dogs"]
 

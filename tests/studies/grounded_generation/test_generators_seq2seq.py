@@ -10,11 +10,10 @@ import torch
 from pydantic import ValidationError
 
 from adducir.core.errors import InputError
-from adducir.models.arrays import load_weights, save_weights
-from adducir.studies.grounded_generation.generators.generator import Decoding, Generator, Texts
+from adducir.studies.grounded_generation.generators.generator import Decoding, Generator
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
 
-TEXTS = Texts(
+TEXTS = (
     ["the cat runs", "should school uniforms be banned because the dog ran fast"],
     ["the dog", "nuclear power plants should be banned"],
     ["cats and dogs", "clean energy is cheap for the school and the example", "power"],
@@ -24,7 +23,7 @@ ALL = np.array([[0, 1, 2], [2, 1, 0]])
 
 def test_a_likelihood_is_the_sum_over_the_whole_target(sequences: Generator) -> None:
     """Against transformers' own loss, the mean over the tokens of a single pair."""
-    read = sequences.read(TEXTS)
+    read = sequences.read(*TEXTS)
     found = sequences.log_likelihood(read, np.arange(2), ALL)
     for row, passages in enumerate(ALL):
         for column, passage in enumerate(passages):
@@ -37,7 +36,7 @@ def test_a_likelihood_is_the_sum_over_the_whole_target(sequences: Generator) -> 
 
 
 def test_a_likelihood_does_not_depend_on_the_batch(sequences: Generator) -> None:
-    read = sequences.read(TEXTS)
+    read = sequences.read(*TEXTS)
     whole = sequences.log_likelihood(read, np.arange(2), ALL)
     for row in range(2):
         for column in range(3):
@@ -48,40 +47,23 @@ def test_a_likelihood_does_not_depend_on_the_batch(sequences: Generator) -> None
 
 
 def test_parts_are_cut_apart(sequences: Generator) -> None:
-    read = sequences.read(TEXTS)
+    read = sequences.read(*TEXTS)
     ids = sequences.tokenizer.backend_tokenizer
-    whole = ids.encode(TEXTS.inputs[1], add_special_tokens=False).ids
+    whole = ids.encode(TEXTS[0][1], add_special_tokens=False).ids
     assert read.inputs[1].tolist() == whole[-6:]  # a long input keeps its end
-    passage = ids.encode(TEXTS.passages[1], add_special_tokens=False).ids
+    passage = ids.encode(TEXTS[2][1], add_special_tokens=False).ids
     assert read.passages[1].tolist() == passage[:8]
-    target = ids.encode(TEXTS.targets[1]).ids
+    target = ids.encode(TEXTS[1][1]).ids
     assert read.targets[1].tolist() == [*target[:6], target[-1]]
 
 
-def test_gradients_reach_the_network(sequences: Generator) -> None:
-    read = sequences.read(TEXTS)
-    sequences.log_likelihood(read, np.arange(2), ALL).sum().backward()
-    assert all(one.grad is not None for one in sequences.parameters() if one.requires_grad)
-
-
 def test_beams_do_not_depend_on_the_batch(sequences: Generator) -> None:
-    read = sequences.read(TEXTS)
+    read = sequences.read(*TEXTS)
     plan = Decoding(beams=3, max_length=6, min_length=2)
     contexts, passages = np.array([0, 1, 1]), np.array([0, 1, 2])
     whole = sequences.write(read, contexts, passages, plan)
     alone = sequences.write(read, contexts[2:], passages[2:], plan)
     assert alone == whole[2:]
-
-
-def test_weights_are_kept_in_safetensors(sequences: Generator, tmp_path: Path) -> None:
-    read = sequences.read(TEXTS)
-    before = sequences.log_likelihood(read, np.arange(2), ALL)
-    save_weights(tmp_path / "weights.safetensors", sequences)
-    with torch.no_grad():
-        for parameter in sequences.parameters():
-            parameter.zero_()
-    load_weights(tmp_path / "weights.safetensors", sequences)
-    assert torch.equal(sequences.log_likelihood(read, np.arange(2), ALL), before)
 
 
 def test_what_is_longer_than_the_network_reads_is_refused(checkpoints: Path) -> None:
@@ -106,7 +88,7 @@ def test_the_checkpoint_s_generation_settings_hold_unless_the_recipe_has_its_own
             "bart", {"bart": str(base), "passage_length": 8, "output_length": 30}
         ).load(tmp_path)
         how = Decoding.model_validate({"beams": 2, "max_length": 30, "min_length": 20, **settings})
-        return generator.write(generator.read(TEXTS), np.arange(2), np.arange(2), how)
+        return generator.write(generator.read(*TEXTS), np.arange(2), np.arange(2), how)
 
     plain = written(checkpoints / "bart")
     once = written(checkpoints / "bart", no_repeat_ngram_size=1)

@@ -3,8 +3,6 @@
 import gzip
 import hashlib
 import json
-import random
-import re
 from pathlib import Path
 
 import pytest
@@ -31,7 +29,6 @@ from adducir.studies.grounded_generation.kilt import (
     read_pages,
     read_passages,
 )
-from adducir.studies.grounded_generation.texts import Reference, read_references
 
 CONTEXTS = [
     GroundedContext("1", "Who was Vivaldi?", "A composer.", ("d4", "d5"), "music"),
@@ -175,28 +172,6 @@ def test_gold_is_every_passage_that_shares_a_character(tmp_path) -> None:
     assert (counts["found"], counts["several"], counts["lost"]) == (4, 1, 2)
 
 
-def test_gold_by_brute_force(tmp_path) -> None:
-    drawn = random.Random(4)
-    passages = list(cut_page(page(*(" ".join("word" for _ in range(40)) for _ in range(4))), 7))
-    spans = [sorted((drawn.randint(1, 4), drawn.randint(0, 199)) for _ in "ab") for _ in range(60)]
-    records = (example(f"{n}", *places, wikipedia_id=1) for n, places in enumerate(spans))
-    examples = list(read_kilt(lines(tmp_path / "t", *records)))
-
-    def characters(start, end):
-        return {
-            (paragraph, place)
-            for paragraph in range(start[0], end[0] + 1)
-            for place in range(
-                start[1] if paragraph == start[0] else 0, end[1] if paragraph == end[0] else 200
-            )
-        }
-
-    for (start, end), made in zip(spans, contexts_of(examples, passages)[0], strict=True):
-        mine = characters(start, end)
-        found = {one.id for one in passages if mine & characters(*span(one))}
-        assert start == end or set(made.gold) == found
-
-
 def test_from_the_official_forms_to_contexts(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     lines(tmp_path / "source.json", PAGE, {**PAGE, "wikipedia_id": "7", "text": ["Empty\n"]})
@@ -224,22 +199,6 @@ def test_from_the_official_forms_to_contexts(tmp_path, monkeypatch, capsys) -> N
     corpus = open_corpus("passages.jsonl.gz")
     assert corpus.default_fields == ("title", "text")
     assert [one.docno for one in corpus] == ["4041-1", "4041-2", "4041-3"]
-
-
-def test_parts_share_no_dialogue_and_make_the_files_of_the_study(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines(tmp_path / "source.json", PAGE)
-    lines(tmp_path / "wow.jsonl", *(example(f"d{n // 3}_{n % 3}") for n in range(90)))
-    assert main(["grounded-generation", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
-    arguments = ["grounded-generation", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
-    wanted = ["-o", "wow.jsonl.gz", "--shares", ".8,.2,0", "--qrels", "wow.qrels"]
-    assert main([*arguments, *wanted]) == 0
-    names = [f"wow.{name}.jsonl.gz" for name in ("train", "validation")]
-    parts = [list(read_contexts(Path(name))) for name in names]
-    assert sum(map(len, parts)) == 90 == len(Path("wow.qrels").read_text().splitlines())
-    assert {one.group for one in parts[0]}.isdisjoint(one.group for one in parts[1])
-    study = Path(__file__).parents[3] / "experiments" / "hindsight-wow.yaml"
-    assert re.findall(r"data/hindsight/(wow\.\S+)", study.read_text(encoding="utf-8")) == names
 
 
 @pytest.mark.parametrize(
@@ -320,26 +279,6 @@ def test_all_forms_of_nlgen_give_the_same(tmp_path) -> None:
     first, second = nlgen.contexts_of(questions, collection)
     assert (first.input, first.target) == (". what is 7?", "It is a pasta.")
     assert (first.gold, second.gold) == (("p1", "p3"), ())
-
-
-def test_the_command_cuts_and_reports(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    forms(tmp_path)
-    Path("collection.tsv").write_text("0\tA thick pasta.\n1\tRice.\n", encoding="utf-8")
-    start = ["grounded-generation", "nlgen", "table.json", "--corpus", "collection.tsv"]
-    arguments = [*start, "--first", "1", "-o", "validation.jsonl"]
-    assert main([*arguments, "--references", "references.jsonl"]) == 0
-    assert read_references(Path("references.jsonl"))["7"] == Reference(
-        "7", ("It is a pasta.", "A pasta."), ". what is 7?"
-    )
-    report = capsys.readouterr().out.splitlines()
-    assert [row.split()[-1] for row in report] == ["5", "2", "1", "1", "1", "1", "1"]
-    assert json.loads(Path("references.jsonl").read_text())["query_id"] == 7  # as MS MARCO has it
-    assert main([*start, "--skip", "1", "-o", "test.jsonl", "--qrels", "test.qrels"]) == 0
-    assert Path("test.qrels").read_text(encoding="utf-8") == ""
-    (kept,) = read_contexts(Path("validation.jsonl"))
-    assert (kept.id, kept.gold) == ("7", ("0",))
-    assert main([*start, "--skip", "2", "-o", "none.jsonl"]) == 2
 
 
 @pytest.mark.parametrize(

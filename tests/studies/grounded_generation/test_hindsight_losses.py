@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from adducir.studies.grounded_generation.hindsight.losses import TRAINS, Computed, loss_of
+from adducir.studies.grounded_generation.hindsight.losses import PARTS, TRAINS, Computed, loss_of
 
 GENERATOR = np.random.default_rng(5)
 
@@ -15,13 +15,13 @@ def scores(*shape: int) -> torch.Tensor:
 
 @pytest.fixture
 def found() -> Computed:
-    return Computed(scores(3, 6), scores(3, 6), scores(3, 6))
+    return {part: scores(3, 6) for part in PARTS}
 
 
 def enumerated(name: str, found: Computed, row: int) -> torch.Tensor:
     """The formula of a loss, passage by passage, without any function of ours."""
-    p, q = (one[row].exp() / one[row].exp().sum() for one in (found.retriever, found.guide))
-    likelihood = found.likelihood[row]
+    retriever, guide, likelihood = (found[part][row] for part in PARTS)
+    p, q = (one.exp() / one.exp().sum() for one in (retriever, guide))
     if name == "marginal":
         return -torch.log(sum(p[z] * torch.exp(likelihood[z]) for z in range(6)))
     kl = sum(q[z] * (torch.log(q[z]) - torch.log(p[z])) for z in range(6))
@@ -32,7 +32,7 @@ def enumerated(name: str, found: Computed, row: int) -> torch.Tensor:
 @pytest.mark.parametrize("name", ["elbo", "marginal", "kl", "reconstruction"])
 def test_losses_and_gradients_are_those_of_the_enumerated_formula(name, found) -> None:
     ours = loss_of(name, found)
-    parts = [found.retriever, found.guide, found.likelihood]
+    parts = [*found.values()]
     brute = torch.stack([enumerated(name, found, row) for row in range(3)])
     assert torch.allclose(ours, brute, atol=1e-12)
     gradients = torch.autograd.grad(ours.sum(), parts, allow_unused=True, materialize_grads=True)
@@ -43,15 +43,15 @@ def test_losses_and_gradients_are_those_of_the_enumerated_formula(name, found) -
 
 @pytest.mark.parametrize("name", TRAINS)
 def test_gradients_are_those_of_finite_differences(name, found) -> None:
-    def value(retriever, guide, likelihood):
-        return loss_of(name, Computed(retriever, guide, likelihood))
+    def value(*values):
+        return loss_of(name, dict(zip(PARTS, values, strict=True)))
 
-    parts = (found.retriever, found.guide, found.likelihood)
-    assert torch.autograd.gradcheck(value, parts, eps=1e-6, atol=1e-6)
+    assert torch.autograd.gradcheck(value, tuple(found.values()), eps=1e-6, atol=1e-6)
 
 
 def test_the_bound_lies_below_by_the_divergence_to_the_exact_posterior(found) -> None:
-    log_p, log_q, likelihood = found.log_p, found.log_q, found.likelihood
+    log_p, log_q = (found[part].log_softmax(-1) for part in ("retriever", "guide"))
+    likelihood = found["generator"]
     exact = (log_p + likelihood).log_softmax(-1)
     gap = loss_of("elbo", found) - loss_of("marginal", found)
     assert (gap > 0).all()
@@ -61,11 +61,11 @@ def test_the_bound_lies_below_by_the_divergence_to_the_exact_posterior(found) ->
 
 def test_with_the_exact_posterior_both_methods_are_one(found) -> None:
     """Values, and the gradients of retriever and generator (the identity behind EM)."""
-    exact = (found.log_p + found.likelihood).detach()
-    bound = loss_of("elbo", Computed(found.retriever, exact, found.likelihood))
+    exact = (found["retriever"].log_softmax(-1) + found["generator"]).detach()
+    bound = loss_of("elbo", {**found, "guide": exact})
     whole = loss_of("marginal", found)
     assert torch.allclose(bound, whole, atol=1e-12)
-    parts = [found.retriever, found.likelihood]
+    parts = [found["retriever"], found["generator"]]
     for one, other in zip(
         torch.autograd.grad(bound.sum(), parts),
         torch.autograd.grad(whole.sum(), parts),
@@ -75,8 +75,7 @@ def test_with_the_exact_posterior_both_methods_are_one(found) -> None:
 
 
 def test_with_one_passage_both_are_its_likelihood() -> None:
-    likelihood = scores(4, 1)
-    alone = Computed(scores(4, 1), scores(4, 1), likelihood)
+    alone = {part: scores(4, 1) for part in PARTS}
     for name in ("elbo", "marginal", "reconstruction"):
-        assert torch.allclose(loss_of(name, alone), -likelihood[:, 0], atol=1e-12)
+        assert torch.allclose(loss_of(name, alone), -alone["generator"][:, 0], atol=1e-12)
     assert torch.equal(loss_of("kl", alone), torch.zeros(4, dtype=torch.float64))

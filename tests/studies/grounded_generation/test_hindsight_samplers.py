@@ -5,19 +5,25 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from adducir.studies.grounded_generation.hindsight.samplers import (
-    Closed,
-    SampleRecipe,
-    drawn,
-    sample,
-)
+from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
+from adducir.studies.grounded_generation.hindsight.recipe import SampleRecipe
 
 SCORES = np.log([8.0, 4.0, 2.0, 1.0, 1.0])
-CLOSED = Closed(np.array([0, 1, 2, 3, 4]), SCORES, np.array([4, 3, 7, 8, 9]), SCORES)
+LISTS = [0, 1, 2, 3, 4], [4, 3, 7, 8, 9]
 
 
-def many(recipe: SampleRecipe, count: int = 400) -> list[list[int]]:
-    return [sample(recipe, CLOSED, seed).tolist() for seed in range(count)]
+def closed(retriever: list[int], guide: list[int], scores: np.ndarray) -> ClosedSets:
+    """The closed set of one context."""
+    return ClosedSets(
+        np.zeros(1, int), np.array([retriever]), scores[None], np.array([guide]), scores[None]
+    )
+
+
+CLOSED = closed(*LISTS, SCORES)
+
+
+def many(recipe: SampleRecipe, count: int = 400, of: ClosedSets = CLOSED) -> list[list[int]]:
+    return [of.sample(0, recipe, seed).tolist() for seed in range(count)]
 
 
 def within_binomial(observed: int, count: int, share: float) -> bool:
@@ -31,21 +37,23 @@ def test_drawing_without_replacement_against_enumeration() -> None:
     exact = np.zeros(4)
     for first, second in permutations(range(4), 2):
         exact[[first, second]] += weights[first] * weights[second] / (1 - weights[first])
-    draw, found = np.random.default_rng(1), np.zeros(4)
-    for _ in range(count):
-        found[drawn(np.arange(4), np.log(weights), 1.0, draw)[:2]] += 1
+    found = np.zeros(4)
+    own = closed([0, 1, 2, 3], [0, 1, 2, 3], np.log(weights))
+    for passages in many(SampleRecipe(k=2, sampler="guide"), count, own):
+        found[passages] += 1
     assert all(within_binomial(*pair) for pair in zip(found, [count] * 4, exact, strict=True))
 
 
 def test_a_temperature_divides_scores() -> None:
-    count, draw = 20_000, np.random.default_rng(2)
-    first = sum(drawn(np.arange(2), np.log([4.0, 1.0]), 2.0, draw)[0] == 0 for _ in range(count))
+    count, own = 20_000, closed([0, 1], [0, 1], np.log([4.0, 1.0]))
+    recipe = SampleRecipe(k=1, sampler="retriever", temperature=2.0)
+    first = sum(one == [0] for one in many(recipe, count, own))
     assert within_binomial(first, count, 2 / 3)  # sqrt(4) to sqrt(1)
 
 
 def test_alpha_says_how_often_the_list_is_the_retrievers() -> None:
     whole = many(SampleRecipe(k=3, alpha=0.25), 2000)
-    guide, retriever = set(CLOSED.guide.tolist()), set(CLOSED.retriever.tolist())
+    retriever, guide = map(set, LISTS)
     assert all(set(one) <= guide or set(one) <= retriever for one in whole)
     first = sum(one[0] in (0, 1, 2) for one in whole)
     # What only the retriever's list has, and how probable that is there.
@@ -61,5 +69,5 @@ def test_samplers_give_k_different_passages_and_the_same_again(sampler, k) -> No
     first = many(recipe, 50)
     assert all(len(set(one)) == k == len(one) for one in first)
     assert first == many(recipe, 50)
-    short = Closed(np.arange(3), SCORES[:3], np.arange(3), SCORES[:3])
-    assert len(sample(SampleRecipe(k=9, sampler=sampler), short, 0)) == 3
+    short = closed([0, 1, 2], [0, 1, 2], SCORES[:3])
+    assert [len(one) for one in many(SampleRecipe(k=9, sampler=sampler), 1, short)] == [3]

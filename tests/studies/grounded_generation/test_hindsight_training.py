@@ -1,28 +1,29 @@
-"""Model, closed sets and phases: brute force, frozen parts, kill and resume."""
+"""Model, closed sets and phases: brute force, frozen parts."""
 
 import copy
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from small_bed import bed, closed_sets
+from small_bed import bed, closed_sets, request
 
-from adducir.core.progress import Progress
 from adducir.models.arrays import weights_of
 from adducir.studies.grounded_generation.contexts import GroundedContext
-from adducir.studies.grounded_generation.generators.lexical import Lexical
+from adducir.studies.grounded_generation.experiment.data import Problem
+from adducir.studies.grounded_generation.experiment.making import Parts
+from adducir.studies.grounded_generation.generators.kinds import GENERATORS
 from adducir.studies.grounded_generation.hindsight import closed
-from adducir.studies.grounded_generation.hindsight.building import Problem, assemble
-from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest, ClosedSets
+from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.hindsight.losses import loss_of
 from adducir.studies.grounded_generation.hindsight.recipe import (
     GuideRecipe,
     PhaseRecipe,
     RetrieverRecipe,
 )
-from adducir.studies.grounded_generation.hindsight.training import Phase, train_phase
+from adducir.studies.grounded_generation.hindsight.training import Phase
 
 ALL = np.tile(np.arange(6), (4, 1))
 CONTEXTS = np.arange(4)
@@ -83,7 +84,7 @@ def test_a_closed_set_of_all_passages_is_the_corpus_in_order() -> None:
     brute = brute_scores(model.retriever, data.inputs, data.retriever_passages).detach().numpy()
     assert np.array_equal(made.retriever, np.argsort(-brute, axis=1))
     assert np.allclose(made.retriever_scores, -np.sort(-brute, axis=1), atol=1e-5)
-    over_sets = model.compute(data, CONTEXTS, made.retriever).log_p.exp()
+    over_sets = model.compute(data, CONTEXTS, made.retriever)["retriever"].softmax(-1)
     whole = torch.from_numpy(brute).softmax(-1).numpy()
     assert np.allclose(over_sets.detach(), np.take_along_axis(whole, made.retriever, 1))
     assert np.allclose(over_sets.detach().sum(-1), 1)
@@ -105,9 +106,11 @@ def test_half_precision_is_of_the_passages_of_a_trained_network() -> None:
     contexts = [GroundedContext(str(n), text, text) for n, text in enumerate(texts)]
     parts = {"train": np.arange(4), "validation": np.arange(0), "test": np.arange(0)}
     problem = Problem(contexts, parts, [str(n) for n in range(4)], texts[::-1], {})
-    recipe = RetrieverRecipe(network="trained", adapter="none", towers="shared")
-    device = torch.device("cpu")
-    model, data = assemble(recipe, GuideRecipe(), Path(), problem, Lexical(), None, 0, device)
+    retriever = RetrieverRecipe(network="trained", adapter="none", towers="shared")
+    generator = GENERATORS.make("lexical")
+    study = SimpleNamespace(retriever=retriever, guide=GuideRecipe(), generator=generator)
+    texts = SimpleNamespace(folder=Path(), problem=lambda: problem)
+    model, data = Parts(study, texts).load(torch.device("cpu"))
     single, half = (
         closed_sets(model, data, CONTEXTS, 4, precision=precision)
         for precision in ("float32", "bfloat16")
@@ -153,7 +156,7 @@ def test_a_guide_that_is_the_retriever_still_encodes_nothing(are_some) -> None:
     some = np.array([[0, 3, 5], [1, 2, 4], [5, 4, 3], [2, 0, 1]])
     candidates = (some, some[::-1]) if are_some else None
     model.guide.load_state_dict(model.retriever.state_dict())
-    apart = copy.copy(data.guide_passages)  # other passages, as far as it knows
+    apart = copy.deepcopy(data.guide_passages)  # other passages, as far as it knows
     wanted = closed_sets(
         model, replace(data, guide_passages=apart), CONTEXTS, 2, candidates=candidates
     )
@@ -161,11 +164,11 @@ def test_a_guide_that_is_the_retriever_still_encodes_nothing(are_some) -> None:
     for name, values in vars(wanted).items():
         assert np.allclose(getattr(found, name), values)
     assert (found.retriever != found.guide).any()
-    given = model, data, CONTEXTS, 2, candidates and closed.Candidates(*candidates)
-    assert [*ClosedRequest(*given).encoded] == ["retriever"]
+    given = model, data, CONTEXTS, 2
+    assert [*request(*given, candidates=candidates).encoded] == ["retriever"]
     with torch.no_grad():
         model.guide.adapters["document"].weight += 0.01
-    assert [*ClosedRequest(*given).encoded] == ["retriever", "guide"]
+    assert [*request(*given, candidates=candidates).encoded] == ["retriever", "guide"]
 
 
 def test_no_gradient_goes_through_the_choice_of_passages() -> None:
@@ -214,7 +217,7 @@ def recipe(loss: str = "elbo", **training) -> PhaseRecipe:
 def test_frozen_parts_do_not_change_by_a_bit(loss, moved, tmp_path) -> None:
     model, data = bed()
     before = weights_of(model)
-    train_phase(_phase(model, data, recipe(loss)), tmp_path)
+    _phase(model, data, recipe(loss)).fit(tmp_path)
     changed = {
         name.partition(".")[0]
         for name, values in weights_of(model).items()
@@ -237,29 +240,6 @@ def test_samples_are_new_in_each_epoch_and_the_same_again() -> None:
     assert all(torch.equal(a["passages"], b["passages"]) for a, b in pairs)
     passages = [torch.cat([batch["passages"] for batch in some]) for some in (first, second)]
     assert passages[0].tolist() != passages[1].tolist()
-
-
-def test_a_killed_phase_ends_with_the_same_weights(tmp_path: Path, monkeypatch) -> None:
-    whole, data = bed()
-    train_phase(_phase(whole, data, recipe()), tmp_path / "whole")
-
-    monkeypatch.setattr("adducir.training.run.CHECKPOINT_SECONDS", 0.0)
-    killed, data = bed()
-
-    class Killing(Progress):
-        steps = 0
-
-        def advance(self, count: int = 1) -> None:
-            Killing.steps += 1
-            if Killing.steps == 5:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), Killing():
-        train_phase(_phase(killed, data, recipe()), tmp_path / "killed")
-    other, data = bed()
-    train_phase(_phase(other, data, recipe()), tmp_path / "killed")
-    weights = weights_of(whole)
-    assert all(torch.equal(values, weights[name]) for name, values in weights_of(other).items())
 
 
 def test_the_parts_of_the_bound_are_measured() -> None:

@@ -1,12 +1,13 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import model_validator
 
 from adducir.core.absent import gathering
@@ -14,19 +15,50 @@ from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import TextFile
 from adducir.core.recipe import Recipe
-from adducir.corpora.documents import Corpus, refuse_duplicates
+from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.sources import open_corpus
 from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
 from adducir.studies.grounded_generation.contexts import GroundedContext, read_contexts
-from adducir.studies.grounded_generation.hindsight.building import Problem
+from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe
 from adducir.training.recipe import Several, listed
 
 PARTS = ("train", "validation", "test")
 
 
+@dataclass(frozen=True)
+class Problem:
+    """Contexts and passages.
+
+    Attributes:
+        contexts: All contexts, of training, validation and test.
+        parts: The numbers of the contexts of ``train``, ``validation`` and ``test``.
+        docnos: The passages' docnos.
+        passages: Their texts, ``title | text`` where they have a title.
+        relevant: By group, how many passages are equally relevant; empty where that is not known.
+        pages: The Wikipedia pages of passages by docno, where they have a ``wikipedia_id``.
+    """
+
+    contexts: Sequence[GroundedContext]
+    parts: Mapping[str, NDArray[np.int64]]
+    docnos: Sequence[str]
+    passages: Sequence[str]
+    relevant: Mapping[str, int]
+    pages: Mapping[str, str] = field(default_factory=dict)
+
+    def texts(self, guide: GuideRecipe) -> dict[str, Sequence[str]]:
+        """By name: what the retriever reads of contexts, what the guide does, the passages."""
+        hindsight = [guide.query(one.input, one.target) for one in self.contexts]
+        inputs = [one.input for one in self.contexts]
+        return {"inputs": inputs, "hindsight": hindsight, "passages": self.passages}
+
+    def contexts_of(self, parts: Sequence[str]) -> NDArray[np.int64]:
+        """The numbers of the contexts of some parts."""
+        return np.concatenate([self.parts[part] for part in parts])
+
+
 class DataRecipe(Recipe):
-    """Contexts and passages: files of both, or a file of arguments of which they are made.
+    """Contexts and passages: files of both, or a file of arguments from which they are made.
 
     Attributes:
         passages: The corpus: a source, as `adducir index` takes it. Fields ``title`` and ``text``
@@ -36,7 +68,7 @@ class DataRecipe(Recipe):
         validation: For early stopping.
         test: What is measured.
         arguments: A file of arguments.
-        bed: How contexts are made of them.
+        bed: How contexts are made from them.
     """
 
     passages: str = ""
@@ -62,30 +94,38 @@ class DataRecipe(Recipe):
 
 
 class GroundedData:
-    """A data set, whose texts are read when they are needed."""
+    """A data set, whose texts are read when they are needed; another process opens it anew.
 
-    def __init__(self, recipe: DataRecipe, folder: Path) -> None:
+    Attributes:
+        held: What several steps use, with its key.
+    """
+
+    def __init__(self, recipe: DataRecipe, folder: Path, identity: str = "") -> None:
         self.recipe, self.folder = recipe, folder
+        self.held: tuple[Any, Any] = None, None
         self._problem: Problem | None = None
+        self._bed = recipe.bed or ArgumentsRecipe()
         if recipe.arguments:
             self._arguments = file_path(recipe.arguments, folder)
             digest = source_digest(self._arguments)
             self.identity = fingerprint([digest, self._bed.model_dump(mode="json")])
-            return
-        with gathering() as each:
-            corpus = each(partial(_corpus, recipe.passages, folder))
-            digests = {
-                part: [each(partial(source_digest, path)) for path in self._files(part)]
-                for part in PARTS
-            }
-        if corpus is None:
-            raise InputError("the passages cannot be read.", path=folder)
-        self._corpus = corpus
-        self.identity = fingerprint([corpus.identity(), recipe.title, digests])
+        else:
+            with gathering() as each:
+                corpus = each(lambda: open_corpus(source_path(recipe.passages, folder)))
+                digests = {
+                    part: [each(partial(source_digest, path)) for path in self._files(part)]
+                    for part in PARTS
+                }
+            if corpus is None:
+                raise InputError("the passages cannot be read.", path=folder)
+            self._corpus = corpus
+            self.identity = fingerprint([corpus.identity(), recipe.title, digests])
+        if identity and identity != self.identity:
+            hint = "Run this again."
+            raise InputError("the data were changed meanwhile.", path=folder, hint=hint)
 
-    @property
-    def _bed(self) -> ArgumentsRecipe:
-        return self.recipe.bed or ArgumentsRecipe()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GroundedData, (self.recipe, self.folder, self.identity)
 
     def _files(self, part: str) -> Iterator[Path]:
         for name in listed(getattr(self.recipe, part)):
@@ -98,8 +138,7 @@ class GroundedData:
         return self._problem
 
     def _of_arguments(self) -> Problem:
-        bed = build_bed(self._arguments, self._bed)
-        contexts = {part: bed.contexts.get(part, []) for part in PARTS}
+        passages, contexts, relevant = build_bed(self._arguments, self._bed)
         empty = [part for part, share in self._bed.shares.items() if share and not contexts[part]]
         if empty:
             raise InputError(
@@ -107,8 +146,12 @@ class GroundedData:
                 path=self._arguments,
                 hint="Take another `seed` or other `shares` of the `bed`, or more arguments.",
             )
-        docnos, texts = [*bed.passages], [*bed.passages.values()]
-        return _problem(contexts, docnos, texts, bed.relevant, self._arguments)
+        every = [one for part in PARTS for one in contexts.get(part, ())]
+        homes = dict.fromkeys((one.id for one in every), self._arguments)
+        if len(homes) < len(every):
+            raise InputError("two arguments have one docno.", path=self._arguments)
+        texts = [*passages], [*passages.values()]
+        return self._checked(Problem(every, _parts(contexts), *texts, relevant), homes)
 
     def _of_files(self) -> Problem:
         contexts: dict[str, list[GroundedContext]] = {part: [] for part in PARTS}
@@ -131,43 +174,37 @@ class GroundedData:
             passages.append(" | ".join(text for text in texts if text))
             if page := document.fields.get("wikipedia_id"):
                 pages[document.docno] = page
-        problem = _problem(contexts, docnos, passages, {}, Path(self.recipe.passages), homes)
-        return replace(problem, pages=pages)
+        every = [one for some in contexts.values() for one in some]
+        problem = Problem(every, _parts(contexts), docnos, passages, {}, pages)
+        return self._checked(problem, homes)
 
-
-def _corpus(name: str, folder: Path) -> Corpus:
-    return open_corpus(source_path(name, folder))
-
-
-def _problem(
-    contexts: dict[str, list[GroundedContext]],
-    docnos: Sequence[str],
-    passages: Sequence[str],
-    relevant: dict[str, int],
-    path: Path,
-    homes: Mapping[str, Path] = MappingProxyType({}),
-) -> Problem:
-    """The problem; ``path`` is where passages come from, ``homes`` the files of contexts, by id."""
-    every = [one for part in PARTS for one in contexts[part]]
-    if len({one.id for one in every}) < len(every):
-        raise InputError("a context is in two parts, or twice in one.", path=path)
-    lacking = {docno for one in every for docno in one.gold}.difference(docnos)
-    if lacking:
-        context = next(one for one in every if lacking.intersection(one.gold))
-        docno = next(docno for docno in context.gold if docno in lacking)
-        raise InputError(
-            f"the gold passage {docno!r} of the context {context.id!r} is not in the corpus.",
-            path=homes.get(context.id, path),
-            hint=f"The corpus is {path}.",
+    def _checked(self, problem: Problem, homes: Mapping[str, Path]) -> Problem:
+        """The problem, if it can be computed with; ``homes`` are the files of contexts, by id."""
+        lacking = {docno for one in problem.contexts for docno in one.gold}.difference(
+            problem.docnos
         )
-    if not contexts["test"]:
-        raise InputError("there is no context to test on.", path=path)
-    if bare := next((one.id for part in PARTS[:2] for one in contexts[part] if not one.target), ""):
-        raise InputError(
-            f"the context {bare!r} has no target, and is for training or validation.",
-            path=homes.get(bare, path),
-            hint="Leave it out, or name its file as `test` only.",
-        )
-    ends = np.cumsum([0, *(len(contexts[part]) for part in PARTS)])
-    parts = {part: np.arange(ends[n], ends[n + 1]) for n, part in enumerate(PARTS)}
-    return Problem(every, parts, tuple(docnos), passages, relevant)
+        for context in problem.contexts:
+            if docno := next((one for one in context.gold if one in lacking), ""):
+                raise InputError(
+                    f"the gold passage {docno!r} of the context {context.id!r} is not in the "
+                    "corpus.",
+                    path=homes[context.id],
+                    hint=f"The corpus is {self.recipe.passages}.",
+                )
+        if not len(problem.parts["test"]):
+            raise InputError("there is no context to test on.", path=self.folder)
+        for number in problem.contexts_of(PARTS[:2]):
+            context = problem.contexts[number]
+            if not context.target:
+                raise InputError(
+                    f"the context {context.id!r} has no target, and is for training or validation.",
+                    path=homes[context.id],
+                    hint="Leave it out, or name its file as `test` only.",
+                )
+        return problem
+
+
+def _parts(contexts: Mapping[str, Sequence[GroundedContext]]) -> dict[str, NDArray[np.int64]]:
+    """The numbers of the contexts of each part, which come one part behind the other."""
+    ends = np.cumsum([0, *(len(contexts.get(part, ())) for part in PARTS)])
+    return {part: np.arange(ends[n], ends[n + 1]) for n, part in enumerate(PARTS)}

@@ -1,54 +1,42 @@
 """The steps of a system: vectors, closed sets of each round, phases, and what it answers."""
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adducir.core.artifacts import parts_folder
-from adducir.core.progress import progress
+from adducir.core.recipe import KeyPath
 from adducir.evaluation.scores import run_name
-from adducir.experiments.step import ArtifactStep, Step
+from adducir.experiments.step import ArtifactStep
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import choose_device, using_threads
-from adducir.studies.grounded_generation.experiment.loading import (
-    CANDIDATES,
-    CLOSED,
-    LIKELIHOODS,
-    TEXTS,
-    VECTORS,
-    WEIGHTS,
-    Loading,
-    answering_of,
-    request_of,
-    texts_of_network,
-)
+from adducir.models.machine import using_threads
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
 from adducir.studies.grounded_generation.hindsight.recipe import GroundedSystem, PhaseRecipe
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy
-    from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
-    from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
-    from adducir.studies.grounded_generation.hindsight.work import Making
 
 
+@dataclass(eq=False)
 class PartsStep(ArtifactStep):
-    """A step that takes long, and goes on where a kill cut it off."""
+    """A step that takes long, and goes on where a kill cut it off.
 
-    def __init__(
-        self,
-        study: "GroundedStudy",
-        path: Path,
-        place: tuple[str, ...],
-        before: "PhaseStep | None" = None,
-        seed: int = 0,
-    ) -> None:
-        self.study, self.path, self.reads = study, path, [place]
-        self.before, self.seed = before, seed
-        self.inputs: Sequence[Step] = [*study.vector_steps, *([before] if before else [])]
+    Attributes:
+        entry: What it is made for in the experiment file.
+        needs: The steps that it is made from, beside the vectors: ``before`` those of its weights.
+        seed: Of new weights.
+    """
+
+    study: "GroundedStudy"
+    path: Path
+    entry: KeyPath
+    needs: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.reads = [self.entry]
+        self.inputs = [*self.study.vector_steps, *self.needs.values()]
 
     @property
     def generator(self) -> dict[str, Any]:
@@ -57,12 +45,18 @@ class PartsStep(ArtifactStep):
         origin = GENERATORS.origin(GENERATORS.name_of(type(made)))
         return {**origin, **made.model_dump(mode="json")}
 
+    def settings(self, *named: str, **exclude: set[str]) -> dict[str, Any]:
+        """Sections of the experiment file, but for some of their keys."""
+        recipe = self.study.recipe
+        return {
+            name: getattr(recipe, name).model_dump(mode="json", exclude=exclude.get(name))
+            for name in named
+        }
+
     def identities(self) -> Mapping[str, str]:
-        """The data, what the parts start from, and the weights before."""
-        found = {"data": self.study.data.identity, **self.study.identities()}
-        if self.before is not None:
-            found["before"] = self.before.fingerprint
-        return found
+        """The data, what the parts start from, and what it needs."""
+        needed = {name: step.fingerprint for name, step in self.needs.items()}
+        return {"data": self.study.data.identity, **self.study.identities(), **needed}
 
     def versions(self) -> Mapping[str, str]:
         return model_versions()
@@ -71,24 +65,10 @@ class PartsStep(ArtifactStep):
         with using_threads(context.threads):
             super().make(context)
 
-    @abstractmethod
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]: ...
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
+        from adducir.studies.grounded_generation.experiment.making import MAKE
 
-    def loaded(self, context: "Context") -> "tuple[Hindsight, Data]":
-        """The three parts with the weights before, and what they read."""
-        return self.loading.parts(choose_device(context.device), context)
-
-    @property
-    def loading(self) -> Loading:
-        """How a process loads them."""
-        return self.study.loading(self.before, self.seed)
-
-    def making(self, context: "Context") -> "Making":
-        """How its chunks are made, which are kept until it is there."""
-        from adducir.studies.grounded_generation.hindsight.work import Making
-
-        chunking, tokens = context.chunking(self.path), context.batch_tokens
-        return Making(self.fingerprint, chunking, context.device, context.threads, tokens)
+        return MAKE[self.kind](self, folder, context)
 
 
 class VectorsStep(PartsStep):
@@ -98,20 +78,8 @@ class VectorsStep(PartsStep):
     verb = "encode"
 
     def recipe(self) -> Mapping[str, Any]:
-        recipe = self.study.recipe
-        keys = {"vectors", "towers", "query_length", "document_length"}
-        return {
-            "retriever": recipe.retriever.model_dump(mode="json", include=keys),
-            "guide": recipe.guide.model_dump(mode="json"),
-        }
-
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        from adducir.studies.grounded_generation.hindsight.building import save_vectors
-
-        recipe, problem = self.study.recipe, self.study.data.problem()
-        given = problem, recipe.retriever, recipe.guide, self.study.folder
-        load = partial(texts_of_network, self.loading)
-        return {"texts": save_vectors(folder / VECTORS, *given, load, self.making(context))}
+        others = {"base", "network", "adapter", "scale", "train_scale"}
+        return self.settings("retriever", "guide", retriever=others)
 
 
 class CandidatesStep(PartsStep):
@@ -121,26 +89,10 @@ class CandidatesStep(PartsStep):
     verb = "rank"
 
     def recipe(self) -> Mapping[str, Any]:
-        recipe = self.study.recipe
-        return {
-            "closed": recipe.closed.model_dump(mode="json", exclude={"depth", "precision"}),
-            "guide": recipe.guide.model_dump(mode="json"),
-        }
+        return self.settings("closed", "guide", closed={"depth", "precision"})
 
     def identities(self) -> Mapping[str, str]:
         return {"data": self.study.data.identity}
-
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        from adducir.studies.grounded_generation.hindsight.closed import Candidates, bm25_ranking
-
-        recipe, problem = self.study.recipe, self.study.data.problem()
-        queries = [*problem.inputs, *problem.hindsight(recipe.guide)]
-        with progress().doing("ranking", len(problem.passages), "passages"):
-            depth = recipe.closed.candidate_depth
-            found, _ = bm25_ranking(problem.passages, queries, depth, threads=context.threads)
-        count = len(problem.contexts)
-        Candidates(found[:count], found[count:]).save(folder / CANDIDATES)
-        return {"contexts": count, "passages": len(problem.passages)}
 
 
 class ClosedStep(PartsStep):
@@ -148,177 +100,56 @@ class ClosedStep(PartsStep):
 
     kind = "closed-sets"
     verb = "rank"
-    is_only_ranked: bool = True
-    parts: tuple[str, ...] = ("train", "validation")
-
-    def __init__(
-        self,
-        study: "GroundedStudy",
-        path: Path,
-        place: tuple[str, ...],
-        before: "PhaseStep | None" = None,
-        seed: int = 0,
-        *,
-        by_model: bool = True,
-    ) -> None:
-        super().__init__(study, path, place, before, seed)
-        self.candidates = study.candidates if by_model else None
-        if self.candidates is not None:
-            self.inputs = [*self.inputs, self.candidates]
-
-    def identities(self) -> Mapping[str, str]:
-        """The same, and the candidates."""
-        found = dict(super().identities())
-        if self.candidates is not None:
-            found["candidates"] = self.candidates.fingerprint
-        return found
+    contexts: tuple[str, ...] = ("train", "validation")
 
     def recipe(self) -> Mapping[str, Any]:
-        recipe = self.study.recipe
-        return {
-            "closed": recipe.closed.model_dump(mode="json"),
-            "retriever": recipe.retriever.model_dump(mode="json", exclude={"base"}),
-            "guide": recipe.guide.model_dump(mode="json"),
-            "parts": self.parts,
-        }
-
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        closed = self.ranked(context)
-        closed.save(folder / CLOSED)
-        passages = len(self.study.data.problem().passages)
-        return {"contexts": len(closed.contexts), "passages": passages}
-
-    def ranked(self, context: "Context") -> "ClosedSets":
-        """Both lists of its contexts, by the weights as they are."""
-        from adducir.studies.grounded_generation.hindsight.closed import closed_sets
-
-        candidates = None if self.candidates is None else self.candidates.path
-        load = partial(request_of, self.loading, self.parts, candidates)
-        here = load(choose_device(context.device), self.loaded(context))
-        return closed_sets(here, load, self.making(context))
-
-    def read(self) -> "ClosedSets":
-        """What stands in its file."""
-        from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
-
-        return ClosedSets.load(self.path / CLOSED)
+        found = self.settings("closed", "retriever", "guide", retriever={"base"})
+        return {**found, "parts": self.contexts}
 
 
+@dataclass(eq=False, kw_only=True)
 class PhaseStep(PartsStep):
     """The weights after a phase of a round.
 
-    Args:
-        closed: The closed sets that it learns from.
+    Attributes:
         phase: Its recipe, with the seed of its draws and the number of passages of this training.
     """
 
     kind = "hindsight-weights"
     version = 2
     verb = "train"
-
-    def __init__(
-        self,
-        study: "GroundedStudy",
-        path: Path,
-        place: tuple[str, ...],
-        before: "PhaseStep | None",
-        seed: int,
-        closed: ClosedStep,
-        phase: PhaseRecipe,
-    ) -> None:
-        super().__init__(study, path, place, before, seed)
-        self.closed, self.phase = closed, phase
-        self.inputs = [*self.inputs, closed]
+    phase: PhaseRecipe
 
     def recipe(self) -> Mapping[str, Any]:
-        recipe = self.study.recipe
-        return {
-            "phase": self.phase.model_dump(mode="json", exclude={"rounds"}),
-            "retriever": recipe.retriever.model_dump(mode="json", exclude={"base"}),
-            "guide": recipe.guide.model_dump(mode="json"),
-            "generator": self.generator,
-        }
-
-    def identities(self) -> Mapping[str, str]:
-        """The same, and the closed sets."""
-        return {**super().identities(), "closed": self.closed.fingerprint}
-
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        from adducir.models.arrays import save_weights
-        from adducir.studies.grounded_generation.hindsight.training import Phase, train_phase
-        from adducir.training.run import record
-
-        model, data = self.loaded(context)
-        train = self.study.data.problem().parts["train"]
-        of_training, held_out = self.closed.read().split(len(train))
-        phase = Phase(model, data, of_training, held_out, self.phase)
-        progress().note(f"{context.shown(self.path)}: {self.phase.loss}")
-        parts = parts_folder(self.path, self.fingerprint)
-        history = train_phase(phase, parts / "checkpoints")
-        save_weights(folder / WEIGHTS, model)
-        return {"examples": len(phase.train), **record(history, folder), **phase.measure()}
+        phase = self.phase.model_dump(mode="json", exclude={"rounds"})
+        found = self.settings("retriever", "guide", retriever={"base"})
+        return {**found, "phase": phase, "generator": self.generator}
 
 
+@dataclass(eq=False, kw_only=True)
 class AnswerStep(ClosedStep):
-    """What a system ranks for the test contexts, and what it writes.
-
-    Attributes:
-        run: The name of this run of the system: with its seed where it is trained.
-    """
+    """What a system ranks for the test contexts, and what it writes."""
 
     kind = "grounded-answers"
     verb = "answer"
     stage = 2
-    parts = ("test",)
+    contexts = ("test",)
+    system: GroundedSystem
 
-    def __init__(
-        self,
-        study: "GroundedStudy",
-        path: Path,
-        place: tuple[str, ...],
-        before: PhaseStep | None,
-        seed: int,
-        system: GroundedSystem,
-    ) -> None:
-        super().__init__(study, path, place, before, seed, by_model=system.by_model)
-        self.system = system
-        self.is_only_ranked = study.recipe.decode is None
-        self.run = place[-1] if before is None else run_name(place[-1], seed)
+    @property
+    def run(self) -> str:
+        """The name of this run of the system: with its seed where it is trained."""
+        name = str(self.entry[-1])
+        return run_name(name, self.seed) if "before" in self.needs else name
 
     def recipe(self) -> Mapping[str, Any]:
-        recipe = self.study.recipe
-        decode = recipe.decode.model_dump(mode="json", exclude={"best"}) if recipe.decode else None
+        decode = self.study.recipe.decode
         return {
             **super().recipe(),
             "ranks by": "model" if self.system.by_model else "bm25",
-            "decode": decode,
+            "decode": decode.model_dump(mode="json", exclude={"best"}) if decode else None,
             "generator": self.generator,
         }
-
-    def ranked(self, context: "Context") -> "ClosedSets":
-        """See :meth:`ClosedStep.ranked`; or both lists by BM25."""
-        if self.system.by_model:
-            return super().ranked(context)
-        from adducir.studies.grounded_generation.hindsight.closed import ClosedSets, bm25_ranking
-
-        problem, recipe, lists = self.study.data.problem(), self.study.recipe, list[Any]()
-        contexts = problem.contexts_of(self.parts)
-        for each in (problem.inputs, problem.hindsight(recipe.guide)):
-            queries, depth = [each[number] for number in contexts], recipe.closed.depth
-            given = problem.passages, queries, depth
-            numbers, scores = bm25_ranking(*given, threads=context.threads)
-            lists += [numbers.astype("int64"), scores]
-        return ClosedSets(contexts, *lists)
-
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        counts = super().fill(folder, context)
-        if self.study.recipe.decode is not None:
-            from adducir.studies.grounded_generation.hindsight.answering import write_answers
-
-            load = partial(answering_of, self.loading, folder, context.batch_tokens)
-            here = load(choose_device(context.device), self.loaded(context))
-            write_answers(here, load, self.making(context), folder / TEXTS)
-        return counts
 
 
 class LikelihoodStep(PartsStep):
@@ -328,31 +159,5 @@ class LikelihoodStep(PartsStep):
     verb = "score"
     stage = 2
 
-    def __init__(self, study: "GroundedStudy", path: Path, answer: AnswerStep) -> None:
-        super().__init__(study, path, ("generator",), answer.before, answer.seed)
-        self.answer = answer
-        self.inputs = [*self.inputs, answer]
-
     def recipe(self) -> Mapping[str, Any]:
         return {"generator": self.generator}
-
-    def identities(self) -> Mapping[str, str]:
-        """The same, and what is ranked."""
-        return {**super().identities(), "answers": self.answer.fingerprint}
-
-    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        from adducir.models.arrays import write_shard
-        from adducir.studies.grounded_generation.hindsight.answering import likelihoods
-
-        load = partial(answering_of, self.loading, self.answer.path, context.batch_tokens)
-        here = load(choose_device(context.device), self.loaded(context))
-        found = likelihoods(here, load, self.making(context))
-        write_shard(folder / LIKELIHOODS, {"rows": here.with_target, "values": found})
-        return {"contexts": len(found)}
-
-    def read(self) -> tuple[Any, Any]:
-        """Rows of the answers' lists whose contexts have a target, and (n, r) log P(y|x,z)."""
-        from adducir.models.arrays import read_shard
-
-        arrays = read_shard(self.path / LIKELIHOODS)
-        return arrays["rows"], arrays["values"]

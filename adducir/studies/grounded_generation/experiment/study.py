@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.core.chunks import Local
 from adducir.encoders.sources import encoder_source
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import Name, Natural, Seeds, file_name
@@ -16,7 +15,6 @@ from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import seed_of
 from adducir.models.sources import model_source
 from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
-from adducir.studies.grounded_generation.experiment.loading import Loading
 from adducir.studies.grounded_generation.experiment.steps import (
     AnswerStep,
     CandidatesStep,
@@ -25,22 +23,18 @@ from adducir.studies.grounded_generation.experiment.steps import (
     PhaseStep,
     VectorsStep,
 )
-from adducir.studies.grounded_generation.experiment.tables import Tables
 from adducir.studies.grounded_generation.generators.generator import Decoding
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, AnyGenerator
 from adducir.studies.grounded_generation.hindsight.recipe import (
     ClosedRecipe,
     GroundedSystem,
     GuideRecipe,
-    PhaseRecipe,
     RetrieverRecipe,
 )
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-
-UNTRAINED = "untrained"
 
 
 class GroundedGeneration(Task):
@@ -110,8 +104,8 @@ class GroundedStudy(Study):
 
     def __init__(self, recipe: GroundedGeneration, planner: "Planner") -> None:
         super().__init__(recipe, planner)
-        self.vector_steps: list[Step] = []
-        self.candidates: CandidatesStep | None = None
+        self.vector_steps: list[VectorsStep] = []
+        self._candidates: dict[str, Step] = {}
         self._likelihoods: dict[Trial, LikelihoodStep] = {}
         data = planner.opening(("data",), partial(GroundedData, recipe.data, self.folder))
         known = [
@@ -119,34 +113,30 @@ class GroundedStudy(Study):
             planner.opening(("generator",), partial(recipe.generator.identities, self.folder)),
         ]
         self._is_open = data is not None and None not in known
-        if data is not None:
-            self.data = data
-        if not self._is_open:
+        if data is None or not self._is_open:
             return
+        self.data = data
+        self._kept = self.folder / "encoders" / self.name
         if recipe.closed.candidates != "all":
-            self.candidates = CandidatesStep(self, self._kept / "candidates", ("closed",))
+            path = self._kept / "candidates"
+            self._candidates = {"candidates": CandidatesStep(self, path, ("closed",))}
         if recipe.retriever.network == "frozen":
-            place = ("retriever",)
-            self.vector_steps = [VectorsStep(self, self._kept / "vectors", place)]
-        self._first = ClosedStep(self, self._kept / UNTRAINED / "closed", ("retriever",))
-
-    @property
-    def _kept(self) -> Path:
-        return self.folder / "encoders" / self.name
+            self.vector_steps = [VectorsStep(self, self._kept / "vectors", ("retriever",))]
+        path = self._kept / "untrained" / "closed"
+        self._first = ClosedStep(self, path, ("retriever",), self._candidates)
 
     def seeds(self, system: str) -> Sequence[int | None]:
         return self.recipe.seeds if self.recipe.systems[system].train else (None,)
 
     def _retriever_identity(self) -> str:
         recipe = self.recipe.retriever
-        if recipe.vectors == "one":
-            return encoder_source(recipe.base, self.folder).identity()
-        return model_source(recipe.base, self.folder).identity()
+        source = encoder_source if recipe.vectors == "one" else model_source
+        return source(recipe.base, self.folder).identity()
 
     def identities(self) -> Mapping[str, str]:
         """The fingerprints of what the three parts start from."""
-        found = {"retriever": self._retriever_identity()}
-        return {**found, **self.recipe.generator.identities(self.folder)}
+        generator = self.recipe.generator.identities(self.folder)
+        return {"retriever": self._retriever_identity(), **generator}
 
     def trials(self) -> Iterator[Trial]:
         for name, system in self.recipe.systems.items():
@@ -165,42 +155,32 @@ class GroundedStudy(Study):
         system = self.recipe.systems[trial.system]
         path, seed = self.path_of(trial), trial.seed or 0
         place, folder = ("systems", trial.system), self._kept / path.name
-        before: PhaseStep | None = None
+        before: dict[str, Step] = {}
         closed, rounds = self._first, 0
         for number, phase in enumerate(system.train, start=1):
             for turn in range(max(1, phase.rounds)):
                 if phase.rounds:
                     rounds += 1
-                    if before is not None:
-                        closed = ClosedStep(self, folder / f"closed-{rounds}", place, before, seed)
-                name = f"phase-{number}-{turn + 1}-{phase.loss}"
+                    if before:
+                        needs = {**before, **self._candidates}
+                        closed = ClosedStep(self, folder / f"closed-{rounds}", place, needs, seed)
                 # Each training draws its own samples and orders: the lists may be those of before.
-                own = self._phase(phase, trial, seed_of(seed, number, turn))
-                before = PhaseStep(self, folder / name, place, before, seed, closed, own)
-        answer = AnswerStep(self, path, place, before, seed, system)
+                training = {"seed": seed_of(seed, number, turn)}
+                changes: dict[str, Any] = {"training": phase.training.model_copy(update=training)}
+                if trial.part is not None:
+                    changes["sample"] = phase.sample.model_copy(update={"k": trial.part})
+                own = phase.model_copy(update=changes)
+                name = f"phase-{number}-{turn + 1}-{phase.loss}"
+                needs = {**before, "closed": closed}
+                step = PhaseStep(self, folder / name, place, needs, seed, phase=own)
+                before = {"before": step}
+        needs = {**before, **(self._candidates if system.by_model else {})}
+        answer = AnswerStep(self, path, place, needs, seed, system=system)
         if system.by_model:
-            self._likelihoods[trial] = LikelihoodStep(self, folder / "likelihoods", answer)
+            needs = {**before, "answers": answer}
+            path = folder / "likelihoods"
+            self._likelihoods[trial] = LikelihoodStep(self, path, ("generator",), needs, seed)
         return answer
-
-    def _phase(self, phase: PhaseRecipe, trial: Trial, seed: int) -> PhaseRecipe:
-        """A phase with a seed, and the number of passages of a trial."""
-        training = phase.training.model_copy(update={"seed": seed})
-        changes: dict[str, Any] = {"training": training}
-        if trial.part is not None:
-            changes["sample"] = phase.sample.model_copy(update={"k": trial.part})
-        return phase.model_copy(update=changes)
-
-    def loading(self, before: PhaseStep | None = None, seed: int = 0) -> Loading:
-        """How a process loads the three parts with the weights after a phase."""
-        return Loading(
-            self.recipe,
-            self.folder,
-            self.data.identity,
-            Local(self.data),
-            self.vector_steps[0].path if self.vector_steps else None,
-            None if before is None else before.path,
-            seed,
-        )
 
     def goals(self) -> Sequence[Step]:
         """The answers, and how probable targets are."""
@@ -208,25 +188,24 @@ class GroundedStudy(Study):
 
     def answers(self, system: str, k: int | None) -> list[AnswerStep]:
         """The answers of a system with so many sampled passages, one of each seed."""
-        return [
-            step
-            for trial, step in self.steps.items()
-            if trial.system == system and trial.part in (None, k) and isinstance(step, AnswerStep)
-        ]
+        return self._of(self.steps, system, k)
 
     def likelihoods(self, system: str, k: int | None) -> list[LikelihoodStep]:
         """The likelihoods of targets, one of each of these answers, if the retriever ranks."""
+        return self._of(self._likelihoods, system, k)
+
+    def _of(self, steps: Mapping[Trial, Any], system: str, k: int | None) -> list[Any]:
         return [
             step
-            for trial, step in self._likelihoods.items()
+            for trial, step in steps.items()
             if trial.system == system and trial.part in (None, k)
         ]
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         """The tables of retriever, guide and texts."""
-        del context
-        recipe = self.recipe
+        from adducir.studies.grounded_generation.experiment.tables import Tables
+
         fingerprints = {step.path.name: step.fingerprint for step in self.steps.values()}
         provenance = self.provenance({"answers": fingerprints})
-        title = recipe.description or self.name
+        title = self.recipe.description or self.name
         return Tables(self, partial(self.layout, provenance, title=title)).findings()

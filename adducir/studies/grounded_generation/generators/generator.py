@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,23 +12,6 @@ from pydantic import Field, model_validator
 from adducir.core.recipe import Recipe
 
 Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Texts:
-    """What a generator reads.
-
-    Attributes:
-        inputs: x of each context.
-        targets: y of each context.
-        passages: All passages that any of them may be grounded in.
-    """
-
-    inputs: Sequence[str]
-    targets: Sequence[str]
-    passages: Sequence[str]
-
-
 OPEN = ("no_repeat_ngram_size", "length_penalty", "early_stopping")
 """Keys of :class:`Decoding` that the checkpoint decides unless the recipe does."""
 
@@ -70,17 +52,15 @@ class Generator(torch.nn.Module, ABC):
 
     Attributes:
         pairs: Pairs of context and passage that are computed at a time without gradient.
-        tokens: Padded tokens in a batch without gradient; None for what suits the device.
         pair_length: Tokens of a pair with its target, at most; None where no network reads them.
     """
 
     pairs: ClassVar[int] = 128
-    tokens: int | None = None
     pair_length: int | None = None
 
     @abstractmethod
-    def read(self, texts: Texts) -> Any:
-        """Texts as the generator computes with them."""
+    def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> Any:
+        """X and y of each context, and all passages, as the generator computes with them."""
 
     @abstractmethod
     def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
@@ -94,15 +74,17 @@ class Generator(torch.nn.Module, ABC):
             passages: (B, k) numbers of passages.
         """
 
-    def likelihoods(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
+    def likelihoods(
+        self, read: Any, contexts: Numbers, passages: Numbers, tokens: int | None = None
+    ) -> torch.Tensor:
         """(n, k) what :meth:`log_likelihood` gives, without gradient, some pairs at a time.
 
-        They are :attr:`pairs`, or all of a context, or as many as have :attr:`tokens`.
+        They are :attr:`pairs`, or all of a context, or as many as have so many padded tokens.
         """
         count = most = passages.shape[1]
         pairs = self.pairs
-        if self.tokens is not None and self.pair_length is not None:
-            pairs = most = max(1, min(pairs, self.tokens // self.pair_length))
+        if tokens is not None and self.pair_length is not None:
+            pairs = most = max(1, min(pairs, tokens // self.pair_length))
         size, cuts = max(1, pairs // count), range(most, count, most)
         with torch.inference_mode():
             each = [
@@ -116,6 +98,11 @@ class Generator(torch.nn.Module, ABC):
 
     @abstractmethod
     def write(
-        self, read: Any, contexts: Numbers, passages: Numbers, decoding: Decoding
+        self,
+        read: Any,
+        contexts: Numbers,
+        passages: Numbers,
+        decoding: Decoding,
+        tokens: int | None = None,
     ) -> list[str]:
         """The text of each of n pairs of a context and a passage, by their numbers."""

@@ -81,7 +81,7 @@ class _Sequences(GeneratorRecipe):
         from adducir.studies.grounded_generation.generators.seq2seq import Seq2Seq
 
         lengths = (self.input_length, self.passage_length, self.output_length)
-        return Seq2Seq.load(self._source(folder), self.classname, lengths, self.document_marker)
+        return Seq2Seq(self._source(folder), self.classname, lengths, self.document_marker)
 
 
 class BART(_Sequences):

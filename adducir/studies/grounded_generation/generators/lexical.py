@@ -8,7 +8,7 @@ parameter, is how far the passage is trusted. Neither x nor the order of words p
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,7 +20,6 @@ from adducir.studies.grounded_generation.generators.generator import (
     Decoding,
     Generator,
     Numbers,
-    Texts,
 )
 
 _WORD = re.compile(r"\w+")
@@ -74,19 +73,23 @@ class Lexical(Generator):
         """The passage's share lambda."""
         return self.logit.sigmoid()
 
-    def read(self, texts: Texts) -> _Read:
-        passages = [words_of(text) for text in texts.passages]
-        words = sorted({word for some in passages for word in some})
+    def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> _Read:
+        texts = [words_of(text) for text in passages]
+        words = sorted({word for some in texts for word in some})
         numbers = {word: number for number, word in enumerate(words)}
         size = len(words) + 1
-        known = [np.array([numbers[word] for word in some], dtype=np.int64) for some in passages]
+        known = [np.array([numbers[word] for word in some], dtype=np.int64) for some in texts]
         keys = [place * size + some for place, some in enumerate(known)]
         pairs, counts = np.unique(np.concatenate([*keys, []]).astype(np.int64), return_counts=True)
         lengths = np.array([len(some) for some in known], dtype=np.int64)
+        rows = [[numbers.get(word, len(words)) for word in words_of(one)] for one in targets]
+        padded = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
+        for place, row in enumerate(rows):
+            padded[place, : len(row)] = row
         totals = np.bincount(np.concatenate([*known, []]).astype(np.int64), minlength=size)
         return _Read(
             numbers,
-            _targets(numbers, texts.targets),
+            padded,
             pairs,
             counts / lengths[pairs // size],
             np.searchsorted(pairs, np.arange(len(known) + 1) * size),
@@ -106,14 +109,19 @@ class Lexical(Generator):
         return torch.as_tensor(values).to(self.logit)
 
     def write(
-        self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding
+        self,
+        read: _Read,
+        contexts: Numbers,
+        passages: Numbers,
+        decoding: Decoding,
+        tokens: int | None = None,
     ) -> list[str]:
-        """The most probable text in which no word comes twice; ``max_length`` counts words.
+        """The most probable text in which no word is repeated; ``max_length`` counts words.
 
         Without that condition it would be the most probable word over and over.
         """
         share, words = float(self.share.detach()), list(read.words)
-        del contexts
+        del contexts, tokens
         found = []
         for number in passages:
             mixture = (1 - share) * read.background[:-1]
@@ -127,12 +135,3 @@ class Lexical(Generator):
 def words_of(text: str) -> list[str]:
     """The words of a text, in lower case."""
     return _WORD.findall(text.lower())
-
-
-def _targets(words: Mapping[str, int], targets: Sequence[str]) -> Numbers:
-    """(n, longest) the numbers of targets' words; -1 is padding."""
-    rows = [[words.get(word, len(words)) for word in words_of(one)] for one in targets]
-    out = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
-    for place, row in enumerate(rows):
-        out[place, : len(row)] = row
-    return out

@@ -24,7 +24,6 @@ from adducir.studies.grounded_generation.generators.generator import (
     Decoding,
     Generator,
     Numbers,
-    Texts,
 )
 
 _IGNORED = -100
@@ -44,22 +43,23 @@ class Seq2Seq(Generator):
     """A model of transformers for conditional generation.
 
     Args:
-        network: The model.
-        tokenizer: Its fast tokenizer.
+        kind: Its class in transformers.
         lengths: Tokens of the input, the passage and the target, at most.
         separator: What stands between input and passage.
 
     Raises:
-        InputError: Input and passage together are longer than the network reads.
+        InputError: It cannot be loaded, is of another class, or reads less than input and passage.
+        MachineError: It cannot be fetched.
     """
 
     def __init__(
-        self, network: Any, tokenizer: Any, lengths: tuple[int, int, int], separator: str
+        self, source: ModelSource, kind: str, lengths: tuple[int, int, int], separator: str
     ) -> None:
         super().__init__()
-        self.network, self.tokenizer, self.lengths = network, tokenizer, lengths
+        self.network: Any = load_model(source, kind)
+        self.tokenizer, self.lengths = load_tokenizer(source), lengths
         (self.separator,) = self._ids([f" {separator} " if separator else " "])
-        longest = getattr(network.config, "max_position_embeddings", None)
+        longest = getattr(self.network.config, "max_position_embeddings", None)
         most = lengths[0] + len(self.separator) + lengths[1]
         self.pair_length = most + lengths[2]
         if longest is not None and max(most, lengths[2]) > longest:
@@ -69,19 +69,7 @@ class Seq2Seq(Generator):
                 hint="Lower `input_length`, `passage_length` or `output_length`.",
             )
         # Until a call says otherwise, texts are written as the checkpoint's own files say.
-        self._settings = copy(network.generation_config)
-
-    @classmethod
-    def load(
-        cls, source: ModelSource, kind: str, lengths: tuple[int, int, int], separator: str
-    ) -> "Seq2Seq":
-        """A checkpoint; ``kind`` is its class in transformers.
-
-        Raises:
-            InputError: It cannot be loaded, or is of another class.
-            MachineError: It cannot be fetched.
-        """
-        return cls(load_model(source, kind), load_tokenizer(source), lengths, separator)
+        self._settings = copy(self.network.generation_config)
 
     def _ids(self, texts: Sequence[str], *, special: bool = False) -> list[Numbers]:
         encoded = self.tokenizer.backend_tokenizer.encode_batch(
@@ -89,15 +77,15 @@ class Seq2Seq(Generator):
         )
         return [np.array(one.ids, dtype=np.int64) for one in encoded]
 
-    def read(self, texts: Texts) -> _Read:
+    def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> _Read:
         of_input, of_passage, of_target = self.lengths
-        inputs = [ids[-of_input:] for ids in self._ids(texts.inputs)]
-        targets = [
+        x = [ids[-of_input:] for ids in self._ids(inputs)]
+        y = [
             ids if len(ids) <= of_target else np.append(ids[: of_target - 1], ids[-1])
-            for ids in self._ids(texts.targets, special=True)
+            for ids in self._ids(targets, special=True)
         ]
         cut = lambda some: [ids[:of_passage] for ids in self._ids(some)]  # noqa: E731
-        return _Read(inputs, targets, read_texts(texts.passages, cut))
+        return _Read(x, y, read_texts(passages, cut))
 
     def _inputs(self, read: _Read, contexts: Numbers, passages: Numbers) -> list[Numbers]:
         return [
@@ -123,7 +111,12 @@ class Seq2Seq(Generator):
         return padded(inputs, self.network.config.pad_token_id, self.network.device)
 
     def write(
-        self, read: _Read, contexts: Numbers, passages: Numbers, decoding: Decoding
+        self,
+        read: _Read,
+        contexts: Numbers,
+        passages: Numbers,
+        decoding: Decoding,
+        tokens: int | None = None,
     ) -> list[str]:
         """Beam search: the most probable text.
 
@@ -149,5 +142,5 @@ class Seq2Seq(Generator):
             return self.tokenizer.batch_decode(written, skip_special_tokens=True)
 
         lengths = [len(one) * decoding.beams for one in inputs]
-        written = in_order(lengths, compute, tokens=self.tokens, device=self.network.device)
+        written = in_order(lengths, compute, tokens=tokens, device=self.network.device)
         return [text.strip() for text in written]

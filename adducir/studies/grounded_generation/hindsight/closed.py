@@ -3,14 +3,19 @@
 The passages are encoded in chunks, then contexts are ranked in chunks: the vectors of one chunk of
 passages are held at a time, and the best passages so far; where contexts have candidates, the
 scores of these. So memory does not grow with the passages.
+
+A step of training computes with k passages of an example's closed set. They are drawn without
+replacement by softmax(score / temperature): to each log-weight a Gumbel variable is added, and the
+k greatest are taken, which is drawing one after the other from what is left (Yellott, 1977; Kool et
+al., ICML 2019).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,20 +24,19 @@ from numpy.typing import NDArray
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
 from adducir.indexes.models import BM25
-from adducir.models.arrays import Stored
-from adducir.models.machine import Precision, computing_in
+from adducir.models.arrays import Stored, read_shard
+from adducir.models.batches import in_order
+from adducir.models.machine import computing_in
 from adducir.models.work import Arrays
-from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Scorer
-from adducir.studies.grounded_generation.hindsight.samplers import Closed
-from adducir.studies.grounded_generation.hindsight.vectors import Live, Padded, Vectors
-from adducir.studies.grounded_generation.hindsight.work import (
-    Encodable,
-    EncodingWork,
-    Making,
-    NumberedWork,
+from adducir.studies.grounded_generation.hindsight.model import (
+    Data,
+    Hindsight,
     Numbers,
-    vectors_in,
+    Padded,
+    Scorer,
+    Vectors,
 )
+from adducir.studies.grounded_generation.hindsight.recipe import ClosedRecipe, SampleRecipe
 
 BLOCK = 8192
 """Texts in a chunk of vectors, whose batches are cut by themselves."""
@@ -40,11 +44,12 @@ QUERIES = 64
 """Queries that are ranked at a time."""
 CONTEXTS = 8 * QUERIES
 """Contexts in a chunk of closed sets."""
-_KEPT_LENGTH = 16
-"""What the vectors of a frozen network count as tokens, when an adapter computes them."""
 
 Floats = NDArray[np.float32]
+
+
 Load = Callable[[torch.device], "ClosedRequest"]
+Compute = Callable[["ClosedRequest", Numbers, int | None], Arrays]
 
 
 @dataclass(frozen=True)
@@ -70,15 +75,7 @@ def bm25_ranking(
 
 @dataclass(frozen=True)
 class ClosedSets(Stored):
-    """Closed sets of n contexts.
-
-    Attributes:
-        contexts: (n,) numbers of the contexts.
-        retriever: (n, r) passages of the retriever's lists.
-        retriever_scores: (n, r).
-        guide: (n, r) passages of the guide's lists.
-        guide_scores: (n, r).
-    """
+    """Closed sets of n contexts: (n,) numbers of contexts, (n, r) passages and scores."""
 
     contexts: Numbers
     retriever: Numbers
@@ -86,51 +83,50 @@ class ClosedSets(Stored):
     guide: Numbers
     guide_scores: Floats
 
-    def of(self, row: int) -> Closed:
-        """The lists of one of the contexts."""
-        return Closed(
-            self.retriever[row],
-            self.retriever_scores[row].astype(np.float64),
-            self.guide[row],
-            self.guide_scores[row].astype(np.float64),
-        )
-
     def split(self, count: int) -> tuple["ClosedSets", "ClosedSets"]:
         """Those of the first contexts, and the others."""
         values = vars(self).values()
         first, rest = (one[:count] for one in values), (one[count:] for one in values)
         return ClosedSets(*first), ClosedSets(*rest)
 
+    def sample(self, row: int, recipe: SampleRecipe, seed: int) -> Numbers:
+        """(k,) different passages of a context, or fewer where its lists are shorter."""
+        draw = np.random.default_rng(seed)
+        of_retriever = recipe.sampler in ("retriever", "top")
+        if recipe.sampler == "mixture":
+            of_retriever = bool(draw.random() < recipe.alpha)
+        passages: Numbers = (self.retriever if of_retriever else self.guide)[row]
+        if recipe.sampler != "top":
+            scores = self.retriever_scores if of_retriever else self.guide_scores
+            keys = scores[row].astype(np.float64) / recipe.temperature
+            order = np.argsort(-(keys + draw.gumbel(size=len(keys))), kind="stable")
+            passages = passages[order]
+        return passages[: recipe.k]
+
 
 @dataclass(frozen=True)
 class ClosedRequest:
-    """What closed sets are made of: weights as they are, contexts and passages.
+    """What closed sets are computed from: weights as they are, contexts and passages.
 
     Attributes:
         model: The three parts, of which the generator takes no part.
-        data: What they read.
         contexts: (n,) numbers of contexts.
-        depth: r; fewer where there are fewer passages.
+        recipe: Depth and precision.
         candidates: What is scored for all contexts; None: every passage.
-        precision: Of the layers that passages go through, where they are trained.
     """
 
     model: Hindsight
     data: Data
     contexts: Numbers
-    depth: int
+    recipe: ClosedRecipe
     candidates: Candidates | None = None
-    precision: Precision = "float32"
 
     @cached_property
     def encoded_by(self) -> Mapping[str, str]:
         """Which part encodes the passages of each: the guide begins as the retriever."""
         one, two = self.model.retriever.state_dict(), self.model.guide.state_dict()
-        mine, theirs = (
-            vectors.inputs if isinstance(vectors, Live) else vectors
-            for vectors in (self.data.retriever_passages, self.data.guide_passages)
-        )
-        same = mine is theirs and all(torch.equal(one[name], two[name]) for name in one)
+        same = self.data.retriever_passages.inputs is self.data.guide_passages.inputs
+        same = same and all(torch.equal(one[name], two[name]) for name in one)
         return {"retriever": "retriever", "guide": "retriever" if same else "guide"}
 
     @cached_property
@@ -138,154 +134,143 @@ class ClosedRequest:
         """By part, the passages that it encodes, rising."""
         found: dict[str, Numbers] = {}
         for part, encoder in self.encoded_by.items():
-            own = np.arange(len(self.data.retriever_passages))
+            own = np.arange(len(self.data.retriever_passages.inputs))
             if self.candidates is not None:
                 own = np.unique(getattr(self.candidates, part)[self.contexts])
             found[encoder] = np.union1d(found.get(encoder, own), own).astype(np.int64)
         return found
 
-    def encodable(self, part: str) -> Encodable:
-        """The passages that a part encodes."""
+    def encode(self, places: Numbers, tokens: int | None, part: str) -> Arrays:
+        """The vectors of some of the passages that a part encodes."""
         scorer: Scorer = getattr(self.model.eval(), part)
         passages: Vectors = getattr(self.data, f"{part}_passages")
-        numbers = self.encoded[part]
+        network, precision = scorer.network, self.recipe.precision
 
-        def batch(places: Numbers) -> Padded:
+        def batch(numbers: Numbers) -> Padded:
             # What is kept of a frozen network was computed once, in single precision.
-            if scorer.network is None:
-                return scorer.side(passages, numbers[places], "document")
-            with computing_in(self.precision, scorer.network):
-                return scorer.side(passages, numbers[places], "document")
+            with nullcontext() if network is None else computing_in(precision, network):
+                return scorer.side(passages, numbers, "document")
 
-        def lengths(places: Numbers) -> list[int]:
-            if isinstance(passages, Live):
-                return passages.lengths(numbers[places])
-            return [_KEPT_LENGTH] * len(places)
+        return encoded(passages, self.encoded[part][places], tokens, batch)
 
-        device = None if scorer.network is None else scorer.network.device
-        return Encodable(lengths, batch, device)
-
-    def ranked(self, rows: Numbers, vectors: Callable[[str], Iterable[MultiVectors]]) -> ClosedSets:
-        """The closed sets of some of the contexts, by their places.
+    def rank(
+        self, rows: Numbers, tokens: int | None, files: Mapping[str, Sequence[Path]]
+    ) -> Arrays:
+        """The closed sets of some of the contexts, from the vectors by part.
 
         Which of them are ranked together decides the last digits of scores, but for whole runs of
         :data:`QUERIES` contexts.
         """
+        del tokens
         contexts, found = self.contexts[rows], list[Any]()
-        queries = {"retriever": self.data.inputs, "guide": self.data.hindsight}
+        inputs = {"retriever": self.data.inputs, "guide": self.data.hindsight}
         for part, encoder in self.encoded_by.items():
-            side = _Side(getattr(self.model.eval(), part), queries[part], contexts)
+            scorer: Scorer = getattr(self.model.eval(), part)
+            with torch.inference_mode():
+                queries = [
+                    _packed(*scorer.side(inputs[part], contexts[first : first + QUERIES], "query"))
+                    for first in range(0, len(contexts), QUERIES)
+                ]
+            scale, vectors = float(scorer.log_scale.detach().exp()), map(_held, files[encoder])
             if self.candidates is None:
-                found += side.best_of_all(vectors(encoder), self.depth)
+                found += _best_of_all(queries, vectors, scale, self.recipe.depth)
             else:
                 own = getattr(self.candidates, part)[contexts].astype(np.int64)
-                found += side.best_of(vectors(encoder), self.encoded[encoder], own, self.depth)
-        return ClosedSets(contexts, *found)
+                scores = _scores(queries, vectors, scale, self.encoded[encoder], own)
+                order = np.lexsort((own, -scores), axis=1)[:, : self.recipe.depth]
+                found += (np.take_along_axis(one, order, axis=1) for one in (own, scores))
+        return vars(ClosedSets(contexts, *found))
 
 
-class _Side:
-    """A scorer with the queries of n contexts; its lists are (n, r) passages and scores.
+def _best_of_all(
+    queries: Sequence[MultiVectors], parts: Iterable[MultiVectors], scale: float, depth: int
+) -> tuple[Numbers, Floats]:
+    """(n, r) passages and scores: the best first, of equal ones the first in the corpus."""
+    best, first = Best(sum(map(len, queries)), depth), 0
+    for vectors in parts:
+        each = [
+            rank((maxsim_packed(some, vectors) * scale).astype(np.float64), depth)
+            for some in queries
+        ]
+        numbers = np.concatenate([one.numbers for one in each])
+        best.add(Ranking(numbers, np.concatenate([one.scores for one in each])), first)
+        first += len(vectors)
+    found = best.ranking
+    return found.numbers.astype(np.int64), found.scores.astype(np.float32)
 
-    The best come first, of equal ones the first in the corpus.
-    """
 
-    def __init__(self, scorer: Scorer, queries: Vectors, contexts: Numbers) -> None:
-        self.scale = float(scorer.log_scale.detach().exp())
+def _scores(
+    queries: Sequence[MultiVectors],
+    parts: Iterable[MultiVectors],
+    scale: float,
+    numbers: Numbers,
+    candidates: Numbers,
+) -> Floats:
+    """Scores of each context's candidates; ``numbers`` are the passages of the parts."""
+    scores, first = np.empty(candidates.shape, dtype=np.float32), 0
+    for vectors in parts:
+        some = numbers[first : first + len(vectors)]
+        first += len(vectors)
+        for row, own in enumerate(candidates):
+            which = np.flatnonzero((own >= some[0]) & (own <= some[-1]))
+            if len(which):
+                places = np.searchsorted(some, own[which])
+                each = [vectors.rows(place, place + 1).values for place in places]
+                query = queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
+                documents = MultiVectors.of(each, vectors.values.shape[1])
+                scores[row, which] = maxsim_packed(query, documents)[0] * scale
+    return scores
+
+
+def encoded(
+    texts: Vectors,
+    numbers: Numbers,
+    tokens: int | None,
+    batch: Callable[[Numbers], Padded] | None = None,
+) -> Arrays:
+    """The vectors of texts, by ``batch`` or as they are, in batches of so many padded tokens."""
+
+    def compute(some: Numbers) -> list[Any]:
         with torch.inference_mode():
-            self.queries = [
-                _packed(*scorer.side(queries, contexts[first : first + QUERIES], "query"))
-                for first in range(0, len(contexts), QUERIES)
-            ]
+            return _unpadded(*(batch or texts.batch)(numbers[some]))
 
-    def best_of_all(self, parts: Iterable[MultiVectors], depth: int) -> tuple[Numbers, Floats]:
-        best, first = Best(sum(map(len, self.queries)), depth), 0
-        for vectors in parts:
-            each = [
-                rank((maxsim_packed(some, vectors) * self.scale).astype(np.float64), depth)
-                for some in self.queries
-            ]
-            numbers = np.concatenate([one.numbers for one in each])
-            best.add(Ranking(numbers, np.concatenate([one.scores for one in each])), first)
-            first += len(vectors)
-        found = best.ranking
-        return found.numbers.astype(np.int64), found.scores.astype(np.float32)
+    each = in_order(texts.lengths(numbers), compute, tokens=tokens, device=texts.device)
+    return vars(MultiVectors.of(each, each[0].shape[1]))
 
-    def best_of(
-        self, parts: Iterable[MultiVectors], numbers: Numbers, candidates: Numbers, depth: int
-    ) -> tuple[Numbers, Floats]:
-        """The best of each context's candidates; ``numbers`` are the passages of the parts."""
-        scores, first = np.empty(candidates.shape, dtype=np.float32), 0
-        for vectors in parts:
-            some = numbers[first : first + len(vectors)]
-            first += len(vectors)
-            for row, own in enumerate(candidates):
-                which = np.flatnonzero((own >= some[0]) & (own <= some[-1]))
-                if len(which):
-                    places = np.searchsorted(some, own[which])
-                    each = [vectors.rows(place, place + 1).values for place in places]
-                    query = self.queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
-                    documents = MultiVectors.of(each, vectors.values.shape[1])
-                    scores[row, which] = maxsim_packed(query, documents)[0] * self.scale
-        order = np.lexsort((candidates, -scores), axis=1)[:, :depth]
-        best = np.take_along_axis(candidates, order, axis=1)
-        return best, np.take_along_axis(scores, order, axis=1)
+
+def _unpadded(vectors: torch.Tensor, mask: torch.Tensor) -> list[Floats]:
+    rows, known = vectors.float().cpu().numpy(), mask.bool().cpu().numpy()
+    return [row[which] for row, which in zip(rows, known, strict=True)]
 
 
 def _packed(vectors: torch.Tensor, mask: torch.Tensor) -> MultiVectors:
-    rows, known = vectors.float().cpu().numpy(), mask.bool().cpu().numpy()
-    parts = [row[which] for row, which in zip(rows, known, strict=True)]
-    return MultiVectors.of(parts, rows.shape[2])
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Ranking(NumberedWork[ClosedRequest]):
-    """The closed sets of contexts, from files of vectors by the part that encodes them."""
-
-    doing: ClassVar[str] = "ranking"
-    unit: ClassVar[str] = "contexts"
-    vectors: Mapping[str, Sequence[Path]]
-
-    def identity(self) -> Mapping[str, Any]:
-        names = {part: [path.name for path in paths] for part, paths in self.vectors.items()}
-        return {**super().identity(), "vectors": names}
-
-    def arrays(self, source: ClosedRequest, items: Sequence[int]) -> Arrays:
-        parts = lambda name: map(_held, self.vectors[name])  # noqa: E731
-        return vars(source.ranked(np.array(items, dtype=np.int64), parts))
+    return MultiVectors.of(_unpadded(vectors, mask), vectors.shape[2])
 
 
 @lru_cache(maxsize=2)
 def _held(path: Path) -> MultiVectors:
-    return vectors_in(path)
+    return MultiVectors(**read_shard(path))
 
 
-def _encodable(load: Load, part: str, device: torch.device) -> Encodable:
-    return load(device).encodable(part)
-
-
-def closed_sets(request: ClosedRequest, load: Load, how: Making) -> ClosedSets:
+def closed_sets(
+    load: Load, device: torch.device, chunks: Callable[[str, int, int, Load, Compute], list[Path]]
+) -> ClosedSets:
     """Rank passages for contexts with the weights as they are.
 
     Args:
-        load: Gives another process what ``request`` is here.
+        load: What is computed with, in any process.
+        chunks: Makes arrays, with the name and number of their items and the size of a chunk, of
+            what computes them, and gives the files of all chunks.
 
     Raises:
         IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
     """
-    vectors: dict[str, list[Path]] = {}
-    with ExitStack() as stack:
-        for part, numbers in request.encoded.items():
-            encoding = EncodingWork.of(
-                request.encodable(part),
-                partial(_encodable, load, part),
-                len(numbers),
-                BLOCK,
-                how,
-                name=part,
-            )
-            vectors[part] = stack.enter_context(encoding.files(how.chunking, keep=bool(vectors)))
-        ranking = _Ranking.of(request, load, len(request.contexts), CONTEXTS, how, vectors=vectors)
-        files = stack.enter_context(ranking.files(how.chunking, keep=True))
-        stack.callback(_held.cache_clear)
-        each = [vars(ClosedSets.load(path)) for path in files]
+    request, files = load(device), dict[str, list[Path]]()
+    for part, numbers in request.encoded.items():
+        compute = partial(ClosedRequest.encode, part=part)
+        files[part] = chunks(part, len(numbers), BLOCK, load, compute)
+    ranking = partial(ClosedRequest.rank, files=files)
+    ranked = chunks("closed", len(request.contexts), CONTEXTS, load, ranking)
+    _held.cache_clear()
+    each = [vars(ClosedSets.load(path)) for path in ranked]
     return ClosedSets(**{name: np.concatenate([one[name] for one in each]) for name in each[0]})

@@ -11,7 +11,7 @@ and l = log P(y|x,z) of the generator:
 The sampled passages are taken as given: no gradient goes through their choice.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
 import torch
@@ -19,6 +19,8 @@ import torch
 LossName: TypeAlias = Literal["elbo", "marginal", "reconstruction", "kl"]
 Part: TypeAlias = Literal["retriever", "guide", "generator"]
 PARTS: tuple[Part, ...] = get_args(Part)
+Computed: TypeAlias = Mapping[Part, torch.Tensor]
+"""(B, k) of B examples: scores of retriever and guide, not normalised, and the generator's l."""
 
 READS: dict[LossName, frozenset[Part]] = {
     "elbo": frozenset(PARTS),
@@ -36,47 +38,14 @@ TRAINS: dict[LossName, frozenset[Part]] = {
 """The parts that each loss trains; all others are frozen."""
 
 
-@dataclass(frozen=True)
-class Computed:
-    """What is known of B examples with k passages each: as much as the loss :data:`READS`.
-
-    Attributes:
-        retriever: (B, k) scores of the retriever, not normalised.
-        guide: (B, k) scores of the guide.
-        likelihood: (B, k) l.
-    """
-
-    retriever: torch.Tensor | None = None
-    guide: torch.Tensor | None = None
-    likelihood: torch.Tensor | None = None
-
-    @property
-    def log_p(self) -> torch.Tensor:
-        """(B, k) log p."""
-        return _known(self.retriever).log_softmax(dim=-1)
-
-    @property
-    def log_q(self) -> torch.Tensor:
-        """(B, k) log q."""
-        return _known(self.guide).log_softmax(dim=-1)
-
-
-def _known(values: torch.Tensor | None) -> torch.Tensor:
-    if values is None:
-        raise ValueError("a loss needs what was not computed.")
-    return values
-
-
 def loss_of(name: LossName, found: Computed) -> torch.Tensor:
-    """(B,) losses."""
+    """(B,) losses, of the parts that the loss :data:`READS`."""
     if name == "marginal":
-        return -(found.log_p + _known(found.likelihood)).logsumexp(dim=-1)
+        log_p = found["retriever"].log_softmax(dim=-1)
+        return -(log_p + found["generator"]).logsumexp(dim=-1)
     if name == "reconstruction":
-        return _reconstruction(found)
-    log_q = found.log_q
-    distance = (log_q.exp() * (log_q - found.log_p)).sum(dim=-1)
-    return distance if name == "kl" else _reconstruction(found) + distance
-
-
-def _reconstruction(found: Computed) -> torch.Tensor:
-    return -(found.log_q.exp() * _known(found.likelihood)).sum(dim=-1)
+        q = found["guide"].log_softmax(dim=-1).exp()
+        return -(q * found["generator"]).sum(dim=-1)
+    log_q = found["guide"].log_softmax(dim=-1)
+    distance = (log_q.exp() * (log_q - found["retriever"].log_softmax(dim=-1))).sum(dim=-1)
+    return distance if name == "kl" else loss_of("reconstruction", found) + distance

@@ -1,27 +1,165 @@
-"""Retriever, guide and generator as one network."""
+"""Retriever, guide and generator as one network, and the vectors that the first two compare."""
 
 import copy
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from adducir.core.names import read_texts
 from adducir.encoders.kinds import Side
-from adducir.encoders.maxsim import maxsim
+from adducir.encoders.maxsim import MultiVectors, maxsim
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.reading import LengthPart
+from adducir.encoders.sources import encoder_source
+from adducir.models.sources import model_source
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, Reading
 from adducir.studies.grounded_generation.generators.generator import Generator
 from adducir.studies.grounded_generation.hindsight.losses import PARTS, Computed, Part
 from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
-from adducir.studies.grounded_generation.hindsight.vectors import Network, Padded, Vectors
-from adducir.studies.grounded_generation.hindsight.work import Numbers
+
+Numbers = NDArray[np.int64]
+Padded = tuple[torch.Tensor, torch.Tensor]
+"""(n, T, D) vectors and (n, T) which of them count."""
+_KEPT_LENGTH = 16
+"""What kept vectors count as tokens, when an adapter computes them."""
+
+
+class Network(torch.nn.Module):
+    """The layers that texts go through before an adapter: of one tower, or of both.
+
+    Args:
+        folder: The study's, where relative paths start.
+    """
+
+    def __init__(self, recipe: RetrieverRecipe, folder: Path) -> None:
+        super().__init__()
+        self._length = recipe.query_length
+        self.projection: torch.Tensor | None = None
+        self._late: dict[Side, LateInteraction] = {}
+        if recipe.vectors == "one":
+            # Two towers that are not trained would be the same one twice.
+            is_as_it_is = recipe.towers == "separate" and recipe.network == "frozen"
+            self._dual = DualEncoder.load(
+                encoder_source(recipe.base, folder),
+                lengths=LengthPart(context=recipe.query_length, span=recipe.document_length),
+                towers=None if is_as_it_is else recipe.towers,
+            )
+            self.towers: torch.nn.Module = self._dual.model
+            return
+        reading = Reading(recipe.query_length, recipe.document_length, ColBERTRecipe().markers)
+        source = model_source(recipe.base, folder)
+        one = LateInteraction.load(source, reading)
+        other = one if recipe.towers == "shared" else LateInteraction.load(source, reading)
+        self.projection = one.projection
+        # Unit vectors are projected by the adapter: without a bias that is the same.
+        one.projection = other.projection = None
+        self._late = {"query": one, "document": other}
+        named = {"shared" if one is other else "query": one.network}
+        if one is not other:
+            named["document"] = other.network
+        self.towers = torch.nn.ModuleDict(named)
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return next(self.parameters()).device
+
+    def read(self, texts: Sequence[str], side: Side) -> Sequence[Any]:
+        """Tokens; a long query keeps its end. Those of texts in a file are read when needed."""
+        return read_texts(texts, partial(self._read, side=side))
+
+    def _read(self, texts: Sequence[str], side: Side) -> list[Any]:
+        if side == "document":
+            late = self._late.get(side)
+            return list(late.documents(texts) if late else self._dual.inputs.documents(texts))
+        if late := self._late.get(side):
+            return list(late.queries(_endings(late.tokenizer, texts, late.room_of_queries)))
+        inputs = self._dual.inputs
+        room = min(self._length, inputs.query.longest) - 2
+        return list(inputs.queries(_endings(inputs.query.tokenizer, texts, room)))
+
+    def forward(self, inputs: Sequence[Any], side: Side) -> Padded:
+        """Vectors of tokens, with gradient where there is one."""
+        if not self._late:
+            found = self._dual.forward(inputs, side)[:, None]
+            return found, found.new_ones(len(inputs), 1)
+        vectors = self._late[side].vectors(inputs)
+        mask = torch.zeros(vectors.shape[:2], device=vectors.device)
+        for row, one in enumerate(inputs):
+            mask[row, : len(one)] = torch.from_numpy(one.counts).to(mask)
+        return vectors, mask
+
+
+def _endings(tokenizer: Any, texts: Sequence[str], room: int) -> list[str]:
+    """Texts of which so many tokens at the end are left."""
+    encoded = tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    return [
+        text if len(one.ids) <= room else text[one.offsets[-room][0] :]
+        for text, one in zip(texts, encoded, strict=True)
+    ]
+
+
+class Kept:
+    """The vectors of texts, by number, which are there already."""
+
+    def __init__(self, of: MultiVectors, device: torch.device) -> None:
+        self.of, self.inputs, self.device = of, of, None
+        self._values = torch.from_numpy(of.values).to(device)
+        self._is_single = len(of.values) == len(of)
+
+    def batch(self, numbers: Numbers) -> Padded:
+        """The vectors of these texts."""
+        if self._is_single:
+            found = self._values[torch.from_numpy(numbers)][:, None]
+            return found, found.new_ones(len(numbers), 1)
+        counts = np.diff(self.of.starts)[numbers]
+        places = np.arange(counts.max(initial=1))
+        mask = places < counts[:, None]
+        rows = np.where(mask, self.of.starts[numbers][:, None] + places, 0)
+        device = self._values.device
+        return self._values[torch.from_numpy(rows)], torch.from_numpy(mask).to(device)
+
+    def lengths(self, numbers: Numbers) -> list[int]:
+        """What these texts count as tokens."""
+        return [_KEPT_LENGTH] * len(numbers)
+
+
+class Live:
+    """The vectors of texts, computed whenever they are asked for, with gradient."""
+
+    def __init__(self, network: Network, texts: Sequence[str], side: Side) -> None:
+        self.network, self.side = network, side
+        self.inputs = network.read(texts, side)
+
+    @property
+    def device(self) -> torch.device | None:
+        """What batches are cut for."""
+        return self.network.device
+
+    def batch(self, numbers: Numbers) -> Padded:
+        """The vectors of these texts."""
+        found: Padded = self.network([self.inputs[number] for number in numbers], self.side)
+        return found
+
+    def lengths(self, numbers: Numbers) -> list[int]:
+        """The tokens of these texts."""
+        return [len(self.inputs[number]) for number in numbers]
+
+
+Vectors = Kept | Live
 
 
 class Adapter(torch.nn.Module):
     """A matrix behind a tower, and length 1.
 
     Args:
-        kind: See :class:`adducir.studies.grounded_generation.hindsight.recipe.RetrieverRecipe`.
+        kind: As :class:`.RetrieverRecipe` has it.
         width: D of what comes in.
         projection: (dimensions, D) what it begins as; None for the identity.
     """
@@ -51,7 +189,6 @@ class Scorer(torch.nn.Module):
     """P or Q: scores of queries and passages.
 
     Args:
-        recipe: Its recipe.
         width: D of its network's vectors.
         projection: What its adapters begin as.
         network: Its layers, where they are trained.
@@ -117,13 +254,7 @@ class Data:
 
 
 class Hindsight(torch.nn.Module):
-    """The three parts.
-
-    Args:
-        retriever: P.
-        guide: Q; by default P once more, which is how it begins.
-        generator: P(y|x,z).
-    """
+    """Retriever P, guide Q (by default P once more, which is how it begins) and generator."""
 
     def __init__(
         self, retriever: Scorer, generator: Generator, guide: Scorer | None = None
@@ -134,25 +265,16 @@ class Hindsight(torch.nn.Module):
         self.generator = generator
 
     def compute(
-        self,
-        data: Data,
-        contexts: Numbers,
-        sampled: Numbers,
-        parts: Collection[Part] = PARTS,
+        self, data: Data, contexts: Numbers, sampled: Numbers, parts: Collection[Part] = PARTS
     ) -> Computed:
-        """What the parts say of sampled passages, with gradient.
-
-        Args:
-            data: What they read.
-            contexts: (B,) numbers of contexts.
-            sampled: (B, k) numbers of passages.
-            parts: Those that are wanted.
-        """
-        prior = guide = likelihood = None
+        """What parts say of (B, k) sampled passages of (B,) contexts, with gradient."""
+        found: dict[Part, torch.Tensor] = {}
         if "retriever" in parts:
-            prior = self.retriever.scores(data.inputs, contexts, data.retriever_passages, sampled)
+            given = data.inputs, contexts, data.retriever_passages, sampled
+            found["retriever"] = self.retriever.scores(*given)
         if "guide" in parts:
-            guide = self.guide.scores(data.hindsight, contexts, data.guide_passages, sampled)
+            given = data.hindsight, contexts, data.guide_passages, sampled
+            found["guide"] = self.guide.scores(*given)
         if "generator" in parts:
-            likelihood = self.generator.log_likelihood(data.texts, contexts, sampled)
-        return Computed(prior, guide, likelihood)
+            found["generator"] = self.generator.log_likelihood(data.texts, contexts, sampled)
+        return found

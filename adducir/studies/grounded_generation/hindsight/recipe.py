@@ -8,7 +8,6 @@ from adducir.core.recipe import Recipe
 from adducir.models.machine import Precision
 from adducir.models.sources import MINILM
 from adducir.studies.grounded_generation.hindsight.losses import LossName
-from adducir.studies.grounded_generation.hindsight.samplers import SampleRecipe
 from adducir.training.recipe import TrainingRecipe
 
 Length = Annotated[int, Field(ge=1)]
@@ -92,6 +91,23 @@ class ClosedRecipe(Recipe):
         return self
 
 
+class SampleRecipe(Recipe):
+    """How passages are sampled.
+
+    Attributes:
+        k: Passages of an example.
+        sampler: ``guide`` or ``retriever``: drawn from that list; ``top``: the first of the
+            retriever's; ``mixture``: from the retriever's list with probability ``alpha``, else
+            from the guide's.
+        temperature: Of the scores in a draw.
+    """
+
+    k: Length = 8
+    sampler: Literal["guide", "retriever", "top", "mixture"] = "mixture"
+    alpha: Annotated[float, Field(ge=0, le=1)] = 0.0
+    temperature: Annotated[float, Field(gt=0)] = 1.0
+
+
 class PhaseRecipe(Recipe):
     """A part of the training, with a loss and a schedule of its own.
 
@@ -119,8 +135,8 @@ class GroundedSystem(Recipe):
 
     Attributes:
         bm25: BM25 in the retriever's place, and the generator as it is: ``{}``.
-        untrained: Retriever, guide and generator as they are before training: ``{}``.
-        train: Retriever, guide and generator, trained phase by phase.
+        untrained: All three parts as they are before training: ``{}``.
+        train: All three, trained phase by phase.
     """
 
     bm25: Nothing | None = None

@@ -16,11 +16,9 @@ from adducir.studies.grounded_generation.hindsight.losses import (
     LossName,
     loss_of,
 )
-from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight
-from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe
-from adducir.studies.grounded_generation.hindsight.samplers import SampleRecipe, sample
-from adducir.studies.grounded_generation.hindsight.work import Numbers
-from adducir.training.recipe import TrainingRecipe, listed
+from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Numbers
+from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe, SampleRecipe
+from adducir.training.recipe import listed
 from adducir.training.run import fit
 
 _PAIRS = 128
@@ -44,11 +42,11 @@ class Examples:
         epoch, row = divmod(number, len(self))
         context = int(self.closed.contexts[row])
         seed = seed_of(self._seed, "sample", epoch, context)
-        return context, sample(self.recipe, self.closed.of(row), seed)
+        return context, self.closed.sample(row, self.recipe, seed)
 
 
 class Phase:
-    """What is fitted in a phase; see :class:`adducir.training.run.Objective`.
+    """What is fitted in a phase; see :func:`adducir.training.run.fit`.
 
     Args:
         model: Retriever, guide and generator.
@@ -114,25 +112,18 @@ class Phase:
                 for name in (READS if batches else ())
             }
 
+    def fit(self, checkpoints: Path) -> dict[str, Any]:
+        """Train in place; what the loss does not train stays as it is.
 
-def train_phase(phase: Phase, checkpoints: Path) -> dict[str, Any]:
-    """Train a phase in place; what its loss does not train stays as it is.
+        Args:
+            checkpoints: A folder; a training that stands there goes on.
 
-    Args:
-        checkpoints: A folder; a training that stands there goes on.
-
-    Returns:
-        How it went; see :func:`adducir.training.run.fit`.
-    """
-    model, recipe = phase.model, frozen_for(phase.recipe)
-    with using_threads(recipe.threads):
-        return fit(
-            phase, model, phase.train, phase.validation, recipe, checkpoints, device_of(model)
-        )
-
-
-def frozen_for(recipe: PhaseRecipe) -> TrainingRecipe:
-    """A phase's schedule, with the parts frozen that its loss does not train."""
-    others = (f"{part}.*" for part in PARTS if part not in TRAINS[recipe.loss])
-    frozen = (*listed(recipe.training.freeze), *others)
-    return recipe.training.model_copy(update={"freeze": frozen})
+        Returns:
+            How it went; see :func:`adducir.training.run.fit`.
+        """
+        others = (f"{part}.*" for part in PARTS if part not in TRAINS[self.recipe.loss])
+        frozen = (*listed(self.recipe.training.freeze), *others)
+        recipe, model = self.recipe.training.model_copy(update={"freeze": frozen}), self.model
+        with using_threads(recipe.threads):
+            rows = self.train, self.validation
+            return fit(self, model, *rows, recipe, checkpoints, device_of(model))

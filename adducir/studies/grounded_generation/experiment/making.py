@@ -1,0 +1,390 @@
+"""What makes the artifact of each step, and how any process loads what computes its chunks.
+
+Each of the first passages is read by itself, and a text is written from it: no sum over passages is
+taken. With a uniform prior P(z|x,y) is the softmax of log P(y|x,z) over a closed set (Hindsight,
+figures 4 and 5); with the retriever as prior it is that of their sums with its scores, and what the
+guide is to approach.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import orjson
+import torch
+from numpy.typing import NDArray
+
+from adducir.core.artifacts import parts_folder, read_manifest
+from adducir.core.chunks import make_chunks
+from adducir.core.files import writing_text
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import progress
+from adducir.encoders.kinds import Side
+from adducir.encoders.maxsim import MultiVectors
+from adducir.models.arrays import load_weights, read_shard, save_weights, write_shard
+from adducir.models.machine import choose_device, seed_of
+from adducir.models.work import Arrays, ModelWork
+from adducir.studies.grounded_generation.experiment.data import GroundedData
+from adducir.studies.grounded_generation.hindsight.closed import (
+    BLOCK,
+    Candidates,
+    ClosedRequest,
+    ClosedSets,
+    bm25_ranking,
+    closed_sets,
+    encoded,
+)
+from adducir.studies.grounded_generation.hindsight.model import (
+    Data,
+    Hindsight,
+    Kept,
+    Live,
+    Network,
+    Numbers,
+    Scorer,
+)
+from adducir.studies.grounded_generation.hindsight.training import Phase
+from adducir.training.run import record
+
+if TYPE_CHECKING:
+    from adducir.experiments.context import Context
+    from adducir.studies.grounded_generation.experiment.steps import (
+        AnswerStep,
+        ClosedStep,
+        PartsStep,
+        PhaseStep,
+    )
+
+VECTORS = "vectors.safetensors"
+CANDIDATES = "candidates.safetensors"
+WEIGHTS = "weights.safetensors"
+CLOSED = "closed.safetensors"
+TEXTS = "texts.jsonl"
+LIKELIHOODS = "likelihoods.safetensors"
+SIDES: Mapping[str, Side] = {"inputs": "query", "hindsight": "query", "passages": "document"}
+"""The texts that a network reads, with the tower that does."""
+_AT_ONCE = 16
+"""Contexts whose texts are written at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberedWork(ModelWork):
+    """Arrays of the items 0 to ``count`` - 1, in chunks that any process can make.
+
+    Attributes:
+        name: What is computed.
+        key: The fingerprint of all that determines the arrays.
+        source: Loads what computes them.
+        compute: Gives the arrays of some items, with what is loaded and the tokens of a batch.
+    """
+
+    unit: ClassVar[str] = "texts"
+    name: str
+    key: str
+    count: int
+    source: Callable[[torch.device], Any]
+    compute: Callable[[Any, Numbers, int | None], Arrays]
+
+    @property
+    def doing(self) -> str:  # type: ignore[override]
+        return f"computing {self.name}"
+
+    @property
+    def total(self) -> int:
+        return self.count
+
+    def identity(self) -> Mapping[str, Any]:
+        return {**super().identity(), "key": self.key, "of": self.name, "count": self.count}
+
+    def items(self, *, check: bool) -> Iterator[int]:
+        del check
+        return iter(range(self.count))
+
+    def describe(self, item: int) -> tuple[str, bytes]:
+        return str(item), b""  # what these numbers mean is part of the key
+
+    def load(self, device: torch.device) -> Callable[[Sequence[Any]], Arrays]:
+        source = self.source(device)
+        return lambda items: self.compute(source, np.array(items, dtype=np.int64), self.tokens)
+
+
+class Parts:
+    """How any process loads the three parts and what they read; it can be pickled, and is small.
+
+    Args:
+        recipe: The experiment file.
+        vectors: The artifact of what a network that is not trained makes of all texts.
+        before: That of the weights; None for those that training begins with.
+        seed: Of new weights.
+    """
+
+    def __init__(
+        self,
+        recipe: Any,
+        data: GroundedData,
+        vectors: Path | None = None,
+        before: Path | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.recipe, self.data, self.seed = recipe, data, seed
+        self.vectors, self.before = vectors, before
+        self._loaded: tuple[Hindsight, Data] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_loaded": None}
+
+    def load(self, device: torch.device) -> tuple[Hindsight, Data]:
+        """The three parts, and what they read; loaded once."""
+        if self._loaded is None:
+            self._loaded = self._assembled(device)
+        return self._loaded
+
+    def _assembled(self, device: torch.device) -> tuple[Hindsight, Data]:
+        recipe, folder, problem = self.recipe, self.data.folder, self.data.problem()
+        generator, texts = recipe.generator.load(folder), problem.texts(recipe.guide)
+        targets = [one.target for one in problem.contexts]
+        if self.vectors is None:
+            torch.manual_seed(seed_of(self.seed, "new weights"))
+            network = Network(recipe.retriever, folder)
+            with torch.inference_mode():
+                (found, _) = network.eval()(network.read(["a"], "document"), "document")
+            scorer = Scorer(recipe.retriever, found.shape[-1], network.projection, network)
+            model = Hindsight(scorer, generator).to(device)
+            other: Any = model.guide.network
+            passages, of_guide = (
+                Live(network, texts["passages"], "document"),
+                Live(other, [], "document"),
+            )
+            of_guide.inputs = (
+                passages.inputs
+            )  # the same tokens, read by another network of that kind
+            queries = (
+                Live(network, texts["inputs"], "query"),
+                Live(other, texts["hindsight"], "query"),
+            )
+            read = generator.read(texts["inputs"], targets, texts["passages"])
+            data = Data(*queries, passages, of_guide, read)
+        else:
+            key = read_manifest(self.vectors).fingerprint, device
+            if self.data.held[0] != key:
+                arrays = read_shard(self.vectors / VECTORS)
+                inputs, hindsight, kept = (Kept(_kept(arrays, name), device) for name in SIDES)
+                read = generator.read(texts["inputs"], targets, texts["passages"])
+                projection = arrays.get("projection")
+                first = None if projection is None else torch.from_numpy(projection)
+                self.data.held = key, (Data(inputs, hindsight, kept, kept, read), first)
+            data, first = self.data.held[1]
+            torch.manual_seed(seed_of(self.seed, "new weights"))
+            width = data.inputs.of.values.shape[1]
+            model = Hindsight(Scorer(recipe.retriever, width, first), generator).to(device)
+        if self.before is not None:
+            load_weights(self.before / WEIGHTS, model)
+        return model, data
+
+
+def _kept(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
+    """The vectors of all texts of a name; equal texts have equal vectors."""
+    values, starts = arrays[f"{name}.values"], arrays[f"{name}.starts"]
+    places = arrays[f"{name}.places"]
+    if len(values) == len(starts) - 1:
+        return MultiVectors(values[places], np.arange(len(places) + 1))
+    whole = MultiVectors(values, starts)
+    parts = [whole.rows(place, place + 1).values for place in places]
+    return MultiVectors.of(parts, values.shape[1])
+
+
+def different_texts(parts: Parts, name: str, device: torch.device) -> Live:
+    """The texts of one of :data:`SIDES`, each once, with a network that is not trained."""
+    texts = parts.data.problem().texts(parts.recipe.guide)[name]
+    network = Network(parts.recipe.retriever, parts.data.folder).eval().to(device)
+    return Live(network, list(dict.fromkeys(texts)), SIDES[name])
+
+
+def request_of(
+    parts: Parts, named: Sequence[str], candidates: Path | None, device: torch.device
+) -> ClosedRequest:
+    """What the closed sets of the contexts of some parts are made from."""
+    problem, closed, some = parts.data.problem(), parts.recipe.closed, None
+    if candidates is not None and closed.candidate_depth < len(problem.passages):
+        some = Candidates.load(candidates / CANDIDATES)
+    return ClosedRequest(*parts.load(device), problem.contexts_of(named), closed, some)
+
+
+class Answering(NamedTuple):
+    """What answers contexts: the three parts, and what was ranked for the contexts."""
+
+    parts: Parts
+    model: Hindsight
+    data: Data
+    closed: ClosedSets
+
+    @classmethod
+    def of(cls, parts: Parts, answers: Path, device: torch.device) -> "Answering":
+        """What answers the contexts of an artifact's lists."""
+        return cls(parts, *parts.load(device), ClosedSets.load(answers / CLOSED))
+
+    @property
+    def with_target(self) -> Numbers:
+        """The rows of the closed sets whose contexts have a target."""
+        contexts = self.parts.data.problem().contexts
+        rows = [row for row, number in enumerate(self.closed.contexts) if contexts[number].target]
+        return np.array(rows, dtype=np.int64)
+
+    def write(self, rows: Numbers, tokens: int | None) -> Arrays:
+        """The texts of contexts, a line of JSON each."""
+        problem, decoding = self.parts.data.problem(), self.parts.recipe.decode
+        generator, lines = self.model.eval().generator, list[bytes]()
+        for first in range(0, len(rows), _AT_ONCE):
+            some = rows[first : first + _AT_ONCE]
+            contexts = self.closed.contexts[some]
+            passages = self.closed.retriever[some, : decoding.passages]
+            of = np.repeat(contexts, passages.shape[1])
+            given = self.data.texts, of, passages.ravel(), decoding
+            written = iter(generator.write(*given, tokens=tokens))
+            for number, own in zip(contexts, passages, strict=True):
+                outputs = [{"text": next(written), "docno": problem.docnos[one]} for one in own]
+                record = {"id": problem.contexts[number].id, "outputs": outputs}
+                lines.append(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+        return {"lines": np.frombuffer(b"".join(lines), dtype=np.uint8)}
+
+    def likelihoods(self, places: Numbers, tokens: int | None) -> Arrays:
+        """(n, r) log P(y|x,z) of whole targets, of some of the contexts that have one."""
+        rows, generator = self.with_target[places], self.model.eval().generator
+        given = self.data.texts, self.closed.contexts[rows], self.closed.retriever[rows]
+        return {"values": generator.likelihoods(*given, tokens=tokens).float().cpu().numpy()}
+
+
+def _chunks(
+    step: "PartsStep",
+    context: "Context",
+    name: str,
+    count: int,
+    size: int,
+    source: Callable[[torch.device], Any],
+    compute: Callable[[Any, Numbers, int | None], Arrays],
+) -> list[Path]:
+    """The files of all chunks of some arrays, which are kept until the step is made."""
+    work = NumberedWork(
+        name=name,
+        key=step.fingerprint,
+        count=count,
+        size=size,
+        device=context.device,
+        threads=context.threads,
+        tokens=context.batch_tokens,
+        source=source,
+        compute=compute,
+    )
+    folder = parts_folder(step.path, fingerprint([work.identity(), size]))
+    return make_chunks(work, folder, context.execution).files
+
+
+def _parts(step: "PartsStep") -> Parts:
+    """The three parts with the weights before a step."""
+    study, before = step.study, step.needs.get("before")
+    vectors = study.vector_steps[0].path if study.vector_steps else None
+    return Parts(study.recipe, study.data, vectors, before and before.path, step.seed)
+
+
+def _vectors(step: "PartsStep", folder: Path, context: "Context") -> dict[str, Any]:
+    recipe, parts, arrays = step.study.recipe, _parts(step), dict[str, Any]()
+    named = step.study.data.problem().texts(recipe.guide)
+    for name, texts in named.items():
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        source = partial(different_texts, parts, name)
+        files = _chunks(step, context, name, len(places), BLOCK, source, encoded)
+        made = [MultiVectors(**read_shard(file)) for file in files]
+        counts = np.concatenate([np.diff(one.starts) for one in made])
+        arrays[f"{name}.values"] = np.concatenate([one.values for one in made])
+        arrays[f"{name}.starts"] = np.append(0, np.cumsum(counts))
+        arrays[f"{name}.places"] = np.array([places[text] for text in texts])
+    if recipe.retriever.vectors == "colbert":
+        projection = Network(recipe.retriever, step.study.folder).projection
+        arrays |= {} if projection is None else {"projection": projection.numpy()}
+    write_shard(folder / VECTORS, arrays)
+    return {"texts": sum(map(len, named.values()))}
+
+
+def _candidates(step: "PartsStep", folder: Path, context: "Context") -> dict[str, Any]:
+    recipe, problem = step.study.recipe, step.study.data.problem()
+    texts, depth = problem.texts(recipe.guide), recipe.closed.candidate_depth
+    queries = [*texts["inputs"], *texts["hindsight"]]
+    with progress().doing("ranking", len(problem.passages), "passages"):
+        found, _ = bm25_ranking(problem.passages, queries, depth, threads=context.threads)
+    count = len(problem.contexts)
+    Candidates(found[:count], found[count:]).save(folder / CANDIDATES)
+    return {"contexts": count, "passages": len(problem.passages)}
+
+
+def _closed(
+    step: "ClosedStep", folder: Path, context: "Context", parts: Parts | None = None
+) -> dict[str, Any]:
+    candidates = step.needs.get("candidates")
+    load = partial(request_of, parts or _parts(step), step.contexts, candidates and candidates.path)
+    closed = closed_sets(load, choose_device(context.device), partial(_chunks, step, context))
+    return _saved(step, folder, closed)
+
+
+def _saved(step: "PartsStep", folder: Path, closed: ClosedSets) -> dict[str, Any]:
+    closed.save(folder / CLOSED)
+    passages = len(step.study.data.problem().passages)
+    return {"contexts": len(closed.contexts), "passages": passages}
+
+
+def _weights(step: "PhaseStep", folder: Path, context: "Context") -> dict[str, Any]:
+    model, data = _parts(step).load(choose_device(context.device))
+    count = len(step.study.data.problem().parts["train"])
+    training, held_out = ClosedSets.load(step.needs["closed"].path / CLOSED).split(count)
+    phase = Phase(model, data, training, held_out, step.phase)
+    progress().note(f"{context.shown(step.path)}: {step.phase.loss}")
+    history = phase.fit(parts_folder(step.path, step.fingerprint) / "checkpoints")
+    save_weights(folder / WEIGHTS, model)
+    return {"examples": len(phase.train), **record(history, folder), **phase.measure()}
+
+
+def _answers(step: "AnswerStep", folder: Path, context: "Context") -> dict[str, Any]:
+    """Both lists of the test contexts, by the weights or by BM25, and texts from the first."""
+    parts, recipe, problem = _parts(step), step.study.recipe, step.study.data.problem()
+    if step.system.by_model:
+        counts = _closed(step, folder, context, parts)
+    else:
+        contexts, texts = problem.contexts_of(step.contexts), problem.texts(recipe.guide)
+        lists = list[Any]()
+        for name in ("inputs", "hindsight"):
+            queries = [texts[name][number] for number in contexts]
+            given = problem.passages, queries, recipe.closed.depth
+            numbers, scores = bm25_ranking(*given, threads=context.threads)
+            lists += [numbers.astype(np.int64), scores]
+        counts = _saved(step, folder, ClosedSets(contexts, *lists))
+    if recipe.decode is not None:
+        load, count = partial(Answering.of, parts, folder), counts["contexts"]
+        files = _chunks(step, context, "texts", count, 64, load, Answering.write)
+        with writing_text(folder / TEXTS) as handle:
+            handle.writelines(read_shard(one)["lines"].tobytes().decode() for one in files)
+    return counts
+
+
+def _likelihoods(step: "PartsStep", folder: Path, context: "Context") -> dict[str, Any]:
+    load = partial(Answering.of, _parts(step), step.needs["answers"].path)
+    answering = load(choose_device(context.device))
+    rows, depth = answering.with_target, answering.closed.retriever.shape[1]
+    given = len(rows), 256, load, Answering.likelihoods
+    files = _chunks(step, context, "likelihoods", *given)
+    none = np.zeros((0, depth), dtype=np.float32)
+    values = np.concatenate([none, *(read_shard(one)["values"] for one in files)])
+    write_shard(folder / LIKELIHOODS, {"rows": rows, "values": values})
+    return {"contexts": len(rows)}
+
+
+MAKE: dict[str, Callable[[Any, Path, "Context"], dict[str, Any]]] = {
+    "frozen-vectors": _vectors,
+    "closed-candidates": _candidates,
+    "closed-sets": _closed,
+    "hindsight-weights": _weights,
+    "grounded-answers": _answers,
+    "target-likelihoods": _likelihoods,
+}
+"""What makes the artifact of each kind of step in an empty folder, and returns its counts."""
