@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +49,8 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
         stream = sys.stderr if _data_goes_to_stdout.get() else sys.stdout
         if stream.isatty() and not styled:
             text = visible(text)
+        with suppress(AttributeError):  # a terminal may lack a sign
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
         stream.write(text if text.endswith("\n") else text + "\n")
         stream.flush()
         return

@@ -180,9 +180,7 @@ def _terminal_options(output: Path | None) -> dict[str, Any]:
     if output is not None:
         return {"width": WIDTH}
     here = is_terminal(sys.stdout)
-    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
     return {
         "width": shutil.get_terminal_size((WIDTH, 24)).columns if here else WIDTH,
         "color": here,
-        "ascii_only": not encoding.startswith("utf"),
     }

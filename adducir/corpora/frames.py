@@ -4,6 +4,7 @@ Columns are known by PyTerrier's names (qid, docno, label, query) and by those o
 ir_measures (query_id, doc_id, relevance, text).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,6 +30,26 @@ QUERY = ("query", "text", "title")
 
 # Odd, so that topic numbers are spread over 64 bits one to one (the golden ratio's fraction).
 _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Framed(ABC):
+    """What is a data frame as well."""
+
+    @abstractmethod
+    def to_polars(self) -> pl.DataFrame:
+        """It as a frame."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The frame of :meth:`to_polars` in pandas."""
+        import pandas as pd
+
+        columns = self.to_polars().to_dict()
+        return pd.DataFrame(
+            {
+                name: one.to_numpy() if one.dtype.is_numeric() else one.to_list()
+                for name, one in columns.items()
+            }
+        )
 
 
 def topic_numbers(qids: pl.Series) -> Integers:

@@ -256,39 +256,43 @@ class RPrecision(Condensable):
         return share(lists.sums(relevant.topic[top]), relevant.total)
 
 
-class SetAveragePrecision(Condensable):
+class OfSet(Condensable):
+    """A measure of what was retrieved, in whatever order."""
+
+    def shares(self, lists: Lists) -> tuple[Floats, Floats]:
+        """(T,) precision and (T,) recall."""
+        relevant = lists.relevant(self.rel, self.judged_only)
+        found = lists.sums(relevant.topic)
+        precision = share(found, lists.ranked(self.judged_only).retrieved)
+        return precision, share(found, relevant.total)
+
+
+class SetAveragePrecision(OfSet):
     """SetAP (m_set_map.c): SetP times SetR."""
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, self.judged_only)
-        found, retrieved = lists.sums(relevant.topic), lists.ranked(self.judged_only).retrieved
-        return share(found, retrieved) * share(found, relevant.total)
+        precision, recall = self.shares(lists)
+        return precision * recall
 
 
-class SetF(Condensable):
+class SetF(OfSet):
     """SetF (m_set_F.c): (1 + beta) P R / (R + beta P); beta is not squared."""
 
     beta: float = Field(1.0, description="How much precision counts.")
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, self.judged_only)
-        found, beta = lists.sums(relevant.topic), self.beta
-        precision = share(found, lists.ranked(self.judged_only).retrieved)
-        recall = share(found, relevant.total)
-        return share((beta + 1.0) * precision * recall, recall + beta * precision)
+        precision, recall = self.shares(lists)
+        return share((self.beta + 1.0) * precision * recall, recall + self.beta * precision)
 
 
-class SetPrecision(Condensable):
+class SetPrecision(OfSet):
     """SetP (m_set_P.c); relative (m_set_rel_P.c) to the best that was possible."""
 
     relative: bool = Field(False, description="Relative to the best that was possible.")
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, self.judged_only)
-        retrieved = lists.ranked(self.judged_only).retrieved
-        if self.relative:
-            retrieved = np.minimum(retrieved, relevant.total)
-        return share(lists.sums(relevant.topic), retrieved)
+        precision, recall = self.shares(lists)
+        return np.maximum(precision, recall) if self.relative else precision
 
 
 class SetRecall(Graded):

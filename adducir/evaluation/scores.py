@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import MOST_ROWS, html_table
+from adducir.corpora.frames import Framed
 from adducir.evaluation.lists import Floats, NegativeGrades
 from adducir.evaluation.measures import is_summed, parse_measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCHEMA = dict.fromkeys(("set", "system", "run", "qid", "measure"), pl.String) | {
     "value": pl.Float64
@@ -70,7 +68,7 @@ class ScoreMatrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Framed):
     """The values of systems on topic sets.
 
     Attributes:
@@ -273,12 +271,6 @@ class Scores:
     def to_polars(self) -> pl.DataFrame:
         """The frame."""
         return self.frame
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """The frame in pandas."""
-        import pandas as pd
-
-        return pd.DataFrame(self.frame.to_dict(as_series=False))
 
     def _repr_html_(self) -> str:
         """The figure of each measure, for a notebook."""

@@ -11,7 +11,7 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import MOST_ROWS, html_table
-from adducir.corpora.frames import SCORE, Integers, repeated_rows, rows_of, topic_numbers
+from adducir.corpora.frames import SCORE, Framed, Integers, repeated_rows, rows_of, topic_numbers
 from adducir.runs.order import Ties, ordered
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Framed):
     """Ranked documents by topic.
 
     The constructor takes a frame in its final order; :meth:`ranked` takes rows in any.
@@ -116,21 +116,8 @@ class Run:
         return self.frame.select("qid", "docno")[rows].unique(maintain_order=True)
 
     def to_polars(self) -> pl.DataFrame:
-        """Columns qid, docno, score and rank (from 0)."""
+        """Columns qid, docno, score and rank (from 0): in pandas a PyTerrier result frame."""
         return self.frame.with_columns(rank=pl.Series(self.ranks, dtype=pl.Int64))
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """A PyTerrier result frame: columns qid, docno, score and rank (from 0)."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "qid": self.frame["qid"].to_list(),
-                "docno": self.frame["docno"].to_list(),
-                "score": self.frame["score"].to_numpy(),
-                "rank": self.ranks,
-            }
-        )
 
     def _repr_html_(self) -> str:
         caption = f"{self.tag}: {len(self.qids):,} topics, {len(self):,} documents"

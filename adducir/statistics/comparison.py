@@ -17,24 +17,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import MOST_ROWS, html_table
+from adducir.corpora.frames import Framed
 from adducir.evaluation.scores import ScoreMatrix, Scores
 from adducir.statistics.set_tests import TESTED, SetTests
 from adducir.statistics.settings import FOR_RUNS, Testing
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _OPPOSITE = {"better": "worse", "worse": "better"}
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Framed):
     """All systems on all measures and topic sets.
 
     Attributes:
@@ -124,12 +122,6 @@ class Comparison:
     def to_polars(self) -> pl.DataFrame:
         """The tests, or the means where nothing was tested."""
         return self.tests if self.tests.height else self.means
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """The frame of :meth:`to_polars` in pandas."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def _repr_html_(self) -> str:
         """The first tests, for a notebook."""

@@ -18,12 +18,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
+from adducir.corpora.frames import Framed
 from adducir.tables.material import Material
 from adducir.tables.style import ABSENT, Style
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from adducir.statistics.comparison import Comparison
 
 HEADER = (
@@ -186,7 +185,7 @@ class Presented:
 
 
 @dataclass(frozen=True)
-class ResultTable(Presented):
+class ResultTable(Presented, Framed):
     """A whole table.
 
     Attributes:
@@ -312,12 +311,6 @@ class ResultTable(Presented):
                 for test in cell.tests or (None,)
             ]
         return pl.DataFrame(rows, schema=HEADER, orient="row", infer_schema_length=None)
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """The frame of :meth:`to_polars` in pandas."""
-        import pandas as pd
-
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def _repr_html_(self) -> str:
         """The table as the HTML report has it, for a notebook."""

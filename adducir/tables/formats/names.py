@@ -10,13 +10,13 @@ def one_line(name: str) -> str:
     return "".join(char if char.isprintable() else " " for char in name)
 
 
-def shortened(names: Sequence[str], width: int, ellipsis: str = "…") -> dict[str, str]:
+def shortened(names: Sequence[str], width: int) -> dict[str, str]:
     """Each name, cut in the middle to at most ``width`` terminal cells.
 
     Names that would look alike keep more of their end, or more of their beginning, or get a
     number; so the shortened names differ wherever the names do.
     """
-    room = width - cell_len(ellipsis)
+    room = width - 1
     heads = sorted(range(1, room), key=lambda head: abs(head - (room + 1) // 2))
     result = {name: name for name in names if cell_len(name) <= width}
     taken = set(result)
@@ -25,12 +25,12 @@ def shortened(names: Sequence[str], width: int, ellipsis: str = "…") -> dict[s
             continue
         for head in heads:
             tail = set_cell_size(name[::-1], room - head).rstrip()[::-1].lstrip()
-            short = set_cell_size(name, head).rstrip() + ellipsis + tail
+            short = set_cell_size(name, head).rstrip() + "…" + tail
             if short not in taken:
                 break
         number = 2
         while short in taken:
-            mark = f"{ellipsis}{number}"
+            mark = f"…{number}"
             short = set_cell_size(name, width - cell_len(mark)).rstrip() + mark
             number += 1
         taken.add(short)

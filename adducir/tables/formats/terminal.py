@@ -6,7 +6,7 @@ then the columns go into several blocks, one below the other.
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import ClassVar
@@ -18,8 +18,7 @@ from rich.text import Text
 
 from adducir.tables.formats import TableFormat
 from adducir.tables.formats.names import one_line, shortened, wrap_title
-from adducir.tables.style import ABSENT
-from adducir.tables.table import Mark, ResultTable
+from adducir.tables.table import SIGNS, ResultTable
 
 GAP = "  "
 NAME_WIDTH = 16
@@ -27,11 +26,6 @@ NAME_WIDTH = 16
 HEADER_WIDTH = 6
 """Measures' names are broken to no less than this, or the width of their cells."""
 _COLOURS = {"set": "", "better": "green", "worse": "red", "equivalent": "cyan"}
-_UNICODE = dict(
-    zip(("best", "set", "better", "worse", "equivalent", "━", "─", "…"), "•°↑↓≈━─…", strict=True)
-)
-_ASCII = dict(zip(_UNICODE, ("*", "o", "+", "-", "~", "=", "-", "..."), strict=True))
-_SPELT = {ABSENT: "-", "≈": "~", "±": "+/-"}
 
 
 class Terminal(TableFormat):
@@ -40,7 +34,6 @@ class Terminal(TableFormat):
     ending: ClassVar = ".txt"
     width: int = Field(100, ge=1, description="Columns of the terminal.")
     color: bool = Field(False, description="Marks in colour.")
-    ascii_only: bool = Field(False, description="No character beyond ASCII.")
 
     def render(self, table: ResultTable) -> str:
         # No information depends on colour; NO_COLOR in the environment leaves only bold.
@@ -51,7 +44,7 @@ class Terminal(TableFormat):
             highlight=False,
             legacy_windows=False,
         )
-        page = _Page(table, self.width, _ASCII if self.ascii_only else _UNICODE)
+        page = _Page(table, self.width)
         with console.capture() as capture:
             if table.title:
                 console.print(Text(one_line(table.title), style="bold"))
@@ -88,23 +81,17 @@ def _total(columns: Sequence[_Printed]) -> int:
 
 
 class _Page:
-    def __init__(self, table: ResultTable, width: int, signs: Mapping[str, str]) -> None:
-        self.table, self.signs = table, signs
+    def __init__(self, table: ResultTable, width: int) -> None:
+        self.table = table
         self.full = [
             one_line(row.title) + (f" ({row.letter})" if row.letter else "") for row in table.rows
         ]
         self._cells = [self._column(place) for place in range(len(table.columns))]
         self.blocks = self._fitted(width)
         left = width - max(map(_total, self.blocks))
-        short = shortened(self.full, max(left, NAME_WIDTH), signs["…"])
+        short = shortened(self.full, max(left, NAME_WIDTH))
         self.names = [short[name] for name in self.full]
         self.name_width = max([cell_len(table.head), *map(cell_len, self.names)])
-
-    def _spelt(self, text: str) -> str:
-        if self.signs is _ASCII:
-            for sign, mine in _SPELT.items():
-                text = text.replace(sign, mine)
-        return text
 
     def _column(self, place: int) -> list[list[Text]]:
         """The lines of one column's cells; numbers are aligned at the point, marks follow."""
@@ -113,12 +100,12 @@ class _Page:
         bullets = any(cell.best for cell in cells)
         texts = []
         for cell in cells:
-            bullet = self.signs["best"] if cell.best else " "
+            bullet = SIGNS["best"] if cell.best else " "
             text = Text(bullet if bullets else "")
-            text.append(self._spelt(cell.text).rjust(digits), style="bold" if cell.best else "")
+            text.append(cell.text.rjust(digits), style="bold" if cell.best else "")
             for mark in cell.marks:
-                text.append(self.signs[mark.kind] + mark.letters, style=_COLOURS[mark.kind])
-            texts.append([text, *(Text(self._spelt(line), style="dim") for line in cell.lines)])
+                text.append(SIGNS[mark.kind] + mark.letters, style=_COLOURS[mark.kind])
+            texts.append([text, *(Text(line, style="dim") for line in cell.lines)])
         return texts
 
     def _fitted(self, width: int) -> list[list[_Printed]]:
@@ -152,9 +139,9 @@ class _Page:
         """All blocks: booktabs' three lines, the header, the rows under their sections."""
         width = self.name_width + max(map(_total, self.blocks))
         for block in self.blocks:
-            yield Text(self.signs["━"] * width)
+            yield Text("━" * width)
             yield from self._header(block)
-            yield Text(self.signs["─"] * width)
+            yield Text("─" * width)
             place = 0
             for section, rows in self.table.sections():
                 if section:
@@ -163,7 +150,7 @@ class _Page:
                 for _ in rows:
                     yield from self._row(block, place)
                     place += 1
-        yield Text(self.signs["━"] * width)
+        yield Text("━" * width)
 
     def _header(self, block: Sequence[_Printed]) -> Iterator[Text]:
         """The groups over a thin line, then the measures, resting on the last line."""
@@ -172,7 +159,7 @@ class _Page:
             for name, run in groupby(block, key=lambda column: column.group):
                 width = _total(list(run)) - len(GAP)
                 top += GAP + _centred(name, width)
-                under += GAP + (self.signs["─"] if name else " ") * width
+                under += GAP + ("─" if name else " ") * width
             yield Text(top)
             yield Text(under)
         height = max((len(column.header) for column in block), default=1)
@@ -203,11 +190,7 @@ class _Page:
         for short, name in dict(zip(self.names, self.full, strict=True)).items():
             if short != name:
                 yield f"{short} is {name}"
-        for note in self.table.notes:
-            yield "".join(
-                self.signs[x.kind] if isinstance(x, Mark) else self._spelt(one_line(x))
-                for x in note
-            )
+        yield from map(one_line, self.table.footer)
 
 
 def _blocks(columns: Sequence[_Printed], room: int) -> list[list[_Printed]]:

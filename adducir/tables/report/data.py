@@ -12,7 +12,7 @@ from adducir.tables.formats.data import CSV
 from adducir.tables.formats.latex import Latex
 from adducir.tables.formats.markdown import Markdown
 from adducir.tables.material import TopicHits, hits_held
-from adducir.tables.table import Column, PairResult, ResultTable, Row
+from adducir.tables.table import ResultTable
 
 MOST_VALUES = 1_000_000
 """Values per topic that are held; of more, the means are all there is."""
@@ -84,29 +84,24 @@ class ReportData:
         return {place: tests for place, tests in every.items() if tests}
 
     def _tests(self, place: int) -> Iterator[dict[str, Any]]:
-        for at, row in enumerate(self.table.rows):
+        rows = list(enumerate(self.table.rows))
+        for at, row in rows:
             cell = row.cells[place]
-            equivalent = cell.equivalence is not None and cell.equivalence.verdict == "equivalent"
             for test in cell.tests:
-                reference = self._row_of(test, row)
-                if reference is not None:
+                named = [to for to, one in rows if one.system == test.reference]
+                # Of several sections, the reference is that of the same one.
+                same = [to for to in named if self.table.rows[to].section == row.section]
+                if named:
                     yield {
                         "row": at,
-                        "ref": reference,
+                        "ref": (same or named)[0],
                         "difference": test.difference,
                         "low": test.low,
                         "high": test.high,
                         "p": test.p_corrected,
                         "verdict": _VERDICTS.get(test.verdict or "", 0),
-                        "equivalent": equivalent,
+                        "equivalent": bool(cell.equivalence and cell.equivalence.verdict),
                     }
-
-    def _row_of(self, test: PairResult, row: Row) -> int | None:
-        """The row of a test's reference: that of the same section, if there are several."""
-        rows = enumerate(self.table.rows)
-        named = [at for at, one in rows if one.system == test.reference]
-        same = [at for at in named if self.table.rows[at].section == row.section]
-        return next(iter(same or named), None)
 
     @cached_property
     def topics(self) -> dict[str, tuple[str, ...]]:
@@ -141,25 +136,18 @@ class ReportData:
     @cached_property
     def bounds(self) -> list[dict[str, Any]]:
         """Means with their bounds from unjudged documents, a figure for each measure."""
-        found = []
+        columns = [(column.group, column.measure) for column in self.table.columns]
+        titles, found = dict(zip(columns, self.titles, strict=True)), []
         for group, topics in self.material.topics.items():
-            for measure, by_system in topics.bounds.items():
-                rows = [
-                    (at, *by_system[row.system])
-                    for at, row in enumerate(self.table.rows)
-                    if row.system in by_system
-                ]
-                rows.sort(key=lambda row: -row[2])
-                found.append({"title": self._title(group, measure), "rows": rows})
+            for measure, known in topics.bounds.items():
+                title = titles.get((group, measure))
+                rows = enumerate(row.system for row in self.table.rows)
+                placed = [(at, *known[system]) for at, system in rows if system in known]
+                title = title or visible(f"{group}: {measure}" if group else measure)
+                found.append(
+                    {"title": title, "rows": sorted(placed, key=lambda row: -float(row[2]))}
+                )
         return found
-
-    def _title(self, group: str, measure: str) -> str:
-        named = (
-            title
-            for title, column in zip(self.titles, self.table.columns, strict=True)
-            if (column.group, column.measure) == (group, measure)
-        )
-        return next(named, visible(f"{group}: {measure}" if group else measure))
 
     @cached_property
     def recall(self) -> dict[str, dict[int, list[float]]]:
@@ -179,12 +167,11 @@ class ReportData:
         from 1 + b to S - w, all intervals at once (Mogstad, Romano, Shaikh and Wilhelm, 2024).
         """
         comparison = self.table.comparison
-        if not self.table.pairs or comparison is None:
-            return {}
-        if comparison.testing.correction in ("bh", "none"):  # which hold for no whole family
+        # Benjamini-Hochberg's correction, and none, hold for no whole family.
+        if comparison is None or comparison.testing.correction in ("bh", "none"):
             return {}
         found: dict[int, list[list[int]]] = {}
-        for place, tests in self.tests.items():
+        for place, tests in self.tests.items() if self.table.pairs else ():
             order = self.ranked(place)
             verdicts = {at: [one["verdict"] for one in tests if one["row"] == at] for at in order}
             found[place] = [
@@ -195,14 +182,13 @@ class ReportData:
     @cached_property
     def costs(self) -> list[tuple[int, float | None, float | None, float | None]]:
         """Row, milliseconds per topic, megabytes of the index, seconds of training."""
-        known = (
-            (at, self.material.costs.get(row.system)) for at, row in enumerate(self.table.rows)
-        )
+        rows = enumerate(self.table.rows)
+        known = [(at, self.material.costs.get(row.system)) for at, row in rows]
         return [
             (
                 at,
                 cost.milliseconds,
-                None if cost.index_bytes is None else cost.index_bytes / 1e6,
+                cost.index_bytes and cost.index_bytes / 1e6,
                 cost.training_seconds,
             )
             for at, cost in known
@@ -226,7 +212,10 @@ class ReportData:
             "names": self.names,
             "first": [base, *others[:1]],
             "rated": self.rated,
-            "columns": [_described(*pair) for pair in zip(self.titles, table.columns, strict=True)],
+            "columns": [
+                {"title": title, "group": column.group, "higher": column.higher_is_better}
+                for title, column in zip(self.titles, table.columns, strict=True)
+            ],
             "means": [[row.cells[at].mean for row in rows] for at in range(len(table.columns))],
             "values": self.values,
             "tested": [] if table.pairs else list(self.tests),
@@ -238,7 +227,11 @@ class ReportData:
             "topics": {
                 group: [visible(qid) for qid in qids] for group, qids in self.topics.items()
             },
-            "queries": {group: self._queries(group, qids) for group, qids in self.topics.items()},
+            "queries": {
+                group: [visible(known.queries.get(qid, "")) for qid in qids] if known else []
+                for group, qids in self.topics.items()
+                for known in [self.material.topics.get(group)]
+            },
             "hits": self.hits and {**self.hits, "docnos": list(map(visible, self.hits["docnos"]))},
             **self._snippets(),
             "recall": self.recall,
@@ -254,10 +247,6 @@ class ReportData:
                 "csv": CSV(per_topic=False).render(table),
             },
         }
-
-    def _queries(self, group: str, qids: tuple[str, ...]) -> list[str]:
-        known = self.material.topics.get(group)
-        return [visible(known.queries.get(qid, "")) for qid in qids] if known else []
 
     def _snippets(self) -> dict[str, Any]:
         """The beginnings of documents, and the weights of their words in each weighted index.
@@ -277,10 +266,6 @@ class ReportData:
             ],
             "weighted": [numbers.get(id(one), -1) for one in each] if sets else [],
         }
-
-
-def _described(title: str, column: Column) -> dict[str, Any]:
-    return {"title": title, "group": column.group, "higher": column.higher_is_better}
 
 
 def _lists(
