@@ -15,22 +15,11 @@ question, so L_sup and L_d count once a question. A question's terms are sums, a
 batch's loss is the mean over its questions, so that the weights mean the same for every batch size.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 _ZERO = 1e-12
-
-
-class LossTerms(NamedTuple):
-    """The loss, and its terms before they are weighted; each a scalar, the mean over questions."""
-
-    total: Tensor
-    relevance: Tensor
-    diversity: Tensor
-    compactness: Tensor
 
 
 def complementary_loss(
@@ -45,7 +34,7 @@ def complementary_loss(
     diversity: float = 1.0,
     compactness: float = 1.0,
     margin: float = 0.1,
-) -> LossTerms:
+) -> Tensor:
     """Equation 4, the mean over Q questions.
 
     Args:
@@ -60,14 +49,13 @@ def complementary_loss(
         compactness: Its weight (beta).
         margin: gamma: the cosine up to which a false set costs nothing; the paper gives no value.
     """
-    relevance = relevance_loss(logits, relevant, mask).mean()
-    apart = close = torch.zeros_like(relevance)
+    total = relevance_loss(logits, relevant, mask).mean()
     if diversity:
-        apart = diversity_loss(vectors, relevant, mask).mean()
+        total = total + diversity * diversity_loss(vectors, relevant, mask).mean()
     if compactness:
-        close = compactness_loss(vectors, question, mask, sets, labels, margin).mean()
-    total = relevance + diversity * apart + compactness * close
-    return LossTerms(total, relevance, apart, close)
+        close = compactness_loss(vectors, question, mask, sets, labels, margin)
+        total = total + compactness * close.mean()
+    return total
 
 
 def relevance_loss(logits: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:

@@ -293,7 +293,7 @@ class ComplementaryModel(EvidenceModel):
         given = batch["relevant"], mask, batch["sets"], batch["labels"]
         weights = {**recipe.weights.model_dump(), "margin": recipe.margin}
         logits = self.heads[0](passages)[..., 0]
-        return complementary_loss(logits, passages, question, *given, **weights).total
+        return complementary_loss(logits, passages, question, *given, **weights)
 
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Pool:
         question, passages = vectors[0][0], vectors[0][1:]
