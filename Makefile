@@ -24,8 +24,9 @@ help:
 demo: $(VENV)/.installed
 	$(BIN)/adducir demo
 
+# Halves of the tests that lie together share what they make; what is compiled is kept.
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest -n auto --maxprocesses 4
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 slow: $(VENV)/.tested
 	$(BIN)/python -m pytest -m slow -n auto --maxprocesses 4 --dist worksteal

@@ -33,7 +33,7 @@ from peers import in_turn, report, run_apart
 from synthetic import vocabulary, zipf_words
 
 from adducir.indexes.candidates import CandidateSet, lower_split
-from adducir.indexes.models import ATIRE, Okapi
+from adducir.indexes.models import BM25, Okapi
 
 WINDOWS, SENTENCES = 4888, 3
 FEW = 5
@@ -83,7 +83,7 @@ def peer_rank(scores: np.ndarray, gold: int) -> int:
 def bm25s_of(passages: list[list[str]], backend: str, dtype: str = "float32"):
     import bm25s
 
-    ranker = bm25s.BM25(k1=0.9, b=0.4, method="atire", backend=backend, dtype=dtype)
+    ranker = bm25s.BM25(k1=0.9, b=0.4, method="lucene", backend=backend, dtype=dtype)
     ranker.index(passages, show_progress=False)
     return ranker
 
@@ -96,8 +96,8 @@ def check(ours: CandidateSet, okapi, passages: list[list[str]], few: list[str]) 
     apart = np.abs(scores - theirs).max()
     gold = list(range(0, 900 * len(few), 900))
     ranks = [peer_rank(row, one) for row, one in zip(theirs, gold, strict=True)]
-    atire = np.array([bm25s_of(passages, "numpy", "float64").get_scores(query) for query in cut])
-    apart_bm25s = np.abs(ours.scores(few, ATIRE()) - atire).max()
+    lucene = np.array([bm25s_of(passages, "numpy", "float64").get_scores(query) for query in cut])
+    apart_bm25s = np.abs(ours.scores(few, BM25()) - lucene).max()
     print(f"greatest difference: rank_bm25 {apart:.2g}, bm25s (float64) {apart_bm25s:.2g}")
     if max(apart, apart_bm25s) > 1e-9 or ours.gold_ranks(few, gold, Okapi()).tolist() != ranks:
         sys.exit("the scores or ranks disagree: no times")
@@ -109,8 +109,8 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
 
     sentences = sentences[: WINDOWS + SENTENCES - 1]
     passages = [lower_split(" ".join(sentences[i : i + SENTENCES])) for i in range(WINDOWS)]
-    ours = CandidateSet.of_texts(sentences, lower_split, threads=threads).windows(SENTENCES)
-    single = CandidateSet.of_texts(sentences, lower_split, threads=1).windows(SENTENCES)
+    ours = CandidateSet.of_tokens(passages, lower_split, threads=threads)
+    single = CandidateSet.of_tokens(passages, lower_split, threads=1)
     okapi = rank_bm25.BM25Okapi(passages)
     plain, numba = bm25s_of(passages, "numpy"), bm25s_of(passages, "numba")
     by_hand = bm25s_of(passages, "numba")
@@ -179,9 +179,7 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
         "from sentences to a set of passages (sets a second)",
         rounds,
         {
-            "adducir": rate(
-                1, lambda: CandidateSet.of_texts(sentences, lower_split).windows(SENTENCES)
-            ),
+            "adducir": rate(1, lambda: CandidateSet.of_tokens(joined(sentences))),
             "rank_bm25": rate(1, lambda: rank_bm25.BM25Okapi(joined(sentences))),
             "bm25s": rate(1, lambda: bm25s_of(joined(sentences), "numpy")),
         },

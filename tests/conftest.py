@@ -16,8 +16,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
-# A busy machine must not fail a test; what CI tries must be what anyone can try again.
-settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
+# A busy machine must not fail a test; what CI tries must be what anyone can try again. Elsewhere
+# few examples will do, since every run tries others.
+IN_CI = bool(os.environ.get("CI"))
+settings.register_profile(
+    "project", deadline=None, derandomize=IN_CI, max_examples=100 if IN_CI else 25
+)
 settings.load_profile("project")
 
 

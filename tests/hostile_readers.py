@@ -137,7 +137,7 @@ _QUESTION = {
 _SPAN = {"id": "s1", "group": "g", "left": ["a"], "span": ["b"], "right": [], "extra": {"x": [1]}}
 _ELI5 = {"q_id": "q", "title": "T?", "answers": {"a_id": ["a"], "text": ["It is, e.g. this."]}}
 _CACM = {"docid": "CACM-1", "contents": "a < b", "html_text": "a\n1\t5\t1"}
-_MNLI = "sentence1\tsentence2\tgold_label\nA b\tc d\tentailment\n"
+_MNLI = {"sentence1": "A b", "sentence2": "c d", "gold_label": "entailment"}
 _YAML = "a: 1\nb: {c: [1.5, yes, ~, 'x'], d: &e text}\nf: *e\ng: |\n  line\n  line\n"
 
 
@@ -202,7 +202,7 @@ READERS = (
     Reader("RELiC", "relic.json", _RELIC, read_relic),
     Reader("pools", "queries.jsonl", '{"qid": "q1", "text": "a [masked sentence(s)] b"}\n', _pools),
     Reader("HotpotQA", "hotpot.json", json.dumps(_ARRAY), _all(read_hotpotqa)),
-    Reader("MNLI", "mnli.txt", _MNLI, _all(read_mnli)),
+    Reader("MNLI", "mnli.jsonl", _line(_MNLI), _all(read_mnli)),
     Reader("questions", "questions.jsonl", _line(_QUESTION), _all(read_questions)),
     Reader(
         "selected sets", "chosen.jsonl", '{"id": "q1", "chosen": ["p1"]}\n', _all(read_selected)

@@ -32,8 +32,6 @@ def test_a_query_is_not_a_list_of_letters(index):
         lambda: index.search("teacher tenure", BM25()),
         lambda: index.search("teacher tenure", BM25(), feedback=RM3()),
         lambda: index.expand("teacher tenure", BM25(), RM3()),
-        lambda: index.documents.texts("abc", ["premise"]),
-        lambda: index.documents.texts([], "premise"),
     ):
         with pytest.raises(UsageError, match="must be a list"):
             ask()

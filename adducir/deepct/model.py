@@ -169,11 +169,7 @@ class TermWeighter:
         return in_order(lengths, compute, tokens=tokens, device=network.device)
 
     def weigh(
-        self,
-        texts: Sequence[str],
-        *,
-        tokens: int | None = None,
-        precision: Precision = "float32",
+        self, texts: Sequence[str], *, tokens: int | None = None, precision: Precision = "float32"
     ) -> list[Weighted]:
         """The weights of the words of texts of any length; a text without a word has none."""
         cuts = [self.reader.cut(text) for text in texts]

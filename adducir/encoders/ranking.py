@@ -147,11 +147,7 @@ def by_vectors(contexts: Floats, candidates: Floats) -> Scores:
 
 
 def context_ranks(
-    scores: Scores,
-    gold: Integers,
-    counts: Integers,
-    *,
-    block: int = SCORES,
+    scores: Scores, gold: Integers, counts: Integers, *, block: int = SCORES
 ) -> ContextRanks:
     """Where the gold items stand among U different ones.
 
@@ -179,12 +175,7 @@ def context_ranks(
 
 
 def best(
-    scores: Scores,
-    queries: int,
-    same: Distinct,
-    depth: int,
-    *,
-    block: int = SCORES,
+    scores: Scores, queries: int, same: Distinct, depth: int, *, block: int = SCORES
 ) -> tuple[Integers, Floats]:
     """(Q, depth) numbers and scores of the best candidates, equal ones in order of numbers."""
     size = len(same.of)

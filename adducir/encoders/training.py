@@ -9,7 +9,6 @@ the sum.
 Pretraining and fine-tuning are a chain: the ``base`` of one recipe is the model of another.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -24,7 +23,6 @@ from adducir.core.absent import gathering
 from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.recipe import Recipe
-from adducir.core.texts import same_text
 from adducir.corpora.references import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.encoders.model import DualEncoder, PoolingMode, Similarity, Towers, plain_pooling
@@ -34,7 +32,7 @@ from adducir.models.batches import padded
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
 from adducir.training.card import Card
-from adducir.training.data import DataPart, Rows, TrainingData, divided, stored
+from adducir.training.data import DataPart, Rows, TrainingData, divided, same_number, stored
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
 
@@ -205,7 +203,7 @@ class EncoderTraining(Trainable[EncoderRecipe]):
             texts = self.encoder.inputs.documents([span.text for span, _ in some])
             for (span, part), context, text in zip(some, contexts, texts, strict=True):
                 groups[part].add(span.group)
-                number, same = numbers.setdefault(span.group, len(numbers)), _same_of(span.text)
+                number, same = numbers.setdefault(span.group, len(numbers)), same_number(span.text)
                 yield part, {"context": context, "span": text, "same": same, "group": number}
         counts.update({f"{part}_groups": len(names) for part, names in groups.items()})
 
@@ -262,12 +260,6 @@ class EncoderTraining(Trainable[EncoderRecipe]):
             ("sentence-transformers", "information-retrieval", "masked-span-retrieval"),
             _USAGE,
         )
-
-
-def _same_of(text: str) -> int:
-    """A number that texts share which count as the same."""
-    data = same_text(text).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(data).digest()[:8], "little", signed=True)
 
 
 def grouped_batches(

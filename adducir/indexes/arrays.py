@@ -66,52 +66,6 @@ def new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
     return found
 
 
-class Spool:
-    """A file of numbers that is written piece by piece; it widens its type when a piece needs more.
-
-    Args:
-        path: A new file; raw numbers, without a header.
-        dtype: The narrowest type to begin with.
-    """
-
-    def __init__(self, path: Path, dtype: np.dtype | type) -> None:
-        self._path = path
-        self._file = path.open("xb")
-        self.dtype = np.dtype(dtype)
-
-    def append(self, values: Array) -> None:
-        """Write more numbers."""
-        if len(values) == 0:
-            return
-        needed = np.min_scalar_type(values.max()) if values.dtype.kind in "iu" else values.dtype
-        wider = np.promote_types(self.dtype, needed)
-        if wider != self.dtype:
-            self._file.close()
-            narrow = np.fromfile(self._path, dtype=self.dtype)
-            self._file, self.dtype = self._path.open("wb"), wider
-            self._write(narrow)
-        self._write(values)
-
-    def _write(self, values: Array) -> None:
-        # Not by tofile(), which does not notice a disk that is full at the end.
-        self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
-
-    def close(self) -> Array:
-        """End writing; returns the numbers, mapped."""
-        self._file.close()
-        if not self._path.stat().st_size:
-            return np.empty(0, dtype=self.dtype)
-        found: Array = np.memmap(self._path, dtype=self.dtype, mode="r")
-        return found
-
-    def __enter__(self) -> "Spool":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-        self._path.unlink(missing_ok=True)
-
-
 def let_go(*arrays: Array) -> None:
     """Give mapped files' pages back to the system; they are read again when they are needed.
 

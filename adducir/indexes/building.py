@@ -2,8 +2,8 @@
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,20 +75,13 @@ def new_dense_index(kind: str, parameters: str, width: int) -> Any:
     return index
 
 
-@cache
-def _is_known(kind: str) -> bool:
-    """Whether FAISS makes an index of a description, for vectors of one width at least."""
+def _known(kind: str) -> str:
+    """A description of which FAISS makes an index, for vectors of one width at least."""
     for width in () if kind == EXACT else _WIDTHS:
-        try:
+        with suppress(RuntimeError, AssertionError):
             new_dense_index(kind, "", width)
-        except (RuntimeError, AssertionError):
-            continue
-        return True
-    return kind == EXACT
-
-
-def _kind(kind: str) -> str:
-    if not _is_known(kind):
+            return kind
+    if kind != EXACT:
         raise ValueError(f"FAISS cannot make an index {kind!r}")
     return kind
 
@@ -107,7 +100,7 @@ class DenseSettings(Kind):
         seed: Draws them.
     """
 
-    kind: Annotated[str, AfterValidator(_kind)] = EXACT
+    kind: Annotated[str, AfterValidator(_known)] = EXACT
     parameters: str = ""
     sample: int = Field(default=200, ge=1)
     seed: int = Field(default=0, ge=0, lt=1 << 63)

@@ -7,13 +7,10 @@ model of :mod:`adducir.indexes.models` in doubles, from exact lengths. Candidate
 0, and those that lack every term of a query are ranked too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
-import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.processes import default_threads
@@ -21,7 +18,9 @@ from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.exhaustive import Impacts, Matrix, Queries, count, score, weighed
+from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, score, weighed
+from adducir.indexes.memory.ranking import in_threads
+from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.memory.sorting import order_rows
 from adducir.indexes.models import Model, Statistics
@@ -30,7 +29,6 @@ from adducir.indexes.vocabulary import TermIds, Tokenizer, Vocabulary, lower_spl
 Query = str | Sequence[str] | Mapping[str, float]
 """A text, analysed as the candidates are; ready terms, each as often as it counts; or ready terms
 with their weights. Terms that no candidate holds count nothing."""
-Ties = Literal["against", "expected"]
 
 __all__ = [
     "Best",
@@ -44,7 +42,6 @@ __all__ = [
 ]
 
 _SCORES = 1 << 22  # held at a time where not all are asked for: 32 MB
-_BLOCKS = 4  # a thread: threads that share a core with others then still end together
 _PART = 1 << 16  # candidates
 _MERGED = 1 << 12  # queries
 
@@ -69,17 +66,6 @@ class Ranking:
         shape = queries, candidates if depth is None else min(depth, candidates)
         return cls(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float64))
 
-    def frame(self, qids: Sequence[str], docnos: Sequence[str]) -> pl.DataFrame:
-        """The columns qid, docno and score, as a run has them; ``docnos`` names all candidates."""
-        rows = np.repeat(np.arange(len(qids)), self.numbers.shape[1])
-        return pl.DataFrame(
-            {
-                "qid": pl.Series(qids, dtype=pl.String).gather(rows),
-                "docno": pl.Series(docnos, dtype=pl.String).gather(self.numbers.ravel()),
-                "score": pl.Series(self.scores.ravel()),
-            }
-        )
-
     def fill(self, rows: slice, scores: Matrix) -> None:
         """Rank (n, D) scores of all candidates; equal scores in order of their numbers."""
         order_rows(scores, self.numbers[rows], self.scores[rows])
@@ -95,20 +81,19 @@ def rank(scores: Matrix, depth: int | None) -> Ranking:
 class CandidateSet:
     """Candidates that are ranked for any number of queries.
 
-    Made by :meth:`of_texts`, :meth:`of_tokens`, :meth:`over` or :meth:`windows`.
+    Made by :meth:`of_texts`, :meth:`of_tokens` or :meth:`over`.
     """
 
     def __init__(
         self,
-        spans: tuple[Array, Array, Array],
+        ids: TermIds,
         vocabulary: Vocabulary,
         threads: int | None = None,
         collection: "Collection | None" = None,
     ) -> None:
-        self._spans = spans  # term numbers; (D,) where each candidate begins and ends in them
         self._vocabulary, self._collection = vocabulary, collection
         self._threads = threads or default_threads()
-        self.segment, self._rows = Segment.invert(*spans)
+        self.segment, self._rows = Segment.invert(*ids)
         self._applied: tuple[Model, Impacts] | None = None
 
     @classmethod
@@ -117,7 +102,7 @@ class CandidateSet:
     ) -> "CandidateSet":
         """Candidates as texts, with terms of a vocabulary."""
         refuse_text(texts, "texts")
-        return cls(_spans(vocabulary.of_texts(texts, grow=True)), vocabulary, threads)
+        return cls(vocabulary.of_texts(texts, grow=True), vocabulary, threads)
 
     @classmethod
     def of_texts(
@@ -148,30 +133,18 @@ class CandidateSet:
         if any(isinstance(terms, str) for terms in lists):
             raise UsageError("each candidate must be a list of terms, not a text.")
         vocabulary = Vocabulary(analysis)
-        return cls(_spans(vocabulary.of_terms(lists, grow=True)), vocabulary, threads)
+        return cls(vocabulary.of_terms(lists, grow=True), vocabulary, threads)
 
     def __len__(self) -> int:
         return len(self.segment)
-
-    def windows(self, n: int) -> "CandidateSet":
-        """The passages of ``n`` neighbouring candidates (a book's sentences, say), in order.
-
-        Passage i holds the candidates i to i + n - 1. Nothing is analysed again; statistics are
-        those of the passages, as if each were a document.
-        """
-        values, begins, ends = self._spans
-        if n < 1:
-            raise UsageError(f"a window must hold 1 candidate or more, not {n}.")
-        if len(self) > 1 and begins[1] < ends[0]:
-            raise UsageError("windows can be made of sentences, not of windows.")
-        spans = values, begins[: max(len(begins) - n + 1, 0)], ends[n - 1 :]
-        return CandidateSet(spans, self._vocabulary, self._threads)
 
     def scores(self, queries: Sequence[Query], model: Model) -> Matrix:
         """(queries, candidates) scores; :meth:`rank` and :meth:`gold_ranks` hold fewer."""
         own, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
         out: Matrix = np.empty((len(queries), len(self)), dtype=np.float64)
-        self._in_threads(lambda low, high: score(impacts, own, low, out[low:high]), len(queries))
+        in_threads(
+            lambda low, high: score(impacts, own, low, out[low:high]), len(queries), self._threads
+        )
         return out
 
     def rank(self, queries: Sequence[Query], model: Model, depth: int | None = None) -> Ranking:
@@ -179,40 +152,30 @@ class CandidateSet:
         return self._ranked(_numbered(self._vocabulary, queries), model, depth)
 
     def _ranked(self, queries: Queries, model: Model, depth: int | None) -> Ranking:
-        own, impacts, total = self._local(queries), self._impacts(model), len(queries.starts) - 1
+        own, impacts, total = self._local(queries), self._impacts(model), queries.size
         ranking = Ranking.empty(total, len(self), depth)
         step = max(_SCORES // self._threads // max(len(self), 1), 1)
 
         def work(low: int, high: int) -> None:
-            scratch = np.empty((min(step, high - low), len(self)), dtype=np.float64)
             for first in range(low, high, step):
-                scores = scratch[: min(first + step, high) - first]
+                rows = slice(first, min(first + step, high))
+                scores = np.empty((rows.stop - first, len(self)), dtype=np.float64)
                 score(impacts, own, first, scores)
-                ranking.fill(slice(first, first + len(scores)), scores)
+                ranking.fill(rows, scores)
 
-        self._in_threads(work, total)
+        in_threads(work, total, self._threads)
         return ranking
 
     def gold_ranks(
-        self,
-        queries: Sequence[Query],
-        gold: Sequence[int] | Array,
-        model: Model,
-        *,
-        ties: Ties = "against",
+        self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
     ) -> Array:
         """(queries,) the rank, from 1, of each query's gold candidate among all candidates.
 
-        Args:
-            gold: The number of each query's gold candidate.
-            ties: ``against``: the number of candidates whose score is not below the gold one's,
-                so that ties count against us. ``expected``: the mean rank over all orders of the
-                tied candidates.
+        It is the number of candidates whose score is not below the gold one's: ties count against
+        us. ``gold`` gives the number of each query's gold candidate.
         """
-        if ties not in get_args(Ties):
-            raise UsageError(f"ties must be 'against' or 'expected', not {ties!r}.")
         above, level = self.gold_counts(queries, gold, model)
-        return above + level if ties == "against" else above + (level + 1) / 2
+        return above + level
 
     def gold_counts(
         self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
@@ -234,7 +197,7 @@ class CandidateSet:
         def work(low: int, high: int) -> None:
             count(impacts, own, numbers, low, high, above, level)
 
-        self._in_threads(work, len(numbers))
+        in_threads(work, len(numbers), self._threads)
         return above, level
 
     def _local(self, queries: Queries) -> Queries:
@@ -253,16 +216,6 @@ class CandidateSet:
                 factors = self._collection.factors(self.segment, self._rows, model)
             self._applied = model, weighed(self.segment, model, *factors)
         return self._applied[1]
-
-    def _in_threads(self, work: Callable[[int, int], None], queries: int) -> None:
-        """Do ``work`` on all queries, cut into blocks."""
-        blocks = min(self._threads * _BLOCKS, queries) if self._threads > 1 else 1
-        if blocks <= 1:
-            work(0, queries)
-            return
-        cuts = np.linspace(0, queries, blocks + 1).astype(int).tolist()
-        with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(work, cuts[:-1], cuts[1:]))
 
 
 def rank_parts(
@@ -284,31 +237,22 @@ def rank_parts(
 
     Args:
         vocabulary: In place of ``analysis``: a new one.
-
-    Raises:
-        UsageError: The model adds to candidates that lack a term, and there are several parts.
     """
     refuse_text(texts, "texts")
     vocabulary = vocabulary or vocabularies(analysis or Analysis())()
     firsts = range(0, len(texts), size)
     depth = Ranking.empty(0, len(texts), depth).numbers.shape[1]
 
-    def spans(first: int) -> tuple[Array, Array, Array]:
-        return _spans(vocabulary.of_texts(texts[first : first + size], grow=True))
+    def ids(first: int) -> TermIds:
+        return vocabulary.of_texts(texts[first : first + size], grow=True)
 
     collection = Collection() if len(firsts) > 1 else None
     if collection is not None:
-        if model.background(np.ones(1)) is not None:
-            raise UsageError(
-                f"{type(model).__name__} adds to candidates that lack a term, which cannot be done "
-                "part by part.",
-                hint="Take BM25, or a CandidateSet of all texts.",
-            )
         for first in firsts:
-            collection.add(*Segment.invert(*spans(first)))
+            collection.add(*Segment.invert(*ids(first)))
     best, numbered = Best(len(queries), depth), None
     for first in firsts:
-        part = CandidateSet(spans(first), vocabulary, threads, collection)
+        part = CandidateSet(ids(first), vocabulary, threads, collection)
         # All parts have one vocabulary, which the first has read in full.
         numbered = numbered or _numbered(vocabulary, queries)
         best.add(part._ranked(numbered, model, depth), first)
@@ -345,7 +289,6 @@ class Collection:
         self._documents = self._filled = self._tokens = 0
         self._frequencies = np.zeros(0, dtype=np.int64)
         self._occurrences = np.zeros(0, dtype=np.int64)
-        self._applied: tuple[Model, Array] | None = None
 
     def add(self, segment: Segment, rows: Array) -> None:
         """Count a part, whose vocabulary's terms have these numbers in its segment."""
@@ -371,37 +314,28 @@ class Collection:
             occurrences=self._occurrences[held],
             lengths=segment.lengths,
         )
-        if self._applied is None or self._applied[0] != model:
-            self._applied = model, model.term_factors(statistics)
         of_part = np.empty(len(own), dtype=np.float64)
-        of_part[rows[own]] = self._applied[1][np.searchsorted(held, own)]
+        of_part[rows[own]] = model.term_factors(statistics)[np.searchsorted(held, own)]
         return of_part, model.length_factors(statistics)
-
-
-def _spans(ids: TermIds) -> tuple[Array, Array, Array]:
-    return ids.values, ids.starts[:-1], ids.starts[1:]
 
 
 def _numbered(vocabulary: Vocabulary, queries: Sequence[Query]) -> Queries:
     """Queries as the vocabulary's term numbers, in order and with repetitions."""
     refuse_text(queries, "queries")
-    texts = [query for query in queries if isinstance(query, str)]
-    if len(texts) == len(queries):
-        ids = vocabulary.of_texts(texts, grow=False)
+    if all(isinstance(query, str) for query in queries):
+        ids = vocabulary.of_texts([str(query) for query in queries], grow=False)
         return Queries(*ids, np.ones(len(ids.values), dtype=np.float64))
-    found = [
-        vocabulary.of_texts([query], grow=False).values
-        if isinstance(query, str)
-        else vocabulary.of_terms([list(query)], grow=False).values
-        for query in queries
-    ]
-    weights = [
-        np.array([float(weight) for weight in query.values()], dtype=np.float64)
-        if isinstance(query, Mapping)
-        else np.ones(len(ids), dtype=np.float64)
-        for query, ids in zip(queries, found, strict=True)
-    ]
-    for query, own in zip(queries, weights, strict=True):
+    found, weights = [], []
+    for query in queries:
+        if isinstance(query, str):
+            ids = vocabulary.of_texts([query], grow=False)
+        else:
+            ids = vocabulary.of_terms([list(query)], grow=False)
+        own = np.ones(len(ids.values), dtype=np.float64)
+        if isinstance(query, Mapping):
+            own[:] = list(query.values())
         if not np.isfinite(own).all():
             raise UsageError(f"the weights of a query must be finite numbers: {query}.")
+        found.append(ids.values)
+        weights.append(own)
     return Queries(*TermIds.of(list(map(len, found)), found), np.concatenate(weights))

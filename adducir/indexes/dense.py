@@ -29,8 +29,9 @@ from adducir.encoders.encoding import DOCNOS
 from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
+from adducir.indexes.arrays import damaged
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search
+from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, no_terms
 from adducir.indexes.models import Model
 from adducir.models.machine import choose_device, using_threads
 
@@ -69,13 +70,9 @@ class DenseIndex(Index):
         try:
             self._index: Any = faiss.read_index(str(self.path / INDEX))
         except RuntimeError as error:
-            raise self._damaged("FAISS cannot read this index.") from error
+            raise damaged(self.path / INDEX) from error
         if self._index.ntotal != len(self):
-            raise self._damaged(f"{len(self):,} docnos, but {self._index.ntotal:,} vectors.")
-
-    def _damaged(self, what: str) -> ArtifactError:
-        hint = "Build it again with 'adducir index --rebuild'."
-        return ArtifactError(what, path=self.path, hint=hint)
+            raise damaged(self.path / INDEX)
 
     @cached_property
     def docnos(self) -> pl.Series:
@@ -132,7 +129,7 @@ class DenseIndex(Index):
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
         if feedback is not None or fields is not None or len(texts) < len(queries):
-            raise _no_terms()
+            raise no_terms()
         with using_threads(threads):
             vectors = self.encoder.encode_queries(texts, tokens=self._tokens)
         return self.search_vectors(vectors, depth=depth, threads=threads)
@@ -149,8 +146,7 @@ class DenseIndex(Index):
             )
         depth = len(self) if depth is None else min(depth, len(self))
         if not len(vectors):
-            none = np.zeros(0, dtype=np.int32)
-            return Hits(none, self.docnos[:0], np.zeros(0, dtype=np.float32))
+            vectors = np.zeros((0, self._index.d), dtype=np.float32)
         with threads_of_faiss(threads):
             scores, numbers = nearest(self._index, vectors, depth)
         rows = np.repeat(np.arange(len(vectors)), depth)
@@ -160,21 +156,6 @@ class DenseIndex(Index):
         order = np.lexsort((self._orders[places], -values, rows))
         counts = np.bincount(rows, minlength=len(vectors)).astype(np.int32)
         return Hits(counts, self.docnos.gather(places[order]), values[order])
-
-    def expand(
-        self,
-        queries: Sequence[str],
-        model: Model,
-        feedback: FeedbackMethod,
-        *,
-        threads: int | None = None,
-    ) -> list[dict[str, float]]:
-        raise _no_terms()
-
-    def expand_from(
-        self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
-    ) -> dict[str, float]:
-        raise _no_terms()
 
     def close(self) -> None:
         self._index.reset()
@@ -191,13 +172,6 @@ class DenseIndex(Index):
         del model, feedback, fields
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **details}
-
-
-def _no_terms() -> UsageError:
-    return UsageError(
-        "a dense index has no terms for feedback, field weights or weighted queries.",
-        hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
-    )
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
 from adducir.core.chunks import Made, build_in_chunks
@@ -35,7 +34,6 @@ from adducir.models.machine import Precision, using_threads
 
 _BUILDER_VERSION = 2
 _EQUAL = 1e-5
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -226,6 +224,8 @@ def recall_of(
     yet; a vector is not its own neighbour. A neighbour that scores as the last exact one does is
     as good as that one. Fewer than two vectors give an empty result.
     """
+    import faiss
+
     count = len(vectors)
     at = min(at, count - 1)
     if at < 1:
@@ -233,21 +233,10 @@ def recall_of(
     draw = np.random.default_rng(seed)
     chosen = np.sort(draw.choice(count, size=min(sample, count), replace=False))
     _, found = nearest(index, vectors[chosen], at + 1)
+    exact, numbers = faiss.knn(vectors[chosen], vectors, at + 1, faiss.METRIC_INNER_PRODUCT)
     good = 0
-    for own, row, bound in zip(chosen, found, _last_exact(vectors, chosen, at), strict=True):
+    for own, row, scores, places in zip(chosen, found, exact, numbers, strict=True):
+        bound = scores[places != own][at - 1]
         others = row[(row >= 0) & (row != own)][:at]
         good += int((vectors[others] @ vectors[own] >= bound - _EQUAL * abs(bound)).sum())
     return {"at": at, "queries": len(chosen), "recall": round(good / (at * len(chosen)), 4)}
-
-
-def _last_exact(vectors: Floats, chosen: NDArray[np.int64], at: int) -> Floats:
-    """The score of the ``at``-th exact neighbour of each chosen vector."""
-    best = np.full((len(chosen), at), -np.inf, dtype=np.float32)
-    for first in range(0, len(vectors), _BLOCK):
-        some = vectors[chosen] @ vectors[first : first + _BLOCK].T
-        inside = np.flatnonzero((chosen >= first) & (chosen < first + _BLOCK))
-        some[inside, chosen[inside] - first] = -np.inf
-        joined = np.concatenate([best, some], axis=1)
-        best = -np.partition(-joined, at - 1, axis=1)[:, :at]
-    last: Floats = best.min(axis=1)
-    return last

@@ -9,7 +9,7 @@ reports, people. Nothing of them is held in memory, whatever their number.
 import os
 import weakref
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,26 +19,12 @@ import orjson
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.names import NameTable, digest_of
-from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
 
 TEXTS = "documents.jsonl"
 OFFSETS = "documents.offsets.npy"
 DOCNOS = "documents.docnos.npy"
-FILES = (TEXTS, OFFSETS, DOCNOS)
-
-
-def line_of(document: Document) -> bytes:
-    """A document as it is kept: a line of JSON.
-
-    Raises:
-        InputError: A text of it is no Unicode.
-    """
-    try:
-        return orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
-    except TypeError as error:
-        raise InputError(f"the document {document.docno!r} cannot be kept: {error}.") from error
 
 
 class DocumentWriter:
@@ -57,36 +43,30 @@ class DocumentWriter:
         """Append one document.
 
         Raises:
-            InputError: It cannot be kept; see :func:`line_of`.
+            InputError: A text of it is not Unicode.
         """
-        self.extend([(document.docno, line_of(document))])
-
-    def extend(self, lines: Iterable[tuple[str, bytes]]) -> None:
-        """Append documents: the docno and the line of each, as another store has them."""
-        for docno, line in lines:
-            self._lengths.append(len(line))
-            self._digests.append(digest_of(docno))
-            self._file.write(line)
+        try:
+            line = orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
+        except TypeError as error:
+            raise InputError(f"the document {document.docno!r} cannot be kept: {error}.") from error
+        self._lengths.append(len(line))
+        self._digests.append(digest_of(document.docno))
+        self._file.write(line)
 
     def __len__(self) -> int:
         return len(self._lengths)
-
-    def close(self) -> None:
-        """Write where documents begin, and where docnos stand; then the store is whole."""
-        self._file.close()
-        offsets = np.zeros(len(self._lengths) + 1, dtype=np.int64)
-        np.cumsum(self._lengths, out=offsets[1:])
-        save(self._folder / OFFSETS, offsets)
-        save(self._folder / DOCNOS, NameTable.of_digests(self._digests).table)
 
     def __enter__(self) -> "DocumentWriter":
         return self
 
     def __exit__(self, *exception: object) -> None:
+        """Write where documents begin, and where docnos stand; then the store is whole."""
+        self._file.close()
         if exception[0] is None:
-            self.close()
-        else:
-            self._file.close()
+            offsets = np.zeros(len(self._lengths) + 1, dtype=np.int64)
+            np.cumsum(self._lengths, out=offsets[1:])
+            save(self._folder / OFFSETS, offsets)
+            save(self._folder / DOCNOS, NameTable.of_digests(self._digests).table)
 
 
 class DocumentStore:
@@ -165,10 +145,3 @@ class DocumentStore:
                 hint="Is the run from another corpus? 'adducir check RUN --index' shows.",
             )
         return found
-
-    def texts(self, docnos: Iterable[str], fields: Sequence[str]) -> list[str]:
-        """The named fields of each document, joined by line feeds."""
-        refuse_text(docnos, "docnos")
-        refuse_text(fields, "fields")
-        found = (self.get(docno).fields for docno in docnos)
-        return ["\n".join(each.get(field, "") for field in fields) for each in found]

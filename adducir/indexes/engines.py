@@ -18,11 +18,7 @@ KINDS: dict[EngineName, str] = {"lucene": lucene.KIND, "memory": memory.KIND}
 
 
 def open_index(
-    path: Path | str,
-    *,
-    device: str = "auto",
-    tokens: int | None = None,
-    encoder: str | None = None,
+    path: Path | str, *, device: str = "auto", tokens: int | None = None, encoder: str | None = None
 ) -> Index:
     """Open an index of any engine.
 

@@ -137,7 +137,6 @@ class Index(ABC):
             UsageError: What the index, or its engine, does not have.
         """
 
-    @abstractmethod
     def expand(
         self,
         queries: Sequence[str],
@@ -147,8 +146,8 @@ class Index(ABC):
         threads: int | None = None,
     ) -> list[dict[str, float]]:
         """The query that feedback makes of each query: index terms and weights, heaviest first."""
+        raise no_terms()
 
-    @abstractmethod
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
     ) -> dict[str, float]:
@@ -158,6 +157,7 @@ class Index(ABC):
             UsageError: The index has no vectors, or does not hold one of the documents, or (in
                 memory) a score is negative.
         """
+        raise no_terms()
 
     def close(self) -> None:  # noqa: B027  (most engines have nothing to let go of)
         """Let go of the files."""
@@ -199,3 +199,11 @@ def texts_alone(queries: Sequence[Query]) -> list[str]:
     if len(texts) < len(queries):
         raise UsageError("feedback expands a query's text, not weighted terms.")
     return texts
+
+
+def no_terms() -> UsageError:
+    """The error of an index without terms."""
+    return UsageError(
+        "a dense index has no terms for feedback, field weights or weighted queries.",
+        hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
+    )

@@ -24,16 +24,10 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
-from adducir.core.texts import nearest, refuse_text
+from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
-from adducir.indexes.building import (
-    IndexSettings,
-    documents_with,
-    engine_versions,
-    packed,
-    stored,
-)
+from adducir.indexes.building import IndexSettings, documents_with, engine_versions, packed, stored
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import (
     BM25PRF,
@@ -258,34 +252,25 @@ class LuceneIndex(Index):
         2004, as Lucene's CombinedFieldQuery has it: before BM25's saturation, a term's frequencies
         in the fields are added up, each times its field's weight, and so are the fields' lengths.
         """
-        fields = self.separate_fields
-        if not fields:
+        known = self.separate_fields
+        if not known:
             raise UsageError(
                 f"{self.path} holds its fields joined, so they cannot have weights.",
                 hint="Build it again with --set separate_fields=true.",
             )
-        if not weights:
-            raise UsageError("no field has a weight.", hint=f"The fields are {', '.join(fields)}.")
-        for field, weight in weights.items():
-            if field not in fields:
-                raise UsageError(
-                    f"{self.path} holds no field {field!r}{nearest(field, fields) or '.'}",
-                    hint=f"Its fields are {', '.join(fields)}.",
-                )
-            if not (math.isfinite(weight) and weight >= 1):
-                raise UsageError(
-                    f"the weight of the field {field!r} must be 1 or more, not {weight}.",
-                    hint="Give the least field 1, and greater weights to the others.",
-                )
-        if type(model) is not BM25:
-            raise UsageError("field weights are for the model bm25.")
-        if self.accurate_length:
+        unknown = [field for field in weights if field not in known]
+        if unknown or not weights:
+            name = f"holds no field {unknown[0]!r}" if unknown else "needs weights of fields"
+            hint = f"Its fields are {', '.join(known)}."
+            raise UsageError(f"{self.path} {name}.", hint=hint)
+        if not all(math.isfinite(weight) and weight >= 1 for weight in weights.values()):
             raise UsageError(
-                f"field weights read lengths in one byte, and {self.path} holds exact ones."
+                f"the weights of fields must be 1 or more, not {dict(weights)}.",
+                hint="Give the least field 1, and greater weights to the others.",
             )
-        if feedback is not None:
+        if type(model) is not BM25 or self.accurate_length or feedback is not None:
             raise UsageError(
-                "feedback does not support field weights.", hint="Search without one of the two."
+                "field weights are for the model bm25, lengths in one byte, and no feedback."
             )
 
     def _method(self, feedback: RM3 | BM25PRF) -> Any:

@@ -51,12 +51,10 @@ class Statistics:
     lengths: Array
 
 
-def relative_lengths(
-    statistics: Statistics, b: float, documents: int, factor: float = 1.0
-) -> Array:
-    """(D,) factor (1 - b + b dl / avgdl); avgdl counts as 1 where no document has a term."""
+def relative_lengths(statistics: Statistics, b: float, documents: int, k1: float) -> Array:
+    """(D,) k1 (1 - b + b dl / avgdl); avgdl counts as 1 where no document has a term."""
     average = statistics.tokens / documents if statistics.tokens else 1.0
-    relative: Array = factor * (1 - b + b * statistics.lengths / average)
+    relative: Array = k1 * (1 - b + b * statistics.lengths / average)
     return relative
 
 
@@ -126,11 +124,6 @@ class Model(Kind):
             lengths: (P,) their documents' factors.
         """
         raise NotImplementedError
-
-    def background(self, terms: Array) -> Array | None:
-        """(R,) what a term adds to documents that lack it, from its factor; None for nothing."""
-        del terms
-        return None
 
 
 class BM25(Model):
@@ -207,35 +200,12 @@ class QLD(Model):
         return positive
 
 
-class ATIRE(Model):
-    """BM25 of ATIRE.
-
-    Trotman, Jia and Crane, "Towards an efficient and effective search engine", OSIR 2012. A query
-    term adds ``ln(N / n) * tf * (k1 + 1) / (tf + K)`` with ``K = k1 * (1 - b + b * dl / avgdl)``:
-    the idf is not that of Robertson, and never negative. Operations are in the order in which
-    rank_bm25 does those of its variants, so that equal inputs give equal bits.
-    """
-
-    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
-    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
-
-    def term_factors(self, statistics: Statistics) -> Array:
-        return logarithms(statistics.frequencies, lambda n: statistics.documents / n)
-
-    def length_factors(self, statistics: Statistics) -> Array:
-        return relative_lengths(statistics, self.b, statistics.documents, self.k1)
-
-    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        """``idf * tf * (k1 + 1) / (tf + K)``."""
-        added: Array = terms * (tfs * (self.k1 + 1) / (tfs + lengths))
-        return added
-
-
-class Okapi(ATIRE):
+class Okapi(Model):
     """rank_bm25's BM25Okapi.
 
     Robertson's formula with the factor (k1 + 1) and the idf ``ln((N - n + .5) / (n + .5))``; where
-    that is negative, ``epsilon`` times the mean idf of all terms takes its place.
+    that is negative, ``epsilon`` times the mean idf of all terms takes its place. Operations are in
+    the order in which rank_bm25 does them, so that equal inputs give equal bits.
     """
 
     k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
@@ -252,61 +222,13 @@ class Okapi(ATIRE):
             idf[idf < 0] = self.epsilon * mean
         return idf
 
-
-class BM25L(Model):
-    """rank_bm25's BM25L.
-
-    Lv and Zhai, "When documents are very long, BM25 fails!", SIGIR 2011. A query term adds ``idf *
-    tf * (k1 + 1) * (c + delta) / (k1 + c + delta)`` with ``c = tf / (1 - b + b * dl / avgdl)`` and
-    ``idf = ln((N + 1) / (n + .5))``. The factor tf is rank_bm25's; the paper has none.
-    """
-
-    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
-    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
-    delta: float = Field(default=0.5, ge=0, description="The worth of a term beyond its frequency.")
-
-    def term_factors(self, statistics: Statistics) -> Array:
-        subtracted = logarithms(statistics.frequencies, lambda n: n + 0.5)
-        idf: Array = math.log(statistics.documents + 1) - subtracted
-        return idf
-
     def length_factors(self, statistics: Statistics) -> Array:
-        """``1 - b + b * dl / avgdl``."""
-        return relative_lengths(statistics, self.b, statistics.documents)
+        return relative_lengths(statistics, self.b, statistics.documents, self.k1)
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        c = tfs / lengths
-        top = terms * tfs * (self.k1 + 1) * (c + self.delta)
-        added: Array = top / (self.k1 + c + self.delta)
+        """``idf * tf * (k1 + 1) / (tf + K)``."""
+        added: Array = terms * (tfs * (self.k1 + 1) / (tfs + lengths))
         return added
-
-
-class BM25Plus(ATIRE):
-    """BM25+.
-
-    Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011. A query term adds ``ln((N
-    + 1) / n) * (delta + tf * (k1 + 1) / (tf + K))``, with the K of ATIRE.
-
-    rank_bm25 (and bm25s) add ``delta`` to documents that lack the term too: all documents gain the
-    same, so ``delta`` never changes a ranking. Without ``everywhere`` only documents that hold the
-    term gain it, as in the paper.
-    """
-
-    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
-    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
-    delta: float = Field(default=1.0, ge=0, description="The worth of a term beyond its frequency.")
-    everywhere: bool = Field(default=True, description="Whether all documents gain delta.")
-
-    def term_factors(self, statistics: Statistics) -> Array:
-        return logarithms(statistics.frequencies, lambda n: (statistics.documents + 1) / n)
-
-    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        added: Array = terms * (self.delta + tfs * (self.k1 + 1) / (lengths + tfs))
-        return added
-
-    def background(self, terms: Array) -> Array | None:
-        """The delta, where it is for all."""
-        return terms * self.delta if self.everywhere and self.delta else None
 
 
 class InL2(Model):
@@ -403,9 +325,6 @@ MODELS = Family(
         "bm25": f"{_HERE}:BM25",
         "qld": f"{_HERE}:QLD",
         "okapi": f"{_HERE}:Okapi",
-        "atire": f"{_HERE}:ATIRE",
-        "bm25l": f"{_HERE}:BM25L",
-        "bm25+": f"{_HERE}:BM25Plus",
         "inl2": f"{_HERE}:InL2",
         "dph": f"{_HERE}:DPH",
         "impact": f"{_HERE}:Impact",

@@ -23,10 +23,14 @@ from adducir.indexes.models import MODELS, Model
 
 class _OverIndex(pt.Transformer):
     def __init__(
-        self, index: Index | Path | str, depth: int | None = None, threads: int | None = None
+        self,
+        index: Index | Path | str,
+        depth: int | None = None,
+        threads: int | None = None,
+        device: str = "auto",
     ) -> None:
         super().__init__()
-        self.index = open_index(index) if isinstance(index, Path | str) else index
+        self.index = index if isinstance(index, Index) else open_index(index, device=device)
         self.depth, self.threads = depth, threads
 
     def _ranked(
@@ -72,8 +76,7 @@ class DenseRetriever(_OverIndex):
         threads: int | None = None,
         device: str = "auto",
     ) -> None:
-        opened = open_index(index, device=device) if isinstance(index, Path | str) else index
-        super().__init__(opened, depth, threads)
+        super().__init__(index, depth, threads, device)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Search every query of the frame."""

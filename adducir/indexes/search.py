@@ -1,13 +1,15 @@
 """From topics to a run: what ``adducir search`` and experiment files call."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from adducir.corpora.topics import Topics
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import FieldWeights, Hits, Index
+from adducir.indexes.index import FieldWeights, Index
 from adducir.indexes.models import Model
 from adducir.runs.run import Run
 
@@ -44,7 +46,9 @@ class Search:
             ("all documents have one score, so that docnos order them", self.tied),
         ):
             if qids:
-                yield f"{what}: {_listed(qids)}"
+                more = f" and {len(qids) - 10} more" if len(qids) > 10 else ""
+                topics = "topic" if len(qids) == 1 else "topics"
+                yield f"{what}: {topics} {', '.join(qids[:10])}{more}"
 
 
 def search_topics(
@@ -83,11 +87,16 @@ def search_topics(
         left = [bool(terms) for terms in index.analysis.terms([topics.queries[i] for i in silent])]
     else:
         left = [any(vectors[i].values()) for i in silent]
+    ends = np.cumsum(hits.counts)
+    starts = ends - hits.counts
+    # The best and the last score of each topic with several hits.
+    several = np.flatnonzero(hits.counts > 1)
+    tied = several[hits.scores[starts[several]] == hits.scores[ends[several] - 1]]
     return Search(
         run=run,
         empty=tuple(topics.qids[i] for i, some in zip(silent, left, strict=True) if not some),
         unanswered=tuple(topics.qids[i] for i, some in zip(silent, left, strict=True) if some),
-        tied=tuple(_tied(hits, topics)),
+        tied=tuple(topics.qids[i] for i in tied),
         seconds=seconds,
         settings={
             "index": index.identity,
@@ -95,18 +104,3 @@ def search_topics(
             "depth": depth or "all",
         },
     )
-
-
-def _tied(hits: Hits, topics: Topics) -> Iterator[str]:
-    """The qids of the topics with several hits of one score."""
-    first = 0
-    for qid, count in zip(topics.qids, hits.counts.tolist(), strict=True):
-        scores = hits.scores[first : first + count]
-        first += count
-        if count > 1 and scores[0] == scores[-1]:
-            yield qid
-
-
-def _listed(qids: Sequence[str]) -> str:
-    more = f" and {len(qids) - 10} more" if len(qids) > 10 else ""
-    return f"{'topic' if len(qids) == 1 else 'topics'} {', '.join(qids[:10])}{more}"

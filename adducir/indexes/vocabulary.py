@@ -17,8 +17,6 @@ from adducir.indexes.building import packed
 Tokenizer = Callable[[str], Sequence[str]]
 """A text's terms, in order, with repetitions."""
 
-_UNKNOWN = -1
-
 
 class BulkAnalyser:
     """Lucene's analysis of texts to term ids; any number of threads may use it."""
@@ -50,7 +48,7 @@ class TermIds(NamedTuple):
     values: Array
 
     @classmethod
-    def of(cls, sizes: Sequence[int] | Array, parts: Sequence[Array]) -> "TermIds":
+    def of(cls, sizes: Sequence[int], parts: Sequence[Array]) -> "TermIds":
         starts = np.zeros(len(sizes) + 1, dtype=np.int64)
         np.cumsum(sizes, out=starts[1:])
         return cls(starts, np.concatenate([np.empty(0, dtype=np.int32), *parts]))
@@ -93,7 +91,7 @@ class Vocabulary:
         lengths: list[int] = []
         parts: list[Array] = []
         numbers = self._numbers
-        other = len(numbers) if grow else _UNKNOWN
+        other = len(numbers) if grow else -1  # unknown
         # A few texts at a time: their terms stay in the processor's cache.
         while some := list(islice(lists, 64)):
             lengths += map(len, some)
@@ -116,17 +114,14 @@ class LuceneVocabulary(Vocabulary):
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
         # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".
         encoded = (("", [text.encode(errors="replace")]) for text in texts)
-        blocks = list(packed(encoded, with_docnos=False))
-
-        def analysed(block: tuple[list[str], bytes]) -> tuple[Array, Array]:
-            return self._analyser.tokens(len(block[0]), block[1])
-
+        blocks = [(len(docnos), block) for docnos, block in packed(encoded, with_docnos=False)]
         if len(blocks) > 1:
             with ThreadPoolExecutor(default_threads()) as pool:
-                parts = list(pool.map(jvm.released(analysed), blocks))
+                analysed = jvm.released(self._analyser.tokens)
+                parts = list(pool.map(lambda block: analysed(*block), blocks))
         else:
-            parts = [analysed(block) for block in blocks]
-        sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(starts) for _, starts in parts)])
+            parts = [self._analyser.tokens(*block) for block in blocks]
+        sizes = [size for _, starts in parts for size in np.diff(starts).tolist()]
         return TermIds.of(sizes, [tokens for tokens, _ in parts])
 
     def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> TermIds:

@@ -26,13 +26,7 @@ from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Encoded, PairReader
 from adducir.rerankers.pairs import ExamplesPart
-from adducir.rerankers.recipe import (
-    Joint,
-    Length,
-    Pair,
-    RerankerRecipe,
-    has_architecture,
-)
+from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe, has_architecture
 from adducir.training.data import HeldOut
 from adducir.training.recipe import ModelRecipe
 

@@ -12,7 +12,6 @@ these. No negative is a text that counts as the same as a positive of its query.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -31,7 +30,7 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.models.machine import seed_of
 from adducir.rerankers.texts import texts_of
 from adducir.runs.read import read_run
-from adducir.training.data import CorpusPart
+from adducir.training.data import CorpusPart, same_number
 from adducir.training.leaks import WithoutPart, documents_left
 from adducir.training.recipe import Several, listed
 
@@ -235,8 +234,8 @@ class PairSource:
                 self.counts["left_out_queries"] += 1
             else:
                 docnos.append(document.docno)
-                queries.append(_digest(query))
-                texts.append(_digest(text))
+                queries.append(same_number(query))
+                texts.append(same_number(text))
                 same.setdefault(queries[-1], set()).add(texts[-1])
         self.counts["left_out_documents"] += excluded["excluded"] + excluded["copies"]
         order = sorted(range(len(docnos)), key=lambda n: seed_of(part.seed, "document", docnos[n]))
@@ -255,8 +254,3 @@ class PairSource:
         for number, others in drawn.items():
             own, *rest = text_by.get(docnos[n] for n in (number, *others))
             yield from self._of_query(query_by.get([docnos[number]])[0], [own], rest)
-
-
-def _digest(text: str) -> int:
-    data = same_text(text).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")

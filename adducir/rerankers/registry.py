@@ -134,7 +134,7 @@ def open_reranker(
             return open_trained(path, path.with_suffix(""), device=device)
         return Reranker(text, recipe, source_of(recipe, study_folder(path)), device)
     if (path / SETTINGS_FILE).is_file():
-        return _trained(text, path, device)
+        return open_trained(text, path, device=device)
     kind, colon, rest = text.partition(":")
     if text in RERANKERS and not path.exists():
         recipe = RERANKERS.make(text)
@@ -175,15 +175,24 @@ def is_trained(recipe: RerankerRecipe) -> bool:
     return getattr(recipe, "examples", None) is not None
 
 
-def open_trained(path: Path, model: Path, *, device: str = "auto") -> Reranker:
-    """The reranker that a recipe has made in a folder; it is used as the recipe says now."""
-    if not (model / SETTINGS_FILE).is_file():
+def open_trained(name: str | Path, model: Path, *, device: str = "auto") -> Reranker:
+    """The reranker that was trained in a folder; by its recipe, it is used as that says now."""
+    path = model / SETTINGS_FILE
+    if not path.is_file():
         raise ArtifactError(
             "this reranker has not been trained yet.",
             path=model,
-            hint=f"Train it: adducir train {path}",
+            hint=f"Train it: adducir train {name}",
         )
-    return _trained(str(path), model, device, read_recipe(path))
+    settings = {**read_settings(path), "base": str(model)}
+    if Path(name).suffix in RECIPES:
+        own_keys = {"fields", "precision", "batch_tokens"}
+        settings |= read_recipe(Path(name)).model_dump(include=own_keys)
+    kind = str(settings.get("model"))
+    if kind not in RERANKERS:
+        raise InputError(f"there is no model {kind!r}.", path=path)
+    own = as_settings(path, settings, RERANKERS.kind(kind))
+    return Reranker(str(name), own, ModelSource(str(name), model), device)
 
 
 def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
@@ -207,17 +216,3 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
             hint="Name a model of that kind, or another `model:` in the reranker's recipe.",
         )
     return source
-
-
-def _trained(
-    name: str, folder: Path, device: str, recipe: RerankerRecipe | None = None
-) -> Reranker:
-    path = folder / SETTINGS_FILE
-    settings = {**read_settings(path), "base": str(folder)}
-    if recipe is not None:
-        settings |= recipe.model_dump(include={"fields", "precision", "batch_tokens"})
-    kind = str(settings.get("model"))
-    if kind not in RERANKERS:
-        raise InputError(f"there is no model {kind!r}.", path=path)
-    own = as_settings(path, settings, RERANKERS.kind(kind))
-    return Reranker(name, own, ModelSource(name, folder), device)

@@ -8,12 +8,15 @@ of the Project Gutenberg EBook of ...": neither belongs to the book.
 """
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_text
 from adducir.core.json_lines import is_json
+from adducir.core.progress import progress
 from adducir.core.streams import COMPRESSED, plain_name
+from adducir.corpora.local import files_below, skipped_note
 
 TEXT_ENDINGS = tuple(f".txt{packed}" for packed in ("", *COMPRESSED))
 
@@ -48,6 +51,25 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _LICENCE = re.compile(
     r"project gutenberg(?:-tm|™|\(tm\))?\s+(?:license|electronic work)", re.IGNORECASE
 )
+
+
+def files_in(paths: Iterable[Path], endings: Sequence[str]) -> Iterator[tuple[Path, Path]]:
+    """Files, each with the folder that was named (of a file its own); a folder's by their endings.
+
+    What else is in a folder, and not hidden, is reported as not read.
+    """
+    for path in paths:
+        if not path.is_dir():
+            yield path.parent, path
+            continue
+        every = sorted(files_below(path))
+        found = [each for each in every if each.name.endswith(tuple(endings))]
+        plain = " or ".join(dict.fromkeys(map(plain_name, endings)))
+        if not found:
+            raise InputError(f"there is no {plain} file in this folder.", path=path)
+        if others := [each for each in every if not each.name.endswith(tuple(endings))]:
+            progress().note(skipped_note(path, others, f"not {plain}"))
+        yield from ((path, each) for each in found)
 
 
 def read_plain(path: Path) -> str:

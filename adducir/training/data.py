@@ -5,6 +5,7 @@ shares alone: a seeded hash. So variants of a corpus hold out the same documents
 trains on is not what another tests on.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import publishing, writing_text
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.recipe import Recipe
+from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus
 from adducir.corpora.references import file_path, source_path
 from adducir.corpora.sources import open_corpus
@@ -254,6 +256,12 @@ def stored(
         Dataset.from_file(str(paths[part])).with_format("numpy") for part in PARTS
     )
     return TrainingData(train, validation, test, json.loads(counted.read_text(encoding="utf-8")))
+
+
+def same_number(text: str) -> int:
+    """A number that texts share which count as the same."""
+    data = same_text(text).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "little", signed=True)
 
 
 def sample(data: "Dataset", most: int | None, seed: int) -> "Dataset":

@@ -173,14 +173,9 @@ def run_docnos(path: Path, depth: int) -> frozenset[str]:
 
 def _files(source: str, start: Path) -> Sequence[Path]:
     """The file of a source, or those that its pattern fits, sorted."""
-    folder, _, name = source.rpartition("/")
     if not _PATTERN.intersection(source):
         return [Path(source_path(source, start)).expanduser()]
-    if _PATTERN.intersection(folder):
-        raise InputError(
-            f"the pattern {source!r} has its signs in a folder's name.",
-            hint="Only a file's name may be a pattern; name each folder by itself.",
-        )
+    folder, _, name = source.rpartition("/")
     place = Path(source_path(folder or ".", start)).expanduser()
     found = sorted(path for path in place.glob(name) if path.is_file())
     if not found:

@@ -117,19 +117,22 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_no_control_character_of_a_file_reaches_the_terminal(files):
+    commands = (
         ("check", "a.run", f"b{EVIL}.run"),
         ("evaluate", "a.run", "--qrels", "q.txt", "-m", "P@1", "--per-topic"),
         ("fuse", "a.run", f"b{EVIL}.run", "-o", "out.run"),
         ("--debug", "evaluate", f"no{EVIL}file", "--qrels", "q.txt"),
-    ],
-    ids=("check", "evaluate", "fuse", "debug"),
-)
-def test_no_control_character_of_a_file_reaches_the_terminal(files, arguments):
-    _, sent = on_terminal(files, "-m", "adducir.cli.app", *arguments)
-    assert sent.strip()
+    )
+    code = f"""
+from adducir.cli.app import main
+for words in {commands!r}:
+    main([*words])
+    print("END", flush=True)
+"""
+    _, sent = on_terminal(files, "-c", code)
+    *each, rest = sent.split("END")
+    assert [bool(one.strip()) for one in each] == [True] * len(commands), rest
     assert controls(sent) == []
 
 

@@ -119,8 +119,8 @@ INPUTS = {
         "compare v.json* --format json",
     ],
 )
-def test_what_comes_through_a_pipe_is_read_once(folder, command):
-    """In a process of its own, for a second opening of a FIFO would wait for ever."""
+def test_what_comes_through_a_pipe_is_read_once(folder, command, capsys):
+    """In a thread of its own, for a second opening of a FIFO would wait for ever."""
     words = command.split()
     for name, text in INPUTS.items():
         Path(name).write_text(text)
@@ -129,13 +129,15 @@ def test_what_comes_through_a_pipe_is_read_once(folder, command):
             os.mkfifo(pipe)
             words = [pipe if word == f"{name}*" else word for word in words]
             threading.Thread(target=Path(pipe).write_text, args=(text,), daemon=True).start()
-    done = subprocess.run(
-        [sys.executable, "-m", "adducir", *words], capture_output=True, text=True, timeout=30
-    )
-    assert done.returncode == 0, done.stderr
-    if done.stdout.startswith("{"):
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(main(words)), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert codes == [0], capsys.readouterr().err
+    shown = capsys.readouterr().out
+    if shown.startswith("{"):
         digests = [hashlib.sha256(text.encode()).hexdigest() for text in INPUTS.values()]
-        assert any(digest in done.stdout for digest in digests)
+        assert any(digest in shown for digest in digests)
 
 
 TEXTS = {
@@ -152,8 +154,6 @@ TEXTS = {
             "BM25Okapi",
             {"k1": 0.9, "b": 0.3, "epsilon": 0.1},
         ),
-        (["bm25l", "--set", "delta=0.7"], "BM25L", {"delta": 0.7}),
-        (["bm25+"], "BM25Plus", {}),
     ],
 )
 def test_scores_of_all_documents_are_those_of_rank_bm25(tmp_path, options, name, parameters):
@@ -180,7 +180,7 @@ def test_scores_of_all_documents_are_those_of_rank_bm25(tmp_path, options, name,
 def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
     text = " ".join(f"word{number}" for number in range(200))
     with (tmp_path / "many.jsonl").open("w") as handle:
-        for number in range(60_000):
+        for number in range(15_000):
             handle.write(json.dumps({"docno": f"d{number}", "text": f"{number} {text}"}) + "\n")
     with subprocess.Popen(
         [Path(sys.executable).with_name("adducir"), "index", "many.jsonl", "-o", "i"],

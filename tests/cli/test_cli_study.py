@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from adducir.cli import study
 from adducir.cli.app import main
 from adducir.core.files import FOLDERS
@@ -65,6 +67,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
         assert main(words) == 0, (line, capsys.readouterr().err)
 
 
+@pytest.mark.slow
 def test_the_demo_as_a_program_of_its_own(tmp_path):
     """From a fresh process: Java, search, evaluation and table, results and notes apart."""
     run = subprocess.run(

@@ -178,18 +178,6 @@ def test_killed_work_goes_on_behind_its_last_chunk(study, model, corpus, monkeyp
     assert read_manifest(study / "w").fingerprint == read_manifest(study / "whole").fingerprint
 
 
-def test_the_expanded_corpus_keeps_every_document_and_field(study, model, corpus):
-    predict_corpus_weights(model, corpus, study / "w")
-    found = list(expanded(corpus, study / "w", scale=10))
-    assert [document.docno for document in found] == [document.docno for document in corpus]
-    for document, plain in zip(found, corpus, strict=True):
-        assert {k: v for k, v in document.fields.items() if k != "weighted"} == plain.fields
-        assert document.fields["weighted"]
-    one, other = expanded(corpus, study / "w"), expanded(corpus, study / "w", transform="sqrt")
-    assert one.default_fields == ("weighted",)
-    assert one.identity() != other.identity()
-
-
 def test_weights_of_another_corpus_are_refused_and_made_anew(study, model, corpus):
     first = predict_corpus_weights(model, corpus, study / "w")
     assert predict_corpus_weights(model, corpus, study / "w") == first

@@ -1,9 +1,13 @@
 """Texts for small indexes, and a corpus held in memory."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from adducir.corpora.documents import Document
+from adducir.indexes import IndexSettings, MemoryIndex, build_memory_index
 
 TEXTS = {
     "D1": "The dogs' owner walks the dog past other dogs",
@@ -48,3 +52,17 @@ class ListCorpus:
 
     def identity(self) -> dict[str, Any]:
         return {"documents": [[d.docno, d.fields] for d in self._documents]}
+
+
+def weighted_index(
+    documents: Iterable[tuple[str, Mapping[str, float]]], folder: Path, own: IndexSettings
+) -> MemoryIndex:
+    """A memory index of weights of tokens."""
+    docnos, weights = [], folder / "weights.jsonl"
+    with weights.open("w") as file:
+        for docno, vector in documents:
+            docnos.append(docno)
+            file.write(json.dumps({"id": docno, "vector": vector}) + "\n")
+    texts = dict.fromkeys(docnos, "")
+    build_memory_index(ListCorpus(texts), folder / "index", replace(own, weights=weights))
+    return MemoryIndex(folder / "index")

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_corpus import ListCorpus
 
-from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
@@ -157,28 +156,6 @@ def test_thai_is_analysed_or_refused() -> None:
         assert "Thai" in str(error)
     else:
         assert found == [["ภาษา", "ไทย"]]
-
-
-def test_both_engines_find_the_same_in_german(tmp_path: Path, make_index) -> None:
-    texts = {
-        "d1": "Die Häuser der Stadt sind alt und schön.",
-        "d2": "Ein Haus am See, und noch ein Haus.",
-        "d3": "Der Hund läuft; die Hunde bellen.",
-        "d4": "The houses of the town.",
-        "d5": "Straßenbahnen fahren in der Stadt, nicht am See.",
-    }
-    german = Analysis(language="de")
-    build_memory_index(ListCorpus(texts), tmp_path / "memory", IndexSettings(analysis=german))
-    lucene, memory = make_index(texts, analysis=german), MemoryIndex(tmp_path / "memory")
-    queries = ["Haus", "der Hund", "alte Städte", "Strassenbahn"]
-    one, other = (index.search(queries, BM25()) for index in (lucene, memory))
-    assert sorted(one.docnos.to_list()[: one.counts[0]]) == ["d1", "d2"]
-    assert one.counts.tolist() == [2, 1, 2, 1]
-    assert one.docnos.to_list() == other.docnos.to_list()
-    assert one.scores.tolist() == other.scores.tolist()
-    analysis = read_manifest(tmp_path / "memory").recipe["analysis"]
-    assert analysis.pop("lucene", 9) == jvm.lucene_version()
-    assert analysis == {"stemmer": "lucene", "stopwords": "lucene", "language": "de"}
 
 
 def test_feedback_takes_terms_of_any_characters(tmp_path: Path, make_index) -> None:

@@ -99,12 +99,6 @@ def test_non_ascii_text_and_docnos_come_back_whole(make_index: MakeIndex) -> Non
     assert index.documents.get("naïve-😀").fields == {"text": "café 東京 naïveté"}
 
 
-def test_the_index_keeps_its_analysis(make_index: MakeIndex) -> None:
-    index = make_index({"a": "running"}, analysis=Analysis("none"))
-    assert ranking(index, "run") == []
-    assert len(ranking(index, "running")) == 1
-
-
 def test_lucene_rounds_long_documents_and_accurate_does_not(make_index: MakeIndex) -> None:
     # 1,944 and 2,000 tokens share one byte in Lucene (TRAPS: one-byte length norm).
     texts = {"a": "hit " + "x " * 1943, "b": "hit " + "x " * 1999, "c": "other"}

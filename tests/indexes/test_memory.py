@@ -10,17 +10,15 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_corpus import TEXTS, ListCorpus
+from memory_corpus import TEXTS, ListCorpus, weighted_index
 
-from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes import (
     IndexSettings,
-    LexicalRetriever,
     LuceneIndex,
     MemoryIndex,
-    QueryExpansion,
     build_index,
     build_memory_index,
     open_index,
@@ -28,8 +26,7 @@ from adducir.indexes import (
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
-from adducir.indexes.memory.build import build_from_weights
-from adducir.indexes.models import BM25, QLD, BM25Plus, InL2, Model
+from adducir.indexes.models import BM25, DPH, QLD, InL2, Model
 from adducir.indexes.search import search_topics
 
 WORDS = [f"word{n}" for n in range(60)]
@@ -172,18 +169,10 @@ def test_collections_are_ranked_as_by_lucene(collection: tuple[Both, list[str]])
     same(*(one.search(queries, BM25(), depth=None) for one in indexes[:2]))
 
 
-def test_lengths_beyond_lucenes_byte(tmp_path: Path) -> None:
-    texts = {"a": "hit " + "x " * 1943, "b": "hit " + "x " * 1999, "c": "other"}
-    scores = built(tmp_path / "byte", texts).search(["hit"], BM25()).scores
-    assert scores[0] == scores[1]
-    scores = built(tmp_path / "exact", texts, accurate_length=True).search(["hit"], BM25()).scores
-    assert scores[0] > scores[1]
-
-
 def test_an_index_of_nothing(tmp_path: Path) -> None:
     index = built(tmp_path / "index", {"a": "", "b": "the"})
     assert len(index) == 0
-    for model in (BM25(), QLD(), BM25Plus()):
+    for model in (BM25(), QLD(), DPH()):
         assert index.search(["dog"], model, feedback=RM3()).counts.tolist() == [0]
     assert index.expand(["dog"], BM25(), RM3()) == [{"dog": 0.5}]
 
@@ -243,8 +232,7 @@ class TestWeights:
         documents = [("a", {"tax": 0.5, "law": 2.25}), ("b", {"tax": 1.5, "no": 0.0}), ("c", {})]
         documents += [("d", {"x": 4.0})]
         own = IndexSettings(analysis=Analysis("none"), accurate_length=request.param)
-        build_from_weights(documents, tmp_path / "index", own, identity={})
-        return MemoryIndex(tmp_path / "index")
+        return weighted_index(documents, tmp_path, own)
 
     def test_scores_by_the_formula(self, index: MemoryIndex) -> None:
         average = (2.75 + 1.5 + 4) / 3
@@ -265,12 +253,6 @@ class TestWeights:
         assert not index.has_vectors
         with pytest.raises(UsageError):
             index.search(["tax"], BM25(), feedback=RM3())
-
-    def test_a_docno_twice(self, tmp_path: Path) -> None:
-        twice = [("a", {"x": 1}), ("a", {"y": 1})]
-        with pytest.raises(InputError):
-            build_from_weights(twice, tmp_path / "i", IndexSettings(), identity={})
-        assert not (tmp_path / "i").exists()
 
 
 class TestInterface:
@@ -297,17 +279,6 @@ class TestInterface:
         monkeypatch.setattr("adducir.indexes.memory.build.BUILDER_VERSION", 1)
         with pytest.raises(ArtifactError, match="rebuild"):
             built(tmp_path / "index", TEXTS)
-
-    def test_retrievers_take_either_engine(self, tmp_path: Path, pets: LuceneIndex) -> None:
-        memory = built(tmp_path / "index", TEXTS)
-        frames = []
-        for index in (memory, tmp_path / "index", pets):
-            bm25 = LexicalRetriever(index, depth=3)
-            frames.append((bm25 >> QueryExpansion(index) >> bm25).search("dog owners"))
-        assert frames[0].equals(frames[1])
-        assert frames[0].drop(columns="score").equals(frames[2].drop(columns="score"))
-        everything = LexicalRetriever(memory, QLD(mu=5), depth=None).search("dog cats owners trade")
-        assert len(everything) == 5
 
     def test_what_it_refuses(self, both: Both, make_index: Callable[..., LuceneIndex]) -> None:
         index = both.memory

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from memory_corpus import byte_length
+from memory_corpus import byte_length, weighted_index
 
-from adducir.indexes import IndexSettings, MemoryIndex
+from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.index import Hits
-from adducir.indexes.memory.build import build_from_weights
 from adducir.indexes.models import BM25, QLD, Model
 
 DOCUMENTS = 70_000
@@ -23,8 +22,7 @@ class Brute:
 
     def __init__(self, folder: Path, tfs: Matrix, *, exact: bool = False) -> None:
         own = IndexSettings(analysis=Analysis(language="pretokenized"), accurate_length=exact)
-        build_from_weights(self._documents(tfs), folder / "index", own, identity={})
-        self.index = MemoryIndex(folder / "index")
+        self.index = weighted_index(self._documents(tfs), folder, own)
         self.exact, self.tfs = exact, tfs
         sums = tfs.astype(np.float64).sum(axis=1)
         self.filled, self.tokens = int((sums > 0).sum()), sums.sum()

@@ -10,7 +10,6 @@ import pyterrier as pt
 import pytest
 from ir_measures import AP, P
 
-from adducir.core.errors import UsageError
 from adducir.indexes import LexicalRetriever, LuceneIndex, QueryExpansion
 from adducir.indexes.feedback import BM25PRF, RM3
 from adducir.indexes.models import BM25
@@ -38,15 +37,6 @@ def test_columns_order_and_ranks(index: LuceneIndex) -> None:
     assert set(found["qid"]) == {"1", "2"}
 
 
-def test_other_columns_of_the_topics_stay(index: LuceneIndex) -> None:
-    found = LexicalRetriever(index)(TOPICS.assign(year=2020))
-    assert set(found["year"]) == {2020}
-
-
-def test_search_of_one_text(index: LuceneIndex) -> None:
-    assert LexicalRetriever(index).search("leash")["docno"].iloc[0].startswith("P")
-
-
 def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> None:
     bm25 = LexicalRetriever(index, k1=1.2, b=0.3, depth=50)
     rm3 = QueryExpansion(index, fb_terms=6, fb_docs=4, original_query_weight=0.4)
@@ -69,18 +59,6 @@ def test_a_retriever_with_feedback_searches_twice(index: LuceneIndex) -> None:
     assert found["docno"].tolist() == direct.docnos.to_list()
     assert found["score"].tolist() == direct.scores.tolist()
     assert found["score"].tolist() != LexicalRetriever(index)(TOPICS[:1])["score"].tolist()
-
-
-def test_cutoffs_and_fusion_operators(index: LuceneIndex) -> None:
-    bm25, qld = LexicalRetriever(index), LexicalRetriever(index, "qld")
-    assert (bm25 % 2)(TOPICS).groupby("qid").size().max() == 2
-    summed = (bm25 + qld)(TOPICS[:1])
-    assert summed["score"].notna().all()
-
-
-def test_unknown_model_names_those_there_are(index: LuceneIndex) -> None:
-    with pytest.raises(UsageError, match="bm25, qld"):
-        LexicalRetriever(index, "tfidf")(TOPICS)
 
 
 QRELS = pd.DataFrame(

@@ -2,7 +2,6 @@
 
 import json
 import resource
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -176,23 +175,10 @@ def test_documents_without_weights_are_counted_and_texts_kept(tmp_path):
     assert (counts["documents"], counts["empty"], counts["indexed"]) == (3, 2, 1)
     index = MemoryIndex(tmp_path / "i")
     assert len(index) == 1
-    assert index.documents.texts(["d0002"], ["text"]) == ["text 2"]
+    assert index.documents.get("d0002").fields == {"text": "text 2"}
     documents.pop(0)
     with pytest.raises(InputError, match="weights of the document 'd0000', which the corpus"):
         build_memory_index(ListCorpus(documents), tmp_path / "j", settings)
-
-
-def test_an_index_depends_on_its_weights(tmp_path):
-    corpus = ListCorpus([Document("d0000", {"text": "x"})])
-    weights = write_vectors(tmp_path / "w.jsonl", [{"a": 1}])
-    settings = IndexSettings(analysis=READY, weights=weights)
-    one = build_memory_index(corpus, tmp_path / "i", settings).fingerprint
-    assert build_memory_index(corpus, tmp_path / "i", settings).fingerprint == one
-    write_vectors(weights, [{"a": 2}])
-    assert build_memory_index(corpus, tmp_path / "i", settings).fingerprint != one
-    assert MemoryIndex(tmp_path / "i").search([{"a": 1.0}], Impact()).scores.tolist() == [2.0]
-    plain = IndexSettings().recipe()
-    assert "weights" not in plain
 
 
 def test_a_folder_of_files(tmp_path):
@@ -246,20 +232,6 @@ def test_errors_of_topics(tmp_path, line, what):
         load_topics(path)
     assert what in str(caught.value)
     assert str(caught.value).startswith(f"{path}:2: ")
-
-
-def test_an_empty_file_is_refused(tmp_path):
-    (tmp_path / "p.jsonl").write_text("")
-    with pytest.raises(InputError, match="no documents"):
-        list(read_token_weights(tmp_path / "p.jsonl"))
-
-
-def test_lucene_takes_none(tmp_path):
-    from adducir.indexes import build_index
-
-    settings = IndexSettings(weights=Path("w.jsonl"), analysis=READY)
-    with pytest.raises(UsageError, match="take no token weights"):
-        build_index(ListCorpus({"d": "x"}), tmp_path / "i", settings)
 
 
 def test_a_disk_that_is_full_at_the_end_of_a_file_is_noticed(tmp_path):

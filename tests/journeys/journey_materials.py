@@ -4,50 +4,12 @@ import json
 import shutil
 from pathlib import Path
 
-WORDS = [
-    "the",
-    "a",
-    "of",
-    "and",
-    "to",
-    "is",
-    "in",
-    "on",
-    "for",
-    "example",
-    "not",
-    "cat",
-    "cats",
-    "dog",
-    "dogs",
-    "runs",
-    "run",
-    "ran",
-    "fast",
-    "slow",
-    "nuclear",
-    "energy",
-    "power",
-    "plants",
-    "should",
-    "be",
-    "banned",
-    "because",
-    "clean",
-    "cheap",
-    "argument",
-    "school",
-    "uniform",
-    "uniforms",
-    "e",
-    "mail",
-    "don",
-    "t",
-    "s",
-    "1",
-    "2",
-    "3",
-]
+_WORDS_TEXT = """
+    the a of and to is in on for example not cat cats dog dogs runs run ran fast slow nuclear
+    energy power plants should be banned because clean cheap argument school uniform uniforms e
+    mail don t s 1 2 3
+"""
+WORDS = _WORDS_TEXT.split()
 PIECES = ["caf", "##e", "##s", "##ing", "##ed", "un", "##able", *".,!?'-()"]
 
 

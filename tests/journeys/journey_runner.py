@@ -140,18 +140,18 @@ def _streams(folder: Path) -> Iterator[dict[str, Path]]:
                 os.close(descriptor)
 
 
-def _here(words: list[str], folder: Path) -> Done:
-    argv, place = sys.argv, Path.cwd()
+def _here(words: list[str], folder: Path, given: Any) -> Done:
+    argv, place, kept = sys.argv, Path.cwd(), sys.stdin
     code: Any = 0
     with _streams(folder.parent) as paths:
-        sys.argv = ["adducir", *words]
+        sys.argv, sys.stdin = ["adducir", *words], given
         os.chdir(folder)
         try:
             runpy.run_module("adducir", run_name="__main__")
         except SystemExit as end:
             code = end.code or 0
         finally:
-            sys.argv = argv
+            sys.argv, sys.stdin = argv, kept
             os.chdir(place)
     out, err = (paths[name].read_text(encoding="utf-8") for name in ("out", "err"))
     return Done(int(code), out, err)
@@ -164,11 +164,12 @@ def command(step: Step, folder: Path, *, subprocesses: bool = False) -> Done:
     if "<" in words:
         source = folder / words[words.index("<") + 1]
         words = words[: words.index("<")]
-    if words[0] == "adducir" and not (subprocesses or step.process or source):
-        return _here(words[1:], folder)
-    if words[0] == "adducir":
+    here = words[0] == "adducir" and not (subprocesses or step.process)
+    if words[0] == "adducir" and not here:
         words = [sys.executable, "-m", *words]
-    with source.open() if source else contextlib.nullcontext(subprocess.DEVNULL) as given:
+    with (source or Path(os.devnull)).open() as given:
+        if here:
+            return _here(words[1:], folder, given)
         done = subprocess.run(words, cwd=folder, stdin=given, capture_output=True, text=True)
     return Done(done.returncode, done.stdout, done.stderr)
 

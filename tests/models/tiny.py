@@ -5,65 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-WORDS = [
-    "the",
-    "a",
-    "of",
-    "and",
-    "to",
-    "is",
-    "in",
-    "on",
-    "for",
-    "example",
-    "not",
-    "cat",
-    "cats",
-    "dog",
-    "dogs",
-    "runs",
-    "run",
-    "ran",
-    "fast",
-    "slow",
-    "nuclear",
-    "energy",
-    "power",
-    "plants",
-    "should",
-    "be",
-    "banned",
-    "because",
-    "clean",
-    "cheap",
-    "argument",
-    "school",
-    "uniform",
-    "uniforms",
-    "e",
-    "mail",
-    "don",
-    "t",
-    "s",
-    "1",
-    "2",
-    "3",
-    "caf",
-    "##e",
-    "##s",
-    "##ing",
-    "##ed",
-    "un",
-    "##able",
-    ".",
-    ",",
-    "!",
-    "?",
-    "'",
-    "-",
-    "(",
-    ")",
-]
+_WORDS_TEXT = r"""
+    the a of and to is in on for example not cat cats dog dogs runs run ran fast slow nuclear
+    energy power plants should be banned because clean cheap argument school uniform uniforms e
+    mail don t s 1 2 3 caf ##e ##s ##ing ##ed un ##able . , ! ? ' - ( )
+"""
+WORDS = _WORDS_TEXT.split()
 
 
 def tiny_bert(

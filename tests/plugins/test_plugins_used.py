@@ -64,9 +64,19 @@ def python(study: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def adducir(study: Path, *arguments: str, code: int = 0) -> str:
-    done = python(study, "-m", "adducir.cli.app", *arguments)
-    assert done.returncode == code, done.stderr
-    return done.stdout + done.stderr
+    return commands(study, (arguments, code))
+
+
+def commands(study: Path, *lines: tuple[tuple[str, ...], int]) -> str:
+    """What commands show, one after another in one process, each with its exit code."""
+    code = (
+        f"from adducir.cli.app import main\ncodes = [main([*words]) for words, _ in {lines!r}]\n"
+        "print(codes)"
+    )
+    done = python(study, "-c", code)
+    *shown, codes = done.stdout.splitlines()
+    assert codes == str([expected for _, expected in lines]), done.stderr
+    return "\n".join(shown) + done.stderr
 
 
 def ranked(study: Path, run: str, qid: str) -> dict[str, float]:
@@ -93,15 +103,19 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
 
 
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
-    shown = adducir(study, "fuse", "--help")
+    fuse = ("fuse", "a.run", "b.run", "--set", "bonus=1")
+    shown = commands(
+        study,
+        (("fuse", "--help"), 0),
+        ((*fuse, "--method", "borda", "-o", "f.run"), 0),
+        ((*fuse, "-o", "g.run"), 2),
+    )
     assert "borda" in shown
-    adducir(study, "fuse", "a.run", "b.run", "--method", "borda", "--set", "bonus=1", "-o", "f.run")
     assert ranked(study, "f.run", "1") == {"x": 4.0, "z": 3.0, "y": 2.0}
     fusion = read_metadata(study / "f.run")["method"]["fusion"]
     assert (fusion["method"], fusion["bonus"]) == ("borda", 1.0)
     assert (fusion["package"], fusion["version"]) == ("newcomers", "1.2")
-    wrong = adducir(study, "fuse", "a.run", "b.run", "--set", "bonus=1", "-o", "g.run", code=2)
-    assert "`bonus` is not a hyperparameter of rrf" in wrong
+    assert "`bonus` is not a hyperparameter of rrf" in shown
 
 
 def test_all_of_them_in_an_experiment_file(study: Path) -> None:

@@ -84,13 +84,7 @@ def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
 
 @inner
 def add_and_mark(
-    term: Term,
-    first: Any,
-    last: Any,
-    base: Any,
-    bar: float,
-    sums: Array,
-    marks: Array,
+    term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, marks: Array
 ) -> None:
     """Add, and mark each document whose sum is above the bar: quick where that is rare."""
     docs, tfs, norms, parts, factors, numbers, table = term
@@ -114,14 +108,7 @@ def add_and_mark(
 
 @inner
 def add_and_find(
-    term: Term,
-    first: Any,
-    last: Any,
-    base: Any,
-    bar: float,
-    sums: Array,
-    found: Array,
-    count: Any,
+    term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, found: Array, count: Any
 ) -> Any:
     """Add, and note each document whose sum rises above the bar, without branches."""
     docs, tfs, norms, parts, factors, numbers, table = term
@@ -162,6 +149,58 @@ def look_up(
         first = position(term.docs, first, last, doc)
         if first < last and U(term.docs[first]) == doc:
             add_and_mark(term, first, first + U(1), base, np.inf, sums, marks)
+
+
+@inner
+def ones(word: Any) -> Any:
+    """How many bits of 64 are set."""
+    word -= (word >> U(1)) & U(0x5555555555555555)
+    word = (word & U(0x3333333333333333)) + ((word >> U(2)) & U(0x3333333333333333))
+    word = (word + (word >> U(4))) & U(0x0F0F0F0F0F0F0F0F)
+    return (word * U(0x0101010101010101)) >> U(56)
+
+
+@inner
+def look_up_common(
+    term: Term,
+    first: Any,
+    last: Any,
+    base: Any,
+    row: Any,
+    bits: Array,
+    before: Array,
+    least: float,
+    sums: Array,
+    found: Array,
+    count: Any,
+) -> Any:
+    """The same by the term's bits from ``row`` on, in any order; ``first``: of all its postings.
+
+    Returns how many of those found are above ``least``; the others are dropped.
+    """
+    _, tfs, norms, parts, factors, numbers, table = term
+    cells, words, kept = U(len(table)), U(len(bits)), U(0)
+    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
+    for n in range(count):
+        place = U(found[n])
+        doc = base + place
+        word = min(row + (doc >> U(6)), words - U(1))
+        bit = U(1) << (doc & U(63))
+        total = sums[place]
+        if bits[word] & bit:
+            i = min(first + U(before[word]) + ones(bits[word] & (bit - U(1))), last - U(1))
+            norm = U(norms[doc])
+            cell = (U(tfs[i]) << U(8)) + norm
+            if cell < cells:
+                total += F64(table[cell])
+            else:
+                part = parts[doc] if kind == BM25_EXACT else ZERO
+                at = (kind, constant, weight, mass, factors[norm], tfs[i], part)
+                total += F64(contribution(*at))
+            sums[place] = total
+        found[kept] = place
+        kept += U(total > least)
+    return kept
 
 
 @inner

@@ -10,6 +10,7 @@ import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.models import Model
 
@@ -31,33 +32,16 @@ class Impacts(NamedTuple):
         offsets: (R + 1,) int64: where each term's postings begin.
         docs: (P,) int32.
         values: (P,) float64: what each posting adds.
-        background: (R,) float64: what a term adds to documents that lack it; empty where that is
-            nothing for all terms.
         dense_starts: (R,) int64: where a term begins in ``dense``, or -1.
-        dense: float64: terms as plain arrays, background included.
+        dense: float64: terms as plain arrays.
     """
 
     documents: int
     offsets: Array
     docs: Array
     values: Array
-    background: Array
     dense_starts: Array
     dense: Array
-
-
-class Queries(NamedTuple):
-    """q queries.
-
-    Attributes:
-        starts: (q + 1,) int64: where each query begins in the others.
-        terms: int32: the number of each of its terms in the segment, or -1.
-        weights: float64.
-    """
-
-    starts: Array
-    terms: Array
-    weights: Array
 
 
 def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Impacts:
@@ -73,9 +57,6 @@ def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Imp
         part = slice(low, low + _CHUNK)
         docs = segment.docs[part]
         values[part] = model.impacts(of_postings[part], segment.tfs[part], lengths[docs])
-    background = model.background(terms)
-    if background is None:
-        background = np.empty(0, dtype=np.float64)
     size, offsets, frequencies = len(segment), segment.offsets, segment.frequencies
     starts = np.full(len(terms), -1, dtype=np.int64)
     is_common = (frequencies * _DENSE_SHARE >= size) & (size >= _DENSE_DOCUMENTS)
@@ -83,11 +64,9 @@ def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Imp
     starts[common] = np.arange(len(common)) * size
     dense = np.zeros((len(common), size), dtype=np.float64)
     for row, term in zip(dense, common, strict=True):
-        if len(background):
-            row[:] = background[term]
         part = slice(offsets[term], offsets[term + 1])
         row[segment.docs[part]] = values[part]
-    return Impacts(size, offsets, segment.docs, values, background, starts, dense.ravel())
+    return Impacts(size, offsets, segment.docs, values, starts, dense.ravel())
 
 
 @kernel
@@ -117,20 +96,9 @@ def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
                 i += 1
                 for j in range(size):
                     out[j] = (out[j] + weight * here[j]) + other * there[j]
-        elif len(impacts.background) == 0:
+        else:
             for place in range(offsets[term], offsets[term + 1]):
                 out[np.uint32(docs[place])] += weight * values[place]
-        else:
-            base = weight * impacts.background[term]
-            follows = 0
-            for place in range(offsets[term], offsets[term + 1]):
-                document = docs[place]
-                for j in range(follows, document):
-                    out[j] += base
-                out[document] += weight * values[place]
-                follows = document + 1
-            for j in range(follows, size):
-                out[j] += base
 
 
 @kernel

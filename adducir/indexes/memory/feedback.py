@@ -1,16 +1,15 @@
-"""Expanding queries over a memory index: RM3 compiled, any other method term by term.
+"""Expanding queries over a memory index: RM3 for many queries at once, others term by term.
 
 See :mod:`adducir.indexes.feedback` for what RM3 computes. Anserini's hash maps decide in which
 order norms are summed. Doubles hold such sums of floats exactly unless one is over a million times
 another, so that order shows nowhere. Documents whose score is negative, which Lucene's never is,
-add nothing. Terms of languages other than English may have any characters, as with Anserini's
-option ``-rm3.noTermFilter``.
+add nothing.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import islice, pairwise
 
 import numpy as np
 import polars as pl
@@ -27,9 +26,7 @@ from adducir.indexes.feedback import (
     expanded,
     heaviest_first,
 )
-from adducir.indexes.memory.compiled import kernel
-from adducir.indexes.memory.inverting import decode
-from adducir.indexes.memory.ranking import Ranked, Terms, in_threads
+from adducir.indexes.memory.ranking import Ranked, in_threads
 from adducir.indexes.memory.segment import FILES, SavedSegment
 
 _COMMON = np.float32(0.1)
@@ -55,245 +52,120 @@ class Feedback:
                 hint="Build a Lucene index, or choose another method.",
             )
 
-    def terms(
-        self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod, threads: int
-    ) -> Terms:
-        """The expanded queries, without terms that are not in the index.
-
-        Args:
-            found: The documents of each query, best first.
-        """
-        if isinstance(method, RM3):
-            return self._rm3(_as_shares(queries), found, method, threads)
-        return Terms.of(self._expanded(queries, found, method), self._segment)
-
     def weights(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod, threads: int
     ) -> list[Weights]:
-        """The expanded queries, heaviest terms first; see :meth:`terms`."""
+        """The expanded queries, heaviest terms first, from the documents of each, best first."""
         self.check(method)
-        if not isinstance(method, RM3):
-            return self._expanded(queries, found, method)
-        own = _as_shares(queries)
-        terms = self._rm3(own, found, method, threads)
-        names = self._names.gather(terms.numbers).to_list()
-        share = np.float32(method.original_query_weight)
-        made = []
-        for query, shares in enumerate(own):
-            span = slice(terms.starts[query], terms.starts[query + 1])
-            weights = dict(zip(names[span], terms.weights[span].tolist(), strict=True))
-            for term, weight in shares.items():  # those that the index lacks
-                weights.setdefault(term, float(share * np.float32(weight)))
-            made.append(heaviest_first(weights))
+        made: list[Weights] = [{} for _ in queries]
+        starts = found.starts
+
+        def expand(first: int, last: int) -> None:
+            part = slice(starts[first], starts[last])
+            ranked = Ranked(found.counts[first:last], found.docs[part], found.scores[part])
+            some = queries[first:last]
+            if isinstance(method, RM3):
+                made[first:last] = self._rm3(some, ranked, method)
+            else:
+                made[first:last] = self._by_name(some, ranked, method)
+
+        in_threads(expand, len(queries), threads)
         return made
 
-    def _expanded(
+    def _vectors(self, docs: Array) -> tuple[Array, Array, Array]:
+        """How many terms each document has, their numbers and their frequencies."""
+        segment = self._segment
+        offsets, numbers, frequencies = map(
+            np.asarray, (segment.forward_offsets, segment.forward, segment.forward_tfs)
+        )
+        parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in docs.tolist()]
+        none = np.empty(0, dtype=np.int32)
+        terms = np.concatenate([none, *(numbers[part] for part in parts)])
+        tfs = np.concatenate([none, *(frequencies[part] for part in parts)])
+        if len(terms) and not (terms.min() >= 0 and terms.max() < len(segment.occurrences)):
+            raise damaged(segment.folder / FILES["forward"])
+        return offsets[docs + 1] - offsets[docs], terms, tfs
+
+    def _by_name(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod
     ) -> list[Weights]:
         """By a method that reads documents by name."""
-        segment, frequencies = self._segment, dict[str, int]()
-        documents: list[Document] = []
-        for doc, score in zip(found.docs.tolist(), found.scores.tolist(), strict=True):
-            first, last = segment.forward_offsets[doc : doc + 2].tolist()
-            terms, tfs = np.empty(last - first, np.int32), np.empty(last - first, np.int32)
-            count = decode(segment.forward, first, last, terms, tfs)
-            if count and terms[:count].max() >= len(segment.occurrences):
-                raise damaged(segment.folder / FILES["forward"])
-            names = self._names.gather(terms[:count]).to_list()
-            documents.append(Document(score, dict(zip(names, tfs[:count].tolist(), strict=True))))
-        every = list({term for one in (*queries, *(d.terms for d in documents)) for term in one})
-        for term, number in zip(every, segment.numbers(every).tolist(), strict=True):
-            if number >= 0:
-                frequencies[term] = int(segment.offsets[number + 1] - segment.offsets[number])
+        segment = self._segment
+        sizes, terms, tfs = self._vectors(found.docs)
+        names = self._names.gather(terms).to_list()
+        pairs = iter(zip(names, tfs.tolist(), strict=True))
+        documents = [
+            Document(score, dict(islice(pairs, size)))
+            for score, size in zip(found.scores.tolist(), sizes.tolist(), strict=True)
+        ]
+        every = list({*names, *(term for query in queries for term in query)})
+        held = zip(every, segment.numbers(every).tolist(), strict=True)
+        counts = segment.frequencies
+        frequencies = {term: int(counts[number]) for term, number in held if number >= 0}
         starts = found.starts
         each = (documents[starts[n] : starts[n + 1]] for n in range(len(queries)))
-        collection = Collection(self._documents, self._plain, frequencies)
-        return expanded(method, queries, each, collection)
+        return expanded(
+            method, queries, each, Collection(self._documents, self._plain, frequencies)
+        )
 
     @cached_property
     def _names(self) -> pl.Series:
         return self._segment.terms
 
     @cached_property
-    def _index(self) -> "_Index":
-        segment = self._segment
+    def _ranks(self) -> Array:
+        return self._segment.ranks
+
+    @cached_property
+    def _eligible(self) -> Array:
+        """(V,) which terms RM3 takes."""
         names = self._names
-        share = segment.frequencies.astype(np.float32) / np.float32(self._documents)
+        share = self._segment.frequencies.astype(np.float32) / np.float32(self._documents)
         # Java counts characters beyond the first 65,536 as two.
         sizes = names.str.len_chars() + names.str.count_matches("[\U00010000-\U0010ffff]")
         allowed = names.str.contains("^[a-z0-9]{2,20}$") if self._plain else sizes.is_between(2, 20)
-        code, starts = np.asarray(segment.forward), np.asarray(segment.forward_offsets)
-        longest = int(np.diff(starts).max(initial=0))
-        return _Index(code, starts, longest, allowed.to_numpy() & (share <= _COMMON), segment.ranks)
+        return np.asarray(allowed.to_numpy() & (share <= _COMMON))
 
-    def _rm3(self, own: Sequence[Weights], found: Ranked, rm3: RM3, threads: int) -> Terms:
-        """The expanded queries, of terms in the index."""
-        index, queries = self._index, Terms.of(own, self._segment)
-        room = np.diff(queries.starts) + rm3.fb_terms
-        starts = np.concatenate(([0], np.cumsum(room)))
-        terms = np.empty(starts[-1], dtype=np.int64)
-        weights = np.empty(starts[-1], dtype=np.float32)
-        counts = np.zeros(queries.size, dtype=np.int64)
-        lists = _Lists(queries.starts, queries.numbers, queries.weights)
-        scores = np.maximum(found.scores, 0).astype(np.float32)
-        feedback, into = _Lists(found.starts, found.docs, scores), _Lists(starts, terms, weights)
+    def _rm3(self, queries: Sequence[Counter[str]], found: Ranked, method: RM3) -> list[Weights]:
+        sizes, terms, tfs = self._vectors(found.docs)
+        rows = np.repeat(np.arange(len(sizes)), sizes)
+        kept = self._eligible[terms]
+        # A document's most frequent terms stand first.
+        kept[kept] = _places(rows[kept]) < method.fb_terms
+        rows, terms, values = rows[kept], terms[kept], tfs[kept].astype(np.float32)
+        norms = np.bincount(rows, values, minlength=len(sizes)).astype(np.float32)
+        values = values / norms[rows] * np.maximum(found.scores, 0).astype(np.float32)[rows]
+        some = norms[rows] > _LEAST_NORM
+        numbers = np.repeat(np.arange(len(queries)), found.counts)[rows[some]]
+        pairs, places = np.unique((numbers << 32) + terms[some], return_inverse=True)
+        sums = np.zeros(len(pairs), dtype=np.float32)
+        np.add.at(sums, places, values[some])
 
-        def expand(first: int, last: int) -> None:
-            share = np.float32(rm3.original_query_weight)
-            _expand(first, last, index, lists, feedback, rm3.fb_terms, share, into, counts)
-
-        in_threads(expand, queries.size, threads)
-        kept = np.arange(len(terms)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
-        return Terms(np.concatenate(([0], np.cumsum(counts))), terms[kept], weights[kept])
-
-
-def _as_shares(counts: Sequence[Counter[str]]) -> list[Weights]:
-    return [
-        {term: count / total for term, count in query.items()}
-        for query in counts
-        for total in [query.total()]
-    ]
-
-
-class _Index(NamedTuple):
-    """What the kernels read of an index.
-
-    Attributes:
-        code: uint8: documents' vectors, see :mod:`.inverting`.
-        starts: (N + 1,) int64: where each document begins in ``code``.
-        longest: The most bytes that a document has.
-        eligible: (V,) bool: which terms feedback takes.
-        ranks: (V,) int32: the place of each term in alphabetical order.
-    """
-
-    code: Array
-    starts: Array
-    longest: int
-    eligible: Array
-    ranks: Array
+        numbers, terms = pairs >> 32, pairs & 0xFFFFFFFF
+        best = np.lexsort((self._ranks[terms], -sums, numbers))
+        best = best[_places(numbers) < method.fb_terms]
+        numbers, terms, sums = numbers[best], terms[best], sums[best]
+        totals = np.bincount(numbers, sums, minlength=len(queries))[numbers]
+        some = totals > 0
+        numbers, sums, totals = numbers[some], sums[some], totals[some]
+        names = self._names.gather(terms[some]).to_list()
+        own = np.float32(method.original_query_weight)
+        shares = (sums / totals).astype(np.float32).astype(np.float64)
+        model = (1.0 - np.float64(own)) * shares
+        doubles, floats = model.tolist(), model.astype(np.float32).tolist()
+        ends = np.searchsorted(numbers, np.arange(len(queries) + 1)).tolist()
+        made = []
+        for query, (first, last) in zip(queries, pairwise(ends), strict=True):
+            known = dict(zip(names[first:last], doubles[first:last], strict=True))
+            weights = dict(zip(names[first:last], floats[first:last], strict=True))
+            for term, count in query.items():
+                share = float(own * np.float32(count / query.total()))
+                weights[term] = float(np.float32(share + known.get(term, 0.0)))
+            made.append(heaviest_first(weights))
+        return made
 
 
-class _Lists(NamedTuple):
-    """Numbers of terms or documents with their weights, for each query from where on."""
-
-    starts: Array
-    numbers: Array
-    weights: Array
-
-
-class _Room(NamedTuple):
-    """Working space; ``model`` (V,) float32 and ``marked`` (V,) bool are left zeros."""
-
-    terms: Array
-    tfs: Array
-    model: Array
-    marked: Array
-    kept_terms: Array
-    kept_values: Array
-
-
-@kernel
-def _insert(
-    term: Any, value: Any, ranks: Array, kept_terms: Array, kept_values: Array, count: Any
-) -> Any:
-    """Keep the term if it is among the best; returns how many are kept."""
-    size = len(kept_terms)
-    if count == size:
-        worst = kept_values[count - 1]
-        if value < worst or (value == worst and ranks[term] > ranks[kept_terms[count - 1]]):
-            return count
-        count -= 1
-    place = count
-    while place > 0:
-        above = kept_values[place - 1]
-        if above > value or (above == value and ranks[kept_terms[place - 1]] < ranks[term]):
-            break
-        kept_values[place] = above
-        kept_terms[place] = kept_terms[place - 1]
-        place -= 1
-    kept_values[place] = value
-    kept_terms[place] = term
-    return count + 1
-
-
-@kernel
-def _relevance(index: _Index, docs: Array, scores: Array, room: _Room) -> Any:
-    """Write the relevance model to the kept terms and values; returns how many it has."""
-    eligible, ranks = index.eligible, index.ranks
-    room_terms, room_tfs, model, marked, kept_terms, kept_values = room
-    size = len(kept_terms)
-    touched = np.empty(size * len(docs), dtype=np.int64)
-    seen = 0
-    for n in range(len(docs)):
-        first, last = index.starts[docs[n]], index.starts[docs[n] + 1]
-        length = decode(index.code, first, last, room_terms, room_tfs)
-        count = 0
-        for i in range(length):
-            term = room_terms[i]
-            if 0 <= term < len(eligible) and eligible[term]:
-                value = np.float32(room_tfs[i])
-                count = _insert(term, value, ranks, kept_terms, kept_values, count)
-        norm = np.float32(kept_values[:count].astype(np.float64).sum())
-        if norm > _LEAST_NORM:
-            for i in range(count):
-                term = kept_terms[i]
-                if not marked[term]:
-                    marked[term] = True
-                    touched[seen] = term
-                    seen += 1
-                model[term] += kept_values[i] / norm * scores[n]
-    count = 0
-    for i in range(seen):
-        term = touched[i]
-        count = _insert(term, model[term], ranks, kept_terms, kept_values, count)
-        model[term], marked[term] = 0, False
-    norm = kept_values[:count].astype(np.float64).sum()
-    if norm == 0:
-        return 0
-    for i in range(count):
-        kept_values[i] = np.float32(np.float64(kept_values[i]) / norm)
-    return count
-
-
-@kernel
-def _expand(
-    first: int,
-    last: int,
-    index: _Index,
-    queries: _Lists,
-    found: _Lists,
-    fb_terms: int,
-    own: Any,
-    into: _Lists,
-    out_counts: Array,
-) -> None:
-    """Expand the queries ``first`` to ``last`` - 1 by the documents found, into weighted terms."""
-    terms, tfs = np.empty(index.longest, dtype=np.int32), np.empty(index.longest, dtype=np.int32)
-    model = np.zeros(len(index.ranks), dtype=np.float32)
-    marked = np.zeros(len(index.ranks), dtype=np.bool_)
-    kept_terms = np.empty(fb_terms, dtype=np.int64)
-    kept_values = np.empty(fb_terms, dtype=np.float32)
-    room = _Room(terms, tfs, model, marked, kept_terms, kept_values)
-    out_starts, out_terms, out_weights = into
-    rest = 1.0 - np.float64(own)
-    for query in range(first, last):
-        begin, end = found.starts[query], found.starts[query + 1]
-        count = _relevance(index, found.numbers[begin:end], found.weights[begin:end], room)
-        for i in range(count):
-            model[kept_terms[i]] = kept_values[i]
-            marked[kept_terms[i]] = True
-        place = out_starts[query]
-        for i in range(queries.starts[query], queries.starts[query + 1]):
-            term = queries.numbers[i]
-            mixed = np.float64(own * queries.weights[i]) + rest * np.float64(model[term])
-            out_terms[place], out_weights[place] = term, np.float32(mixed)
-            model[term], marked[term] = 0, False
-            place += 1
-        for i in range(count):
-            term = kept_terms[i]
-            if marked[term]:
-                out_terms[place] = term
-                out_weights[place] = np.float32(rest * np.float64(model[term]))
-                model[term], marked[term] = 0, False
-                place += 1
-        out_counts[query] = place - out_starts[query]
+def _places(rows: Array) -> Array:
+    """The place of each row among those of its number, which stand together."""
+    counts = np.bincount(rows)
+    return np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -16,7 +16,8 @@ from adducir.indexes.feedback import FeedbackMethod, check_weights
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, texts_alone
 from adducir.indexes.jvm import translated
 from adducir.indexes.memory import BUILDER_VERSION, KIND
-from adducir.indexes.memory.ranking import Ranked, Ranker, Terms
+from adducir.indexes.memory.ranking import Ranked, Ranker
+from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import SavedSegment
 from adducir.indexes.models import Model, refuse_unless_scored
 
@@ -84,14 +85,16 @@ class MemoryIndex(Index):
                 "a memory index holds its fields joined, so they cannot have weights.",
                 hint="Build a Lucene index with --set separate_fields=true.",
             )
-        threads = threads or default_threads()
-        if feedback is None:
-            terms = Terms.of(self._weights(queries), self._segment)
-        else:
-            counts, found = self._first(texts_alone(queries), model, feedback, threads)
-            terms = self._feedback.terms(counts, found, feedback, threads)
+        weighted: list[Mapping[str, float]] = []
+        if feedback is not None:
+            weighted += self.expand(texts_alone(queries), model, feedback, threads=threads)
             model = feedback.model(model)
-        ranked = self._rank(terms, model, depth, threads)
+        else:
+            counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
+            for query in queries:  # a text's terms count as often as they occur
+                weighted.append(next(counts) if isinstance(query, str) else query)
+                check_weights(weighted[-1])
+        ranked = self._rank(weighted, model, depth, threads)
         return Hits(ranked.counts.astype(np.int32), self.docnos.gather(ranked.docs), ranked.scores)
 
     def expand(
@@ -102,9 +105,10 @@ class MemoryIndex(Index):
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
-        threads = threads or default_threads()
-        counts, found = self._first(texts_alone(queries), model, feedback, threads)
-        return self._feedback.weights(counts, found, feedback, threads)
+        self._feedback.check(feedback)  # refused before anything is searched
+        counts = self._counts(texts_alone(queries))
+        found = self._rank(counts, model, feedback.depth, threads)
+        return self._feedback.weights(counts, found, feedback, threads or default_threads())
 
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
@@ -129,26 +133,16 @@ class MemoryIndex(Index):
         indexed = self.manifest.counts.get("indexed", len(self))
         return Feedback(self._segment, int(indexed), plain=self.analysis.kind.has_plain_feedback)
 
-    def _rank(self, terms: Terms, model: Model, depth: int | None, threads: int) -> Ranked:
+    def _rank(
+        self,
+        queries: Sequence[Mapping[str, float]],
+        model: Model,
+        depth: int | None,
+        threads: int | None,
+    ) -> Ranked:
         refuse_unless_scored(model, "memory", self.path)
-        return self._ranker.rank(terms, model, depth=depth, threads=threads)
-
-    def _first(
-        self, queries: Sequence[str], model: Model, feedback: FeedbackMethod, threads: int
-    ) -> tuple[list[Counter[str]], Ranked]:
-        """The terms of the queries, and the documents that feedback reads."""
-        self._feedback.check(feedback)  # refused before anything is searched
-        counts = self._counts(queries)
-        terms = Terms.of(counts, self._segment)
-        return counts, self._rank(terms, model, feedback.depth, threads)
-
-    def _weights(self, queries: Sequence[Query]) -> list[Mapping[str, float]]:
-        """Every query as terms and weights; a text's terms count as often as they occur."""
-        counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
-        for query in queries:
-            if not isinstance(query, str):
-                check_weights(query)
-        return [next(counts) if isinstance(query, str) else query for query in queries]
+        asked = Queries.of(queries, self._segment)
+        return self._ranker.rank(asked, model, depth=depth, threads=threads or default_threads())
 
     def _counts(self, texts: Sequence[str]) -> list[Counter[str]]:
         with translated(self.path):

@@ -1,64 +1,43 @@
-"""Documents to postings, lengths and vectors: what :mod:`.build` calls for each block of them.
-
-A document's vector is a code of few bytes. Per document, its distinct terms by ascending number:
-the difference to the one before (to -1 at first) less one, times two, plus one where the frequency
-is above one; that frequency follows then. Each number is a varint: seven bits a byte, the lowest
-first, the eighth bit set on all but the last byte (LEB128). Terms of low number are the frequent
-ones, so most differences take one byte. Weighted documents have no such form: their frequencies are
-not whole.
-"""
-
-from typing import Any
+"""Documents to postings, lengths and vectors: what :mod:`.build` calls for each block of them."""
 
 import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.compiled import kernel
 
-LONGEST_CODE = 10
-"""Bytes that a term and its frequency take in a vector, at most."""
+_MOST = (1 << 31) - 1
 
 
 @kernel
-def distinct(
-    begins: Array,
-    ends: Array,
-    tokens: Array,
-    counts: Array,
-    seen: Array,
-    out_terms: Array,
-    out_tfs: Array,
-    out_starts: Array,
-) -> None:
+def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array, Array]:
     """Reduce each document's tokens to distinct terms with frequencies.
 
     Args:
-        begins: (n,) where each document's tokens begin.
-        ends: (n,) where they end.
+        starts: (n + 1,) where each document's tokens begin.
         tokens: Term numbers.
-        counts: (V,) int32 zeros, left as zeros: room to count in.
-        seen: (longest document,) int32: room for a document's terms.
-        out_terms: int32, written: distinct terms of each document, in order of appearance.
-        out_tfs: int32, written: their frequencies.
-        out_starts: (n + 1,) int64, written: where each document begins in ``out_terms``.
+        counts: (V,) int32 zeros, left as zeros: scratch.
+
+    Returns:
+        (n + 1,) where each document begins in the others; int32: its distinct terms in order of
+        appearance; int32: their frequencies.
     """
+    terms, tfs = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
+    begins = np.zeros(len(starts), dtype=np.int64)
     place = 0
-    out_starts[0] = 0
-    for document in range(len(begins)):
-        found = 0
-        for i in range(begins[document], ends[document]):
+    for document in range(len(starts) - 1):
+        found = place
+        for i in range(starts[document], starts[document + 1]):
             term = tokens[i]
             if counts[term] == 0:
-                seen[found] = term
+                terms[found] = term
                 found += 1
             counts[term] += 1
-        for i in range(found):
-            term = seen[i]
-            out_terms[place] = term
-            out_tfs[place] = counts[term]
-            counts[term] = 0
-            place += 1
-        out_starts[document + 1] = place
+        for i in range(place, found):
+            tfs[i] = counts[terms[i]]
+            counts[terms[i]] = 0
+        place = found
+        begins[document + 1] = place
+    return begins, terms[:place], tfs[:place]
 
 
 @kernel
@@ -67,26 +46,24 @@ def gather(
     terms: Array,
     tfs: Array,
     order: Array,
+    ranks: Array,
     renumber: Array,
     out_terms: Array,
     out_tfs: Array,
-    out_starts: Array,
 ) -> None:
-    """Take documents in ``order``, with renumbered terms, each document's terms ascending."""
+    """Take documents in ``order``, with renumbered terms.
+
+    A document's most frequent terms come first, equal ones in order of their ``ranks``.
+    """
     place = 0
-    out_starts[0] = 0
-    for row in range(len(order)):
-        first, last = starts[order[row]], starts[order[row] + 1]
-        size = last - first
-        keys = np.empty(size, dtype=np.int64)  # a term, and where it is in the document
-        for i in range(size):
-            keys[i] = (np.int64(renumber[terms[first + i]]) << 32) | i
-        keys.sort()
-        for i in range(size):
-            out_terms[place + i] = keys[i] >> 32
-            out_tfs[place + i] = tfs[first + (keys[i] & 0xFFFFFFFF)]
-        place += size
-        out_starts[row + 1] = place
+    for document in order:
+        first, last = starts[document], starts[document + 1]
+        keys = np.empty(last - first, dtype=np.int64)
+        for i in range(first, last):
+            keys[i - first] = ((_MOST - np.int64(tfs[i])) << 32) | ranks[terms[i]]
+        for n in np.argsort(keys):
+            out_terms[place], out_tfs[place] = renumber[terms[first + n]], tfs[first + n]
+            place += 1
 
 
 @kernel
@@ -138,85 +115,34 @@ def bound(
 
 
 @kernel
-def localise(first: int, last: int, ids: Array, rows: Array, terms: Array) -> int:
+def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) -> None:
+    """Write which documents hold the first terms, as many as ``bits`` has room for.
+
+    Args:
+        words: Of each term in ``bits`` and ``before``.
+        bits: uint64 zeros, written: a bit for each document that holds the term.
+        before: uint32, written: how many documents before those of the word hold it.
+    """
+    for term in range(len(bits) // words):
+        row = term * words
+        for i in range(offsets[term], offsets[term + 1]):
+            bits[row + (docs[i] >> 6)] |= np.uint64(1) << np.uint64(docs[i] & 63)
+        i = offsets[term]
+        for word in range(words):
+            before[row + word] = i - offsets[term]
+            while i < offsets[term + 1] and docs[i] >> 6 == word:
+                i += 1
+
+
+@kernel
+def localise(ids: Array, rows: Array, terms: Array) -> int:
     """Number terms as they appear, and write each token's number; returns how many there are."""
     count = 0
-    for i in range(first, last):
+    for i in range(len(ids)):
         row = rows[ids[i]]
         if row < 0:
             row = count
             rows[ids[i]] = row
             count += 1
         terms[i] = row
-    return count
-
-
-@kernel
-def _put(value: Any, out: Array, place: int) -> int:
-    """Write one varint at ``place``; returns the place after it."""
-    while value >= 128:
-        out[place] = (value & 127) | 128
-        value >>= 7
-        place += 1
-    out[place] = value
-    return place + 1
-
-
-@kernel
-def encode(starts: Array, terms: Array, tfs: Array, out: Array, offsets: Array) -> None:
-    """Encode documents.
-
-    Args:
-        starts: (n + 1,) where each document's terms begin in ``terms``.
-        terms: Term numbers, ascending within a document.
-        out: (at least 10 bytes a term,) uint8, written from 0.
-        offsets: (n + 1,) int64, written: where each document begins in ``out``.
-    """
-    place = 0
-    offsets[0] = 0
-    for document in range(len(starts) - 1):
-        before = -1
-        for i in range(starts[document], starts[document + 1]):
-            step = np.int64(terms[i]) - before - 1
-            before = terms[i]
-            if tfs[i] == 1:
-                place = _put(step << 1, out, place)
-            else:
-                place = _put((step << 1) | 1, out, place)
-                place = _put(np.int64(tfs[i]), out, place)
-        offsets[document + 1] = place
-
-
-@kernel
-def decode(code: Array, start: int, end: int, terms: Array, tfs: Array) -> int:
-    """Decode ``code[start:end]`` into ``terms`` and ``tfs``; returns how many there are.
-
-    Nothing behind ``end`` is read, whatever the bytes are.
-    """
-    count = 0
-    number = -1
-    place = start
-    while place < end:
-        value: Any = np.int64(0)
-        shift = 0
-        while code[place] >= 128 and place + 1 < end:
-            value |= np.int64(code[place] & 127) << shift
-            shift += 7
-            place += 1
-        value |= np.int64(code[place]) << shift
-        place += 1
-        number += (value >> 1) + 1
-        tf: Any = np.int64(1)
-        if value & 1 and place < end:
-            tf = np.int64(0)
-            shift = 0
-            while code[place] >= 128 and place + 1 < end:
-                tf |= np.int64(code[place] & 127) << shift
-                shift += 7
-                place += 1
-            tf |= np.int64(code[place]) << shift
-            place += 1
-        terms[count] = number
-        tfs[count] = tf
-        count += 1
     return count

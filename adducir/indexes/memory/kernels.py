@@ -1,5 +1,7 @@
 """Compiled search: every document scored, window by window, and the best kept.
 
+Scores are 0 or more; floats of 0 and more are in the order of their bits, read as integers.
+
 The sums of a window of documents stay in the processor's cache while the postings of all the
 query's terms in the window are added to them. Two things save work, and neither changes a result:
 
@@ -7,7 +9,7 @@ query's terms in the window are added to them. Two things save work, and neither
   will have, and only documents above it are kept. If too few are, all is done again without.
 - MaxScore (Turtle and Flood, IPM 1995): terms whose greatest contributions do not reach that score
   together cannot bring a document into the ranking; they are looked up for the documents that the
-  other terms bring up.
+  other terms bring up, those in many documents by a bit for each document.
 """
 
 import math
@@ -26,14 +28,15 @@ from adducir.indexes.memory.adding import (
     add_and_mark,
     contribution,
     look_up,
+    look_up_common,
     position,
     still_above,
     take_marks,
 )
 from adducir.indexes.memory.compiled import inner, kernel
-from adducir.indexes.memory.keeping import Room, keep_best, lower_bound, order
-from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW, Formula, Postings, Queries
+from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
+from adducir.indexes.memory.sorting import order as order_row
 
 _ROWS = 16  # lower frequencies have their contributions in a table
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
@@ -41,6 +44,65 @@ _SEARCH_COST = 32  # looking up a document costs as much as adding so many posti
 _CLEAR_COST = 8  # setting one place to 0 costs as much as setting so many in a row
 _STRIPE = 2048
 _LENGTHS = LENGTHS.astype(np.float32)
+
+
+class Room(NamedTuple):
+    """A thread's working space; ``sums`` (of a window) and ``marks`` (bits) are left zero."""
+
+    sums: Array
+    marks: Array
+    found: Array
+    found_scores: Array
+    scores: Array
+    docs: Array
+    places: Array
+    begins: Array
+
+
+@inner
+def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
+    """The score at ``rank`` (from 1) among the first ``count``, cut to its first ``digits`` bits.
+
+    It is built up bit by bit: one is set if enough scores are then still not below. 31 give the
+    score itself.
+    """
+    bits, value = scores.view(np.uint32), np.uint32(0)
+    for place in range(30, 30 - digits, -1):
+        trial, reached = np.uint32(value | np.uint32(1 << place)), 0
+        for n in range(U(count)):
+            reached += 1 if bits[n] >= trial else 0
+        if reached >= rank:
+            value = trial
+    return np.uint32(value).view(np.float32)
+
+
+@inner
+def _keep_best(room: Room, count: Any, depth: Any) -> Any:
+    """Drop all but the best ``depth`` documents, of equals the first; returns the least score.
+
+    What stays is in the order in which it was.
+    """
+    scores, docs = room.scores, room.docs
+    least, equal = _lower_bound(scores, count, depth, np.int64(31)), depth
+    for n in range(U(count)):
+        equal -= 1 if scores[n] > least else 0
+    kept = U(0)
+    for n in range(U(count)):
+        equal -= 1 if scores[n] == least else 0
+        if scores[n] > least or (scores[n] == least and equal >= 0):
+            scores[kept], docs[kept] = scores[n], docs[n]
+            kept += U(1)
+    return least
+
+
+@kernel
+def _order(room: Room, count: Any) -> None:
+    """Sort by falling score; equal scores stay in the order in which they are."""
+    places = np.empty(count, dtype=np.int32)
+    docs = room.docs[:count].copy()
+    order_row(room.scores[:count].copy(), places, room.scores[:count])
+    for n in range(count):
+        room.docs[n] = docs[places[n]]
 
 
 class Terms(NamedTuple):
@@ -52,6 +114,7 @@ class Terms(NamedTuple):
         cells: (m,) int64: how much of each table is filled, all or none.
         starts: (m,) uint64: where each term's postings begin.
         ends: (m,) uint64: where they end.
+        rows: (m,) int64: where each term's bits begin; below 0 where it has none.
         reach: (m + 1,) float64: the most that the terms from each one on can add together.
     """
 
@@ -60,6 +123,7 @@ class Terms(NamedTuple):
     cells: Array
     starts: Array
     ends: Array
+    rows: Array
     reach: Array
 
 
@@ -91,6 +155,14 @@ def _window(
     for t in range(terms):
         if t >= needed and count == U(0):
             break
+        if t >= needed and query.rows[t] >= 0:
+            start, stop = query.starts[t], query.ends[t]
+            if count * U(postings.documents) < (stop - start) * (end - base):
+                bits = (U(query.rows[t]), postings.bits, postings.before)
+                least = bar - query.reach[t + U(1)]
+                own = (_term(postings, formula, query, t), start, stop, base, *bits, least)
+                count = look_up_common(*own, sums, found, count)
+                continue
         first = position(docs, places[t], query.ends[t], base)
         last = position(docs, first, query.ends[t], end)
         places[t], begins[t] = last, first
@@ -156,7 +228,7 @@ def _rank(
     documents, places = U(postings.documents), room.places[: len(query.starts)]
     for t in range(U(len(places))):
         places[t] = query.starts[t]
-    limit = 2 * depth + 64
+    limit = 2 * depth + 8
     bar, needed, count = F32(guess), U(len(places)), np.int64(0)
     base, width = U(0), U(width)
     while base < documents:
@@ -171,7 +243,7 @@ def _rank(
             room.docs[U(count)] = base + U(room.found[n])
             count += 1
         if count >= limit:
-            count, bar = depth, keep_best(room, count, depth)
+            count, bar = depth, _keep_best(room, count, depth)
         if step > 0:
             base += U(step)
         else:
@@ -190,51 +262,12 @@ def _guess(
     """
     documents = postings.documents
     wanted = F64(depth) * stripes * _STRIPE / documents
-    rank = min(np.int64(wanted + 4 * math.sqrt(wanted) + 4), depth)
+    rank = min(np.int64(wanted + 2 * math.sqrt(wanted) + 1), depth)
     step = documents // stripes
     count = _rank(postings, formula, query, room, rank, ZERO, _STRIPE, step)
     if count < rank:
         return ZERO
-    return lower_bound(room.scores, count, rank, np.int64(22))
-
-
-@inner
-def _add_all(
-    postings: Postings,
-    formula: Formula,
-    query: Terms,
-    room: Room,
-    places: Array,
-    base: Any,
-    end: Any,
-    bar: float,
-) -> None:
-    """Add all postings of the documents from ``base`` to ``end``; mark what is above the bar."""
-    for t in range(U(len(places))):
-        first = position(postings.docs, places[t], query.ends[t], base)
-        last = position(postings.docs, first, query.ends[t], end)
-        places[t] = last
-        term = _term(postings, formula, query, t)
-        add_and_mark(term, first, last, base, bar, room.sums, room.marks)
-
-
-@kernel
-def _append_zeros(
-    postings: Postings, formula: Formula, query: Terms, room: Room, count: Any, depth: Any
-) -> Any:
-    """Append documents that hold a term and score 0, in order; returns how many there are now."""
-    documents, places = U(postings.documents), query.starts.copy()
-    for base in range(U(0), documents, U(WINDOW)):
-        end = min(base + U(WINDOW), documents)
-        _add_all(postings, formula, query, room, places, base, end, -1.0)
-        for n in range(take_marks(room.marks, room.found)):
-            place = U(room.found[n])
-            if count < depth and F32(room.sums[place]) == ZERO and place < end - base:
-                room.scores[U(count)] = ZERO
-                room.docs[U(count)] = base + place
-                count += 1
-        room.sums[: end - base] = 0
-    return count
+    return _lower_bound(room.scores, count, rank, np.int64(22))
 
 
 @kernel
@@ -244,7 +277,8 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
     size = queries.starts[query + 1] - begin
     numbers, bounds, reach = np.empty((size, 4)), np.empty(size), np.zeros(size + 1)
     starts, ends = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
-    cells = np.zeros(size, dtype=np.int64)
+    cells, rows = np.zeros(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    words = postings.documents // 64 + 1
     tables = np.empty((size, _ROWS * 256), dtype=np.float32)
     for n in range(size):
         bounds[n] = np.inf
@@ -255,6 +289,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
         reach[n] = reach[n + 1] + bounds[best[n]]
         term = queries.terms[begin + best[n]]
         starts[n], ends[n] = postings.offsets[term], postings.offsets[term + 1]
+        rows[n] = term * words if (term + 1) * words <= len(postings.bits) else -1
         weight, mass = F64(queries.weights[begin + best[n]]), queries.masses[begin + best[n]]
         numbers[n, 0], numbers[n, 1] = formula.kind, formula.constant
         numbers[n, 2], numbers[n, 3] = weight, mass
@@ -262,7 +297,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
             cells[n] = _ROWS * 256
             least, most = postings.least_norm, postings.most_norm
             _fill_table(tables[n], formula.factors, least, most, formula.kind, weight, mass)
-    return Terms(numbers, tables, cells, starts, ends, reach)
+    return Terms(numbers, tables, cells, starts, ends, rows, reach)
 
 
 @inner
@@ -306,19 +341,6 @@ def _fill_table(
             table[tf * 256 + norm] = value
 
 
-@inner
-def _may_be_zero(postings: Postings, formula: Formula, query: Terms) -> bool:
-    """Whether a document that holds a term can have the score 0."""
-    if formula.kind not in (BM25_BYTE, BM25_EXACT) or not postings.whole:
-        return True
-    part = formula.slope * F32(postings.longest)
-    for numbers in query.numbers:
-        factor = formula.factors[postings.most_norm]
-        if contribution(numbers[0], numbers[1], numbers[2], numbers[3], factor, 1, part) <= ZERO:
-            return True
-    return False
-
-
 @kernel
 def _search_one(
     postings: Postings,
@@ -340,11 +362,9 @@ def _search_one(
         guess = _guess(postings, formula, query, room, depth, stripes)
         if guess > ZERO:
             count = _rank(postings, formula, query, room, depth, guess, WINDOW, 0)
-    if count < depth:
-        count = _rank(postings, formula, query, room, depth, ZERO, 1024, 0)
-    if count < depth and _may_be_zero(postings, formula, query):
-        count = _append_zeros(postings, formula, query, room, count, depth)
-    order(room, count)
+    if count < depth:  # below 0: documents that hold a term and score 0 are hits too
+        count = _rank(postings, formula, query, room, depth, F32(-1), 1024, 0)
+    _order(room, count)
     return min(count, depth)
 
 

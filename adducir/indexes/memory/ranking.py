@@ -1,12 +1,11 @@
 """Queries in bulk: ranked by compiled code or by any formula, in threads."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,35 +17,6 @@ from adducir.indexes.models import BM25, QLD, Model, Statistics
 _SLICE = 64
 _KERNELS = "adducir.indexes.memory.kernels"
 _FEW = 1 << 25  # postings
-
-
-class Terms(NamedTuple):
-    """q queries as t term numbers with weights, each term once in its query.
-
-    Attributes:
-        starts: (q + 1,) int64: where each query's terms begin.
-        numbers: (t,) int64 term numbers.
-        weights: (t,) float32.
-    """
-
-    starts: Array
-    numbers: Array
-    weights: Array
-
-    @property
-    def size(self) -> int:
-        """How many queries."""
-        return len(self.starts) - 1
-
-    @classmethod
-    def of(cls, queries: Sequence[Mapping[str, float]], segment: SavedSegment) -> "Terms":
-        """Queries from terms and weights; terms that the segment lacks are left out."""
-        starts = np.concatenate(([0], np.cumsum([len(query) for query in queries], dtype=np.int64)))
-        numbers = segment.numbers([term for query in queries for term in query])
-        weights = [weight for query in queries for weight in query.values()]
-        is_held = numbers >= 0
-        before = np.concatenate(([0], np.cumsum(is_held)))
-        return cls(before[starts], numbers[is_held], np.array(weights, dtype=np.float32)[is_held])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,24 +54,22 @@ class Ranker:
         self._segment, self._documents, self._accurate = segment, documents, accurate
         self._read = 0
 
-    def rank(self, terms: Terms, model: Model, *, depth: int | None, threads: int) -> Ranked:
+    def rank(self, queries: Queries, model: Model, *, depth: int | None, threads: int) -> Ranked:
         """Rank the documents that hold a term of the query, at most ``depth`` each."""
         try:
             if type(model) is not BM25 and type(model) is not QLD:
-                return self._by_model(terms, model, depth, threads)
+                return self._by_model(queries, model, depth, threads)
             formula = Formula.of(model, self._segment, accurate=self._accurate)
-            queries = Queries.of(*terms, model, self._segment)
-            if self._is_worth_compiled_code(terms):
-                return self._compiled(queries, formula, depth, threads)
-            return self._as_lucene(terms, queries, formula, depth, threads)
+            queries = queries.for_kernels(model, self._segment)
+            if _KERNELS not in sys.modules:
+                self._read += int(self._segment.frequencies[queries.terms].sum())
+                self._read += queries.size * len(self._segment) // 4
+                if self._read <= _FEW:
+                    added = partial(formula.added, queries, np.asarray(self._segment.norms))
+                    return self._exhaustive(queries, added, np.float32, depth, threads)
+            return self._compiled(queries, formula, depth, threads)
         except IndexError as error:  # a document number that there is not
             raise damaged(self._segment.folder / FILES["docs"]) from error
-
-    def _is_worth_compiled_code(self, terms: Terms) -> bool:
-        if _KERNELS not in sys.modules:
-            self._read += int(self._segment.frequencies[terms.numbers].sum())
-            self._read += terms.size * len(self._segment) // 4
-        return _KERNELS in sys.modules or self._read > _FEW
 
     def _compiled(
         self, queries: Queries, formula: Formula, depth: int | None, threads: int
@@ -132,17 +100,7 @@ class Ranker:
     def _postings(self) -> Postings:
         return Postings.of(self._segment)
 
-    def _as_lucene(
-        self, terms: Terms, queries: Queries, formula: Formula, depth: int | None, threads: int
-    ) -> Ranked:
-        norms = np.asarray(self._segment.norms)
-
-        def added(place: int, docs: Array, tfs: Array) -> Array:
-            return formula.added(queries, place, docs, tfs, norms)
-
-        return self._exhaustive(terms, added, None, np.dtype(np.float32), depth, threads)
-
-    def _by_model(self, terms: Terms, model: Model, depth: int | None, threads: int) -> Ranked:
+    def _by_model(self, queries: Queries, model: Model, depth: int | None, threads: int) -> Ranked:
         """Any other model: in doubles from exact lengths, or rounded as Lucene rounds."""
         segment = self._segment
         lengths = LENGTHS[segment.norms] if model.like_lucene else segment.lengths
@@ -155,27 +113,21 @@ class Ranker:
             lengths=np.asarray(lengths),
         )
         of_terms = model.term_factors(statistics)
-        of_documents, background = model.length_factors(statistics), model.background(of_terms)
-        precision = np.dtype(np.float32 if model.like_lucene else np.float64)
+        of_documents = model.length_factors(statistics)
+        precision = np.float32 if model.like_lucene else np.float64
 
         def added(place: int, docs: Array, tfs: Array) -> Array:
-            term, weight = terms.numbers[place], np.float64(terms.weights[place])
+            term, weight = queries.terms[place], np.float64(queries.weights[place])
             impacts = model.impacts(of_terms[term], tfs.astype(np.float64), of_documents[docs])
-            if background is not None:
-                impacts = impacts - background[term]
             return (weight * impacts).astype(precision)
 
-        of_all = None
-        if background is not None:
-            of_all = terms.weights.astype(np.float64) * background[terms.numbers]
-        return self._exhaustive(terms, added, of_all, precision, depth, threads)
+        return self._exhaustive(queries, added, precision, depth, threads)
 
     def _exhaustive(
         self,
-        terms: Terms,
+        queries: Queries,
         added: Callable[[int, Array, Array], Array],
-        of_all: Array | None,
-        precision: np.dtype[Any],
+        precision: type[np.floating],
         depth: int | None,
         threads: int,
     ) -> Ranked:
@@ -183,15 +135,13 @@ class Ranker:
         segment, size = self._segment, len(self._segment)
         docs, tfs, offsets = map(np.asarray, (segment.docs, segment.tfs, segment.offsets))
         empty = np.empty(0, dtype=np.int32)
-        found: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * terms.size
+        found: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * queries.size
 
         def search(first: int, last: int) -> None:
             for query in range(first, last):
                 sums, seen = np.zeros(size), np.zeros(size, dtype=bool)
-                for n in range(terms.starts[query], terms.starts[query + 1]):
-                    part = slice(offsets[terms.numbers[n]], offsets[terms.numbers[n] + 1])
-                    if of_all is not None:
-                        sums += of_all[n]
+                for n in range(queries.starts[query], queries.starts[query + 1]):
+                    part = slice(offsets[queries.terms[n]], offsets[queries.terms[n] + 1])
                     sums[docs[part]] += added(n, docs[part], tfs[part])
                     seen[docs[part]] = True
                 matching = np.flatnonzero(seen)
@@ -202,7 +152,7 @@ class Ranker:
                 best = np.argsort(-scores, kind="stable")[:depth]
                 found[query] = matching[best].astype(np.int32), scores[best]
 
-        in_threads(search, terms.size, threads)
+        in_threads(search, queries.size, threads)
         counts = np.array([len(docs) for docs, _ in found], dtype=np.int64)
         ranked = np.concatenate([empty, *(docs for docs, _ in found)])
         scores = np.concatenate([empty.astype(precision), *(scores for _, scores in found)])

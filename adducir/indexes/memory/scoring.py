@@ -19,6 +19,7 @@ scored by :mod:`.exhaustive`.
 """
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ class Postings(NamedTuple):
         documents: N.
         offsets: See :mod:`.segment`, as for ``docs`` and ``tfs``.
         norms: (N + WINDOW,) uint8: the length bytes, then zeros.
+        bits, before: Which documents hold the terms in many documents.
         greatest_tfs, least_norms: What bounds the contributions of each term.
         least_norm, most_norm, longest: The least and greatest norm, the greatest length.
         whole: Whether all frequencies are whole numbers.
@@ -53,6 +55,8 @@ class Postings(NamedTuple):
     docs: Array
     tfs: Array
     norms: Array
+    bits: Array
+    before: Array
     greatest_tfs: Array
     least_norms: Array
     least_norm: int
@@ -69,6 +73,8 @@ class Postings(NamedTuple):
             docs=_frozen(segment.docs),
             tfs=_frozen(segment.tfs),
             norms=_frozen(_padded(segment.norms)),
+            bits=_frozen(segment.bits),
+            before=_frozen(segment.before),
             greatest_tfs=_frozen(segment.greatest_tfs),
             least_norms=_frozen(segment.least_norms),
             least_norm=int(segment.norms.min(initial=255)),
@@ -117,7 +123,7 @@ class Formula(NamedTuple):
             saturation = one / (k1 * ((one - b) + b * by_byte / average))
         return cls(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
 
-    def added(self, queries: "Queries", place: int, docs: Array, tfs: Array, norms: Array) -> Array:
+    def added(self, queries: "Queries", norms: Array, place: int, docs: Array, tfs: Array) -> Array:
         """What postings of one of the queries' terms add, as the kernels compute it."""
         weight, one = queries.weights[place], np.float32(1)
         if self.kind == DIRICHLET:
@@ -139,39 +145,45 @@ class Formula(NamedTuple):
 
 
 class Queries(NamedTuple):
-    """q queries with t terms in all, each term once in its query.
+    """q queries as t terms in all; for indexes each term once in its query.
 
     Attributes:
         starts: (q + 1,) int64: where each query's terms begin.
-        terms: (t,) int64 term numbers.
-        weights: (t,) float32: w for BM25, the query's weight for Dirichlet smoothing.
-        masses: (t,) float64: mu * p (Dirichlet smoothing), otherwise 1.
+        terms: (t,) term numbers; in candidate sets -1 for terms that no candidate holds.
+        weights: (t,) weights of the query; of the kernels, w for BM25.
+        masses: (t,) float64: mu * p for Dirichlet smoothing by the kernels.
     """
 
     starts: Array
     terms: Array
     weights: Array
-    masses: Array
+    masses: Array = np.empty(0)
 
     @classmethod
-    def of(
-        cls, starts: Array, terms: Array, boosts: Array, model: BM25 | QLD, segment: SavedSegment
-    ) -> "Queries":
-        """Queries for the kernels from terms and the weights that the query gives them.
+    def of(cls, queries: Sequence[Mapping[str, float]], segment: SavedSegment) -> "Queries":
+        """Queries from terms and weights; terms that the segment lacks are left out."""
+        starts = np.concatenate(([0], np.cumsum([len(query) for query in queries], dtype=np.int64)))
+        numbers = segment.numbers([term for query in queries for term in query])
+        weights = [weight for query in queries for weight in query.values()]
+        is_held = numbers >= 0
+        before = np.concatenate(([0], np.cumsum(is_held)))
+        return cls(before[starts], numbers[is_held], np.array(weights, dtype=np.float32)[is_held])
 
-        Args:
-            starts: (q + 1,) int64: where each query's terms begin.
-            terms: (t,) int64 term numbers, each once in its query.
-            boosts: (t,) float32: the query's weights.
-        """
-        boosts = boosts.astype(np.float32)
+    @property
+    def size(self) -> int:
+        """How many queries."""
+        return len(self.starts) - 1
+
+    def for_kernels(self, model: BM25 | QLD, segment: SavedSegment) -> "Queries":
+        """The same with what the kernels read of terms."""
+        terms = self.terms
         if isinstance(model, QLD):
             share = (segment.occurrences[terms] + 1.0) / (segment.tokens + 1.0)
-            return cls(starts, terms, boosts, np.float64(np.float32(model.mu)) * share)
+            return self._replace(masses=np.float64(np.float32(model.mu)) * share)
         frequency = (segment.offsets[terms + 1] - segment.offsets[terms]).astype(np.float64)
         rest = len(segment) - frequency
         idf = np.log(1 + (rest + 0.5) / (frequency + 0.5)).astype(np.float32)
-        return cls(starts, terms, boosts * idf, np.ones(len(terms)))
+        return self._replace(weights=self.weights * idf, masses=np.ones(len(terms)))
 
 
 def _padded(array: Array) -> Array:

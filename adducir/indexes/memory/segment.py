@@ -8,10 +8,15 @@ A memory index is a segment that is saved as these files, which are mapped, not 
 ``postings.offsets``   (V + 1,) int64: where each term's postings begin
 ``postings.docs``      (P,) int32 document numbers, ascending within a term
 ``postings.tfs``       (P,) term frequencies (or weights) in the smallest type that holds all
+``common.bits``         (C * W,) uint64, of the C terms in many documents: which hold the term, W =
+                       N // 64 + 1 words of 64 documents each
+``common.before``       (C * W,) uint32: how many documents before the word's hold the term
 ``bounds.tfs``         (V,) float32: each term's greatest frequency
 ``bounds.norms``       (V * 8,) uint8: the least norm among a term's postings of each level of
                        frequency (up to 1, 2, 3, 4, 6, 9, 16, and above); 255 for none
-``forward.bytes``      each document's terms as varints, see :mod:`.inverting`; feedback reads them
+``forward.terms``      each document's terms (int32), the most frequent first, equal ones in order
+                       of their text; feedback reads them
+``forward.tfs``        their frequencies; both are empty where weights are not whole
 ``forward.offsets``    (N + 1,) int64: where each document's terms begin
 ``lengths``            (N,) int32 (float64 for weights): tokens of each document
 ``norms``              (N,) uint8: Lucene's one-byte lengths
@@ -21,7 +26,7 @@ A memory index is a segment that is saved as these files, which are mapped, not 
 =====================  =====================================================================
 
 All arrays are NumPy's ``.npy``, the tables Arrow's IPC format. A posting takes 4 bytes for the
-document, as a rule 1 for the frequency, and about 2 in ``forward.bytes``.
+document and as a rule 1 for the frequency, and as much again in the documents' vectors.
 
 Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exact up to 40; above,
 four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
@@ -43,12 +48,15 @@ FILES = {
     "offsets": "postings.offsets.npy",
     "docs": "postings.docs.npy",
     "tfs": "postings.tfs.npy",
+    "bits": "common.bits.npy",
+    "before": "common.before.npy",
     "greatest_tfs": "bounds.tfs.npy",
     "least_norms": "bounds.norms.npy",
     "lengths": "lengths.npy",
     "occurrences": "collection.npy",
     "norms": "norms.npy",
-    "forward": "forward.bytes.npy",
+    "forward": "forward.terms.npy",
+    "forward_tfs": "forward.tfs.npy",
     "forward_offsets": "forward.offsets.npy",
 }
 """Of the arrays of :class:`SavedSegment`."""
@@ -78,6 +86,12 @@ def norms_of(lengths: Array) -> Array:
     return codes
 
 
+def common_terms(frequencies: Array, documents: int) -> int:
+    """How many of the terms, those in most documents first, have ``common.bits``."""
+    least = max(1024, documents // 32)
+    return int(np.searchsorted(-frequencies, -least, side="right"))
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """D documents that hold R terms.
@@ -97,13 +111,12 @@ class Segment:
     occurrences: Array
 
     @classmethod
-    def invert(cls, ids: Array, begins: Array, ends: Array) -> "tuple[Segment, Array]":
+    def invert(cls, starts: Array, ids: Array) -> "tuple[Segment, Array]":
         """Count the terms of documents.
 
         Args:
+            starts: (D + 1,) int64: where each document begins in ``ids``.
             ids: int32 term ids of a vocabulary.
-            begins: (D,) int64: where each document begins in ``ids``; ascending.
-            ends: (D,) int64: where it ends; ascending. Documents may overlap.
 
         Returns:
             A segment that numbers terms as they appear, and those numbers by the vocabulary's;
@@ -113,24 +126,19 @@ class Segment:
 
         rows = np.full(int(ids.max(initial=-1)) + 2, -1, dtype=np.int32)
         terms = np.empty(len(ids), dtype=np.int32)
-        held = (int(begins[0]), int(ends[-1])) if len(begins) else (0, 0)
-        size = localise(*held, ids, rows, terms)
-        tokens = int((ends - begins).sum())
-        found, tfs = np.empty(tokens, dtype=np.int32), np.empty(tokens, dtype=np.int32)
-        starts = np.zeros(len(begins) + 1, dtype=np.int64)
-        seen = np.empty(int((ends - begins).max(initial=0)), dtype=np.int32)
-        distinct(begins, ends, terms, np.zeros(size, dtype=np.int32), seen, found, tfs, starts)
+        size = localise(ids, rows, terms)
+        begins, found, tfs = distinct(starts, terms, np.zeros(size, dtype=np.int32))
         offsets = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum(np.bincount(found[: starts[-1]], minlength=size), out=offsets[1:])
+        np.cumsum(np.bincount(found, minlength=size), out=offsets[1:])
         segment = cls(
             offsets,
             np.empty(int(offsets[-1]), dtype=np.int32),
             np.empty(int(offsets[-1]), dtype=np.int32),
-            np.zeros(len(begins), dtype=np.int64),
+            np.zeros(len(starts) - 1, dtype=np.int64),
             np.zeros(size, dtype=np.int64),
         )
         into = segment.docs, segment.tfs, segment.lengths, segment.occurrences
-        scatter(0, starts, found, tfs, offsets[:-1].copy(), *into)
+        scatter(0, begins, found, tfs, offsets[:-1].copy(), *into)
         return segment, rows
 
     def __len__(self) -> int:
@@ -159,9 +167,12 @@ class SavedSegment(Segment):
     """The open files of a memory index; see the module for shapes."""
 
     norms: Array
+    bits: Array
+    before: Array
     greatest_tfs: Array
     least_norms: Array
     forward: Array
+    forward_tfs: Array
     forward_offsets: Array
     folder: Path
 
@@ -189,11 +200,17 @@ class SavedSegment(Segment):
         yield "norms", len(self.norms) == documents and self.norms.dtype == np.uint8
         yield "occurrences", self.occurrences.dtype in (np.int64, np.float64)
         yield "offsets", is_rising(self.offsets, terms, postings)
+        yield "bits", self.bits.dtype == np.uint64
+        common = common_terms(self.frequencies, documents)
+        yield "bits", len(self.bits) == common * (documents // 64 + 1)
+        yield "before", self.before.dtype == np.uint32 and len(self.before) == len(self.bits)
         yield "greatest_tfs", self.greatest_tfs.shape == (terms,)
         yield "greatest_tfs", self.greatest_tfs.dtype == np.float32
         yield "least_norms", self.least_norms.shape == (terms * len(LEVELS),)
         yield "least_norms", self.least_norms.dtype == np.uint8
-        yield "forward", self.forward.dtype == np.uint8
+        yield "forward", self.forward.dtype == np.int32
+        yield "forward_tfs", self.forward_tfs.shape == self.forward.shape
+        yield "forward_tfs", self.forward_tfs.dtype == self.tfs.dtype
         yield "forward_offsets", is_rising(self.forward_offsets, documents, len(self.forward))
 
     @cached_property

@@ -13,6 +13,7 @@ from adducir.indexes.memory.compiled import kernel
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[Any]]
 
+_FEW = 128  # scores that are not worth sorting by digits
 _INSERTION = 32  # longer runs of equal single-precision scores are sorted by merging
 
 
@@ -27,6 +28,12 @@ def order_rows(scores: Matrix, places: Matrix, best: Matrix) -> None:
 def order(scores: Array, places: Array, best: Array) -> None:
     """The same for one row."""
     size, depth = len(scores), len(places)
+    if size <= _FEW:
+        few = np.arange(size).astype(np.uint32)
+        _order_run(scores, few)
+        for i in range(depth):
+            places[i], best[i] = few[i], scores[few[i]]
+        return
     keys, other_keys = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
     found, other_found = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
     floats = keys.view(np.float32)

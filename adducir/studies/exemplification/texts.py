@@ -25,14 +25,11 @@ from typing import Any, NamedTuple
 from adducir.core.errors import InputError
 from adducir.core.files import read_pieces
 from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
-from adducir.core.progress import progress
 from adducir.core.streams import COMPRESSED
-from adducir.corpora.local import files_below, skipped_note
-from adducir.studies.books import TEXT_ENDINGS, body_bounds, read_plain, stem_of
+from adducir.studies.books import TEXT_ENDINGS, body_bounds, files_in, read_plain, stem_of
 
 BOOK = "book"
 _LINES = tuple(f".jsonl{packed}" for packed in ("", *COMPRESSED))
-_READ = _LINES + TEXT_ENDINGS
 _IDS = ("id", "q_id", "qid", "question_id", "example_id")
 _ANSWERS = ("answers", "answer", "answer_paragraph")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -68,7 +65,7 @@ def read_texts(
     """
     skipped = Counter() if skipped is None else skipped
     homes: dict[str, str] = {}
-    for folder, path in _files(paths):
+    for folder, path in files_in(paths, (*_LINES, *TEXT_ENDINGS)):
         own = form or _format_of(path)
         texts = [(None, _book(path, folder))] if own == BOOK else _answers_in(path, own, skipped)
         for line, text in texts:
@@ -81,21 +78,6 @@ def read_texts(
                 )
             homes[text.id] = str(path) if line is None else f"{path}:{line}"
             yield text
-
-
-def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
-    """The folder that was named (of a file its own), and each file."""
-    for path in paths:
-        if not path.is_dir():
-            yield path.parent, path
-            continue
-        every = sorted(files_below(path))
-        found = [each for each in every if each.name.endswith(_READ)]
-        if not found:
-            raise InputError("there is no .txt or .jsonl file in this folder.", path=path)
-        if others := [each for each in every if not each.name.endswith(_READ)]:
-            progress().note(skipped_note(path, others, "neither .txt nor .jsonl"))
-        yield from ((path, each) for each in found)
 
 
 def _book(path: Path, folder: Path) -> Text:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
     from adducir.studies.literary_evidence.proxy_table import Chosen
-    from adducir.studies.literary_evidence.quotations import Built
     from adducir.tables.ranks import Systems
+
+
+T = TypeVar("T")
 
 
 class Quotations(Rules):
@@ -47,10 +49,9 @@ class Quotations(Rules):
         writes=LINES_IN_PARTS,
     )
     shares: Shares = None
-    seed: Annotated[int, needs("shares", "sample")] = option(
-        "Decides which book goes to which part, and the sample.", default=0
+    seed: Annotated[int, needs("shares")] = option(
+        "Decides which book goes to which part.", default=0
     )
-    sample: int = option("Print so many windows, for reading.", default=0, ge=0)
 
 
 def quotations(settings: Quotations) -> None:
@@ -61,7 +62,7 @@ def quotations(settings: Quotations) -> None:
 
     Examples:
         adducir literary-evidence quotations --primary novels --secondary works -o relic.json
-        adducir literary-evidence quotations --primary novels --secondary works -o x.json --sample 9
+        adducir literary-evidence quotations --primary novels --secondary works -o x.json --words 8
     """
     from adducir.cli.console import columns, note, open_progress, show
     from adducir.corpora.relic import write_relic
@@ -94,29 +95,6 @@ def quotations(settings: Quotations) -> None:
         if settings.spans is not None:
             path = part_path(settings.spans, name)
             note(f"wrote {path}: {write_spans(spans_of(built, part), path):,} quotations")
-    if settings.sample:
-        show(_sample(built, settings.sample, settings.seed))
-
-
-def _sample(built: "Built", count: int, seed: int) -> str:
-    """Windows drawn by chance, in their order, each as a paragraph for reading."""
-    import numpy as np
-
-    sentences = {book.name: book.sentences for book in built.books}
-    total = len(built.windows)
-    drawn = np.random.default_rng(seed).choice(total, min(count, total), replace=False)
-    texts: list[str] = []
-    for number in sorted(drawn.tolist()):
-        one = built.windows[number]
-        passage = sentences[one.book][one.start :][: one.length]
-        texts.append(
-            f"\n{number:06}  {one.book}, sentence {one.start}, in {one.work}\n"
-            f"  before: {' '.join(one.left)}\n"
-            f"  critic: {one.quoted}\n"
-            f"  book:   {' | '.join(passage)}\n"
-            f"  after:  {' '.join(one.right)}"
-        )
-    return "\n".join(texts)
 
 
 class Retrieve(common.Computing):
@@ -257,13 +235,7 @@ def ranks(settings: Ranks) -> None:
 
     found: dict[str, GoldRanks] = {}
     for path in settings.files:
-        own = read_ranks(path, common.stem(path))
-        if twice := own.keys() & found.keys():
-            raise UsageError(
-                f"{path} holds ranks of {min(twice)}, as a file before it.",
-                hint="Give every system a name of its own.",
-            )
-        found |= own
+        _add(found, read_ranks(path, common.stem(path)), path)
     systems: Systems = found
     if settings.pool_seeds:
         systems = {name: {r: found[r] for r in runs} for name, runs in by_system(found).items()}
@@ -276,6 +248,13 @@ def ranks(settings: Ranks) -> None:
         layout=settings.layout(ranks=digests(settings.files)),
     )
     settings.print(table)
+
+
+def _add(found: dict[str, T], more: dict[str, T], path: Path) -> None:
+    if twice := more.keys() & found.keys():
+        what = f"{path} has figures of {min(twice)}, as a file before it."
+        raise UsageError(what, hint="Give every system or judge a name of its own.")
+    found |= more
 
 
 class ProxyMake(Recipe):
@@ -373,13 +352,7 @@ def proxy_score(settings: ProxyScore) -> None:
     key = read_key(settings.key)
     judges: dict[str, Chosen] = {}
     for path in settings.choices:
-        found = read_choices(path, key, Path(common.stem(path)).stem)
-        if twice := found.keys() & judges.keys():
-            raise UsageError(
-                f"{path} holds choices of {min(twice)}, as a file before it.",
-                hint="Give every judge a file name, or a rater, of their own.",
-            )
-        judges |= found
+        _add(judges, read_choices(path, key, Path(common.stem(path)).stem), path)
     models: dict[str, Chosen] = {}
     notes = []
     for path, name in common.system_names(settings.runs).items():

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.errors import InputError
-from adducir.core.progress import progress
-from adducir.corpora.local import skipped_note
 from adducir.corpora.sentences import literary_sentences
-from adducir.studies.books import TEXT_ENDINGS, body, read_plain, stem_of, title_of
+from adducir.studies.books import TEXT_ENDINGS, body, files_in, read_plain, stem_of, title_of
 
 _WORD = r"[^\W\d_]+"
 
@@ -104,27 +102,10 @@ class Source:
 
 
 def text_files(paths: Iterable[Path]) -> list[Path]:
-    """The text files among and directly inside ``paths``, by name.
-
-    What else is in a folder, and not hidden, is reported as not read.
-    """
-    found: list[Path] = []
-    for path in paths:
-        if not path.exists():
-            raise InputError("there is no such file or folder.", path=path)
-        inside = [path]
-        if path.is_dir():
-            visible = sorted(one for one in path.iterdir() if not one.name.startswith("."))
-            inside = [one for one in visible if one.is_file() and one.name.endswith(TEXT_ENDINGS)]
-            if not inside:
-                raise InputError("there is no .txt file in this folder.", path=path)
-            if others := [one for one in visible if one not in inside]:
-                progress().note(skipped_note(path, others, "not a .txt file directly in it"))
-        found += inside
+    """The text files among and below ``paths``, by name; no two have one."""
     names: dict[str, Path] = {}
-    for path in sorted(found, key=stem_of):
-        other = names.setdefault(stem_of(path), path)
-        if other != path:
+    for _, path in sorted(files_in(paths, TEXT_ENDINGS), key=lambda pair: stem_of(pair[1])):
+        if path != (other := names.setdefault(stem_of(path), path)):
             raise InputError(
                 f"its name {stem_of(path)!r} is that of {other} as well.",
                 path=path,

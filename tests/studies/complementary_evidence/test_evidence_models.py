@@ -8,7 +8,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from some_questions import some_questions
 from transformers import AutoTokenizer
 
@@ -385,25 +384,15 @@ def test_passages_of_the_sets_alone() -> None:
     assert small.sets == (LabelledSet((0, 2), True), LabelledSet((1, 2), False))
 
 
-def test_from_the_recipe_to_selected_sets(place, capsys) -> None:
-    select = ["complementary-evidence", "select", "-q", "test.jsonl", "-m"]
-    for name in ("ours", "drn"):
-        assert main(["train", f"rerankers/{name}.yaml", "--set", "training.epochs=1"]) == 0
-        assert main([*select, f"rerankers/{name}.yaml", "-o", f"{name}.jsonl"]) == 0
-        assert load_file(next((place / "rerankers" / name).rglob("head.safetensors")))
-        assert read_manifest(place / "rerankers" / name).kind == "evidence-selector"
-    capsys.readouterr()
-    questions = some_questions(8, seed=2)
-    for name in ("ours", "drn"):
-        found = list(read_selected(place / f"{name}.jsonl"))
-        assert [one.id for one in found] == [one.id for one in questions]
-        assert all(len({*one.chosen}) == len(one.chosen) == 2 for one in found)
-    ours = [*select, "rerankers/ours", "-o", "out.jsonl.gz"]
-    assert main([*ours, "--set", "size=3", "--set", "beam=1", "--set", "diversity=0"]) == 0
-    assert all(len(one.chosen) == 3 for one in read_selected(place / "out.jsonl.gz"))
-    for wrong, code in (
-        (["--set", "size=9"], 2),
-        (["--set", "novelty=0.5"], 2),
-        (["-q", "test.jsonl"], 3),
-    ):
-        assert main([*ours, "--force", *wrong]) == code, wrong
+def test_from_the_recipe_to_selected_sets(place) -> None:
+    assert main(["train", "rerankers/ours.yaml", "--set", "training.epochs=1"]) == 0
+    assert read_manifest(place / "rerankers" / "ours").kind == "evidence-selector"
+    ours = ["complementary-evidence", "select", "-q", "test.jsonl", "-m", "rerankers/ours.yaml"]
+    for settings, size in ((), 2), (("size=3", "beam=1", "diversity=0"), 3):
+        changes = [word for one in settings for word in ("--set", one)]
+        assert main([*ours, "-o", f"{size}.jsonl.gz", *changes]) == 0
+        found = list(read_selected(place / f"{size}.jsonl.gz"))
+        assert [one.id for one in found] == [one.id for one in some_questions(8, seed=2)]
+        assert all(len({*one.chosen}) == len(one.chosen) == size for one in found)
+    for wrong, code in (["--set", "size=9"], 2), (["--set", "novelty=0.5"], 2), (ours[2:4], 3):
+        assert main([*ours, "-o", "wrong.jsonl", *wrong]) == code, wrong

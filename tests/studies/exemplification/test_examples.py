@@ -6,16 +6,13 @@ import json
 import re
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.sentences import sentence_bounds
-from adducir.corpora.spans import read_spans
 from adducir.studies.exemplification.extraction import Tally, extract_examples, mask_sentences
 from adducir.studies.exemplification.texts import Text, read_texts
 from adducir.studies.exemplification.units import Sentences, find_units
@@ -347,27 +344,6 @@ def test_masks_never_meet_and_have_context(count, every, longest):
         assert span.left
         assert span.right
         assert 1 <= len(span.span) <= longest
-
-
-def test_the_commands(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("books").mkdir()
-    Path("books/a.txt").write_text("Dogs help. For example, some guide the blind. (e.g. Fig. 3)\n")
-    Path("books/b.txt").write_text("Fish (e.g. eels) swim.\n\nHe (e.g. left.\n")
-    assert main(["exemplification", "examples", "books", "-o", "out/x.jsonl.gz"]) == 0
-    assert [span.id for span in read_spans(Path("out/x.jsonl.gz"))] == ["a:11", "b:5"]
-    shown = dict(line.rsplit(maxsplit=1) for line in capsys.readouterr().out.splitlines())
-    rows = {name.strip(): value for name, value in shown.items()}
-    assert rows["examples"] == rows["questions or books with one"] == "2"
-    assert rows["mean words of left context"] == "1.5"  # "Dogs help." and "Fish"
-    assert rows["mean words of example"] == "4.0"  # six and two
-    assert rows["dropped: parenthesis not closed"] == "1"
-    cloze = ["exemplification", "cloze", "books/a.txt", "--min-words", "1", "-o"]
-    assert main([*cloze, "books/a.txt"]) == 2
-    assert main([*cloze, "y.jsonl", "--max-sentences", "10"]) == 2
-    assert main([*cloze, "y.jsonl"]) == 0
-    assert main(["exemplification", "examples", "none.txt", "-o", "z.jsonl"]) == 3
-    assert not Path("z.jsonl").exists()
 
 
 def test_examples_of_real_answers(collections):

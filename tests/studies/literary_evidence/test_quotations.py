@@ -5,16 +5,13 @@ import json
 import random
 import textwrap
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError
-from adducir.corpora.relic import RelicBook, RelicQuote, read_relic
-from adducir.corpora.spans import read_spans
+from adducir.corpora.relic import RelicBook, RelicQuote
 from adducir.studies.literary_evidence.finding import Rules, normalise
 from adducir.studies.literary_evidence.quotations import (
     construct,
@@ -349,65 +346,6 @@ def test_rankings_that_the_scorer_refuses(tmp_path, rankings):
         write_submission(rankings, hidden(), path)
     assert caught.value.path == path
     assert not path.exists()
-
-
-GUTENBERG = """*** START OF THIS PROJECT GUTENBERG EBOOK A TALE ***
-
-CHAPTER I
-
-The harbour lay so still that morning that the gulls seemed
-painted on it. Old Margaret counted her baskets twice, for she
-trusted nobody, and herself least of all.
-
-*** END OF THIS PROJECT GUTENBERG EBOOK A TALE ***
-
-You may copy it under the terms of the Project Gutenberg License.
-"""
-WORK = """The opening of this little book has been praised more often than it has been read.
-Much depends on what we are told of her:
-
-"Old Margaret counted her baskets twice, for she trusted nobody, and herself least
-of all" (45).
-
-It is here that the author shows what can be done with a sober style.
-"""
-COMMAND = ["literary-evidence", "quotations", "--primary", "books", "--secondary", "works"]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name, text in (("books/tale.txt", GUTENBERG), ("works/remarks.txt", WORK)):
-        Path(name).parent.mkdir()
-        Path(name).write_text(text)
-    return tmp_path
-
-
-def test_the_command(folder, capsys):
-    line = [*COMMAND, "-o", "relic.json", "--spans", "windows.jsonl.gz", "--set", "min_matches=1"]
-    assert main([*line, "--sample", "3"]) == 0
-    shown = capsys.readouterr()
-    assert "tale          2       2        1           1        1      1" in shown.out
-    assert '  critic: "Old Margaret counted' in shown.out
-    quote = read_relic(Path("relic.json"))["tale"].quotes["000000"]
-    assert (quote.start, quote.length) == (1, 1)
-    assert quote.left[-1] == "Much depends on what we are told of her:"
-    (span,) = read_spans(Path("windows.jsonl.gz"))
-    assert (span.id, span.candidate, span.extra["work"]) == ("000000", "tale/1+1", "remarks")
-
-
-def test_parts_by_book(folder):
-    for number, letter in enumerate("abcdef"):
-        text = GUTENBERG.replace("Margaret", f"Margaret {letter * 40}")
-        Path(f"books/b{number}.txt").write_text(text)
-        Path(f"works/w{number}.txt").write_text(WORK.replace("Margaret", f"Margaret {letter * 40}"))
-    line = [*COMMAND, "-o", "out/relic.json.gz", "--set", "min_matches=1", "--shares", ".4,.3,.3"]
-    assert main([*line, "--seed", "3", "--spans", "out/w.jsonl"]) == 0
-    groups = []
-    for part in ("train", "validation", "test"):
-        groups.append({span.group for span in read_spans(Path(f"out/w.{part}.jsonl"))})
-        assert set(read_relic(Path(f"out/relic.{part}.json.gz"))) == groups[-1]
-    assert sum(map(len, groups)) == len(set.union(*groups)) == 7
 
 
 LICENCE = ("gutenberg", "electronic works", "redistribut", "trademark", "e-text", "etext")

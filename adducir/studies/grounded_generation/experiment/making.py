@@ -28,6 +28,7 @@ from adducir.models.arrays import load_weights, read_shard, save_weights, write_
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.work import Arrays, ModelWork
 from adducir.studies.grounded_generation.experiment.data import GroundedData
+from adducir.studies.grounded_generation.generators.generator import Generator
 from adducir.studies.grounded_generation.hindsight.closed import (
     BLOCK,
     Candidates,
@@ -111,27 +112,23 @@ class NumberedWork(ModelWork):
         return lambda items: self.compute(source, np.array(items, dtype=np.int64), self.tokens)
 
 
+@dataclass(eq=False)
 class Parts:
     """How any process loads the three parts and what they read; it can be pickled, and is small.
 
-    Args:
+    Attributes:
         recipe: The experiment file.
         vectors: The artifact of what a network that is not trained makes of all texts.
         before: That of the weights; None for those that training begins with.
         seed: Of new weights.
     """
 
-    def __init__(
-        self,
-        recipe: Any,
-        data: GroundedData,
-        vectors: Path | None = None,
-        before: Path | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.recipe, self.data, self.seed = recipe, data, seed
-        self.vectors, self.before = vectors, before
-        self._loaded: tuple[Hindsight, Data] | None = None
+    recipe: Any
+    data: GroundedData
+    vectors: Path | None = None
+    before: Path | None = None
+    seed: int = 0
+    _loaded: tuple[Hindsight, Data] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_loaded": None}
@@ -139,50 +136,51 @@ class Parts:
     def load(self, device: torch.device) -> tuple[Hindsight, Data]:
         """The three parts, and what they read; loaded once."""
         if self._loaded is None:
-            self._loaded = self._assembled(device)
+            generator = self.recipe.generator.load(self.data.folder)
+            if self.vectors is None:
+                self._loaded = self._trained(generator, device)
+            else:
+                self._loaded = self._frozen(generator, device, self.vectors)
+            if self.before is not None:
+                load_weights(self.before / WEIGHTS, self._loaded[0])
         return self._loaded
 
-    def _assembled(self, device: torch.device) -> tuple[Hindsight, Data]:
-        recipe, folder, problem = self.recipe, self.data.folder, self.data.problem()
-        generator, texts = recipe.generator.load(folder), problem.texts(recipe.guide)
-        targets = [one.target for one in problem.contexts]
-        if self.vectors is None:
-            torch.manual_seed(seed_of(self.seed, "new weights"))
-            network = Network(recipe.retriever, folder)
-            with torch.inference_mode():
-                (found, _) = network.eval()(network.read(["a"], "document"), "document")
-            scorer = Scorer(recipe.retriever, found.shape[-1], network.projection, network)
-            model = Hindsight(scorer, generator).to(device)
-            other: Any = model.guide.network
-            passages, of_guide = (
-                Live(network, texts["passages"], "document"),
-                Live(other, [], "document"),
-            )
-            of_guide.inputs = (
-                passages.inputs
-            )  # the same tokens, read by another network of that kind
-            queries = (
-                Live(network, texts["inputs"], "query"),
-                Live(other, texts["hindsight"], "query"),
-            )
-            read = generator.read(texts["inputs"], targets, texts["passages"])
-            data = Data(*queries, passages, of_guide, read)
-        else:
-            key = read_manifest(self.vectors).fingerprint, device
-            if self.data.held[0] != key:
-                arrays = read_shard(self.vectors / VECTORS)
-                inputs, hindsight, kept = (Kept(_kept(arrays, name), device) for name in SIDES)
-                read = generator.read(texts["inputs"], targets, texts["passages"])
-                projection = arrays.get("projection")
-                first = None if projection is None else torch.from_numpy(projection)
-                self.data.held = key, (Data(inputs, hindsight, kept, kept, read), first)
-            data, first = self.data.held[1]
-            torch.manual_seed(seed_of(self.seed, "new weights"))
-            width = data.inputs.of.values.shape[1]
-            model = Hindsight(Scorer(recipe.retriever, width, first), generator).to(device)
-        if self.before is not None:
-            load_weights(self.before / WEIGHTS, model)
-        return model, data
+    def _trained(self, generator: Generator, device: torch.device) -> tuple[Hindsight, Data]:
+        """With a network each of retriever and guide."""
+        torch.manual_seed(seed_of(self.seed, "new weights"))
+        recipe, texts = self.recipe.retriever, self.data.problem().texts(self.recipe.guide)
+        network = Network(recipe, self.data.folder)
+        with torch.inference_mode():
+            (found, _) = network.eval()(network.read(["a"], "document"), "document")
+        scorer = Scorer(recipe, found.shape[-1], network.projection, network)
+        model = Hindsight(scorer, generator).to(device)
+        other: Any = model.guide.network
+        passages, again = Live(network, texts["passages"], "document"), Live(other, [], "document")
+        again.inputs = passages.inputs  # the same tokens, read by another network of that kind
+        inputs = Live(network, texts["inputs"], "query")
+        hindsight = Live(other, texts["hindsight"], "query")
+        return model, Data(inputs, hindsight, passages, again, self._read(generator))
+
+    def _frozen(
+        self, generator: Generator, device: torch.device, vectors: Path
+    ) -> tuple[Hindsight, Data]:
+        """With what a network that is not trained made of all texts, which all steps share."""
+        key = read_manifest(vectors).fingerprint, device
+        if self.data.held[0] != key:
+            arrays = read_shard(vectors / VECTORS)
+            inputs, hindsight, passages = (Kept(_kept(arrays, name), device) for name in SIDES)
+            data = Data(inputs, hindsight, passages, passages, self._read(generator))
+            self.data.held = key, (data, arrays.get("projection"))
+        data, projection = self.data.held[1]
+        first = None if projection is None else torch.from_numpy(projection)
+        torch.manual_seed(seed_of(self.seed, "new weights"))
+        scorer = Scorer(self.recipe.retriever, data.inputs.of.values.shape[1], first)
+        return Hindsight(scorer, generator).to(device), data
+
+    def _read(self, generator: Generator) -> Any:
+        problem = self.data.problem()
+        inputs, targets = zip(*((one.input, one.target) for one in problem.contexts), strict=True)
+        return generator.read(inputs, targets, problem.passages)
 
 
 def _kept(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:

@@ -106,7 +106,7 @@ class GroundedStudy(Study):
         super().__init__(recipe, planner)
         self.vector_steps: list[VectorsStep] = []
         self._candidates: dict[str, Step] = {}
-        self._likelihoods: dict[Trial, LikelihoodStep] = {}
+        self.likelihoods: dict[Trial, LikelihoodStep] = {}
         data = planner.opening(("data",), partial(GroundedData, recipe.data, self.folder))
         known = [
             planner.opening(("retriever", "base"), self._retriever_identity),
@@ -179,22 +179,15 @@ class GroundedStudy(Study):
         if system.by_model:
             needs = {**before, "answers": answer}
             path = folder / "likelihoods"
-            self._likelihoods[trial] = LikelihoodStep(self, path, ("generator",), needs, seed)
+            self.likelihoods[trial] = LikelihoodStep(self, path, ("generator",), needs, seed)
         return answer
 
     def goals(self) -> Sequence[Step]:
         """The answers, and how probable targets are."""
-        return [*self.steps.values(), *self._likelihoods.values()]
+        return [*self.steps.values(), *self.likelihoods.values()]
 
-    def answers(self, system: str, k: int | None) -> list[AnswerStep]:
-        """The answers of a system with so many sampled passages, one of each seed."""
-        return self._of(self.steps, system, k)
-
-    def likelihoods(self, system: str, k: int | None) -> list[LikelihoodStep]:
-        """The likelihoods of targets, one of each of these answers, if the retriever ranks."""
-        return self._of(self._likelihoods, system, k)
-
-    def _of(self, steps: Mapping[Trial, Any], system: str, k: int | None) -> list[Any]:
+    def of(self, steps: Mapping[Trial, Any], system: str, k: int | None) -> list[Any]:
+        """Those steps that are of a system with so many sampled passages, one of each seed."""
         return [
             step
             for trial, step in steps.items()

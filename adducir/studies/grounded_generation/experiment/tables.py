@@ -43,14 +43,7 @@ class Sections:
     def __init__(self, study: "GroundedStudy") -> None:
         self.study, self.figures, self.scores = study, list[Figure](), list[Scores]()
         self.places: dict[str, tuple[str, str]] = {}
-        self.notes: dict[str, list[str]] = {}
-
-    def each(self) -> Iterator[tuple[str, int | None]]:
-        """The sections: their names and numbers of passages."""
-        for k in self.study.recipe.k or (None,):
-            section = "" if k is None else f"k = {k}"
-            self.notes[section] = []
-            yield section, k
+        self.names = {k: f"k = {k}" if k else "" for k in study.recipe.k or (None,)}
 
     def set_of(self, section: str, group: str) -> str:
         """The name of the set of a section and a group of columns."""
@@ -80,7 +73,7 @@ class Sections:
         are_many = any(len(one.qids) > 1 for one in self.scores)
         if asked is not None and not (asked.named <= names and are_many):
             asked = None
-        whole = replace(layout(notes=[*notes, *merged(self.notes)]), places=self.places)
+        whole = replace(layout(notes=notes), places=self.places)
         return build_table(compare(self.scores, asked), whole, figures=self.figures)
 
 
@@ -105,13 +98,16 @@ class Tables:
             found.append(Finding(self.sharpness(), "sharpness", "sharpness"))
         return found
 
+    def _answers(self, system: str, k: int | None) -> list[AnswerStep]:
+        return self.study.of(self.study.steps, system, k)
+
     def ranked(self, who: str) -> ResultTable:
         """Where the gold passages stand in the lists of the retriever or the guide."""
         recipe, problem, sections = self.recipe, self.problem, Sections(self.study)
         by_seed: list[str] = []
-        for section, k in sections.each():
+        for k, section in sections.names.items():
             for name, system in recipe.systems.items():
-                each = [self._places(step, who) for step in self.study.answers(name, k)]
+                each = [self._places(step, who) for step in self._answers(name, k)]
                 for one in each:
                     sections.add(section, "", name, one)
                 if system.train and len(recipe.seeds) > 1:
@@ -177,9 +173,10 @@ class Tables:
             one = self.contexts[number]
             pages = self._pages(one.gold)  # KILT's, where passages have some
             references[one.id] = replace(Reference.of(one), evidence=(pages,) if pages else ())
-        for section, k in sections.each():
+        notes: dict[str, list[str]] = {}
+        for k, section in sections.names.items():
             written = {
-                name: {step.run: self._written(step) for step in self.study.answers(name, k)}
+                name: {step.run: self._written(step) for step in self._answers(name, k)}
                 for name in self.recipe.systems
             }
             every = [texts for runs in written.values() for texts in runs.values()]
@@ -190,14 +187,14 @@ class Tables:
             names += ["msmarco"] if "answers" in names else []
             known["kilt"] = kilt(on_pages=True)
             used = [known[name] for name in _GROUPS if name in names]
-            scores, figures, notes = measured(written, references, used)
+            scores, figures, more = measured(written, references, used)
             for one in scores:
                 sections.add(section, one.sets[0], one.systems[0], one)
             sections.figures += [
                 one._replace(topic_set=sections.set_of(section, one.topic_set)) for one in figures
             ]
-            sections.notes[section] = [*notes, f"{len(common)} common words."]
-        return sections.table(partial(self.layout, of="Texts"))
+            notes[section] = [*more, f"{len(common)} common words."]
+        return sections.table(partial(self.layout, of="Texts"), merged(notes))
 
     def _pages(self, docnos: Iterable[str]) -> tuple[str, ...]:
         pages = self.problem.pages
@@ -226,10 +223,11 @@ class Tables:
     def sharpness(self) -> ResultTable:
         """Test contexts, each over its closed set; nothing is tested."""
         sections = Sections(self.study)
-        for section, k in sections.each():
+        for k, section in sections.names.items():
             for name, system in self.recipe.systems.items():
-                answers = self.study.answers(name, k) if system.by_model else []
-                for pair in zip(answers, self.study.likelihoods(name, k), strict=True):
+                answers = self._answers(name, k) if system.by_model else []
+                steps = self.study.of(self.study.likelihoods, name, k)
+                for pair in zip(answers, steps, strict=True):
                     for who, scores in self._masses(*pair):
                         sections.add(section, who, name, scores)
         notes = [

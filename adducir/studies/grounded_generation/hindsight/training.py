@@ -1,6 +1,7 @@
 """One phase of the training: a loss over passages that are drawn anew in each epoch."""
 
 from collections.abc import Sequence
+from dataclasses import InitVar, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ _PAIRS = 128
 """Pairs of context and passage that a network computes at a time in a validation."""
 
 
+@dataclass(frozen=True)
 class Examples:
     """Contexts, each with passages that are drawn anew in each epoch.
 
@@ -32,8 +34,9 @@ class Examples:
     that its seed draws.
     """
 
-    def __init__(self, closed: ClosedSets, recipe: SampleRecipe, seed: int) -> None:
-        self.closed, self.recipe, self._seed = closed, recipe, seed
+    closed: ClosedSets
+    recipe: SampleRecipe
+    seed: int
 
     def __len__(self) -> int:
         return len(self.closed.contexts)
@@ -41,35 +44,31 @@ class Examples:
     def __getitem__(self, number: int) -> tuple[int, Numbers]:
         epoch, row = divmod(number, len(self))
         context = int(self.closed.contexts[row])
-        seed = seed_of(self._seed, "sample", epoch, context)
+        seed = seed_of(self.seed, "sample", epoch, context)
         return context, self.closed.sample(row, self.recipe, seed)
 
 
+@dataclass(eq=False)
 class Phase:
     """What is fitted in a phase; see :func:`adducir.training.run.fit`.
 
-    Args:
-        model: Retriever, guide and generator.
-        data: What they read.
+    Attributes:
         training: The closed sets of the contexts to train on.
         held_out: Those of the contexts for validation.
         recipe: Loss, samples, schedule.
     """
 
+    model: Hindsight
+    data: Data
+    training: InitVar[ClosedSets]
+    held_out: InitVar[ClosedSets]
+    recipe: PhaseRecipe
     unit: ClassVar[str] = "examples"
 
-    def __init__(
-        self,
-        model: Hindsight,
-        data: Data,
-        training: ClosedSets,
-        held_out: ClosedSets,
-        recipe: PhaseRecipe,
-    ) -> None:
-        self.model, self.data, self.recipe = model, data, recipe
-        seed = recipe.training.seed
-        self.train = Examples(training, recipe.sample, seed)
-        self.validation = Examples(held_out, recipe.validation, seed)
+    def __post_init__(self, training: ClosedSets, held_out: ClosedSets) -> None:
+        seed = self.recipe.training.seed
+        self.train = Examples(training, self.recipe.sample, seed)
+        self.validation = Examples(held_out, self.recipe.validation, seed)
 
     def batches(self, data: Examples, epoch: int | None) -> list[Numbers]:
         """Training examples in random order; those for validation by what is computed at a time."""
