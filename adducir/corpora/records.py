@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import orjson
 from pydantic import AfterValidator, TypeAdapter, ValidationError
@@ -13,15 +13,8 @@ from adducir.core.json_lines import json_values
 from adducir.core.recipe import told
 from adducir.core.texts import repeated
 
-
-class Named(Protocol):
-    """What has an id, unique in its file."""
-
-    @property
-    def id(self) -> str: ...
-
-
-R = TypeVar("R", bound=Named)
+R = TypeVar("R", bound=Any)
+"""What has an ``id``, unique in its file."""
 T = TypeVar("T")
 Values = TypeVar("Values", bound=tuple[Any, ...])
 

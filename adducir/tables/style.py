@@ -1,12 +1,9 @@
 """How a table's numbers are printed."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
-
-from adducir.core.errors import UsageError
+from typing import Literal
 
 Detail = Literal["difference", "ci", "effect", "wins", "p", "p_corrected", "equivalence_p"]
-DETAILS: tuple[Detail, ...] = get_args(Detail)
 """What can stand under a mean: difference to the baseline, its confidence interval, effect size,
 topics won/tied/lost, p-value, corrected p-value, corrected p-value of the equivalence test."""
 Fit = Literal["auto", "column", "page"]
@@ -35,13 +32,6 @@ class Style:
     details: tuple[Detail, ...] = ()
     fit: Fit = "auto"
     footer: bool = True
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.decimals <= 15:
-            raise UsageError(f"{self.decimals} decimals cannot be shown: choose 0 to 15.")
-        for name in self.details:
-            if name not in DETAILS:
-                raise UsageError(f"there is no detail {name!r}: choose from {', '.join(DETAILS)}.")
 
     def number(
         self, value: float | None, decimals: int | None = None, *, signed: bool = False

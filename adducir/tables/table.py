@@ -289,9 +289,9 @@ class ResultTable(Presented, Framed):
         return alone
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each cell and reference, of a cell that was not tested one row, as in CSV.
+        """A row for each figure and reference, of a figure that was not tested one, as in CSV.
 
-        Of the test of equivalence the same stands in each row of a cell.
+        Of the test of equivalence the same stands in each row of a figure.
         """
         rows: list[tuple[object, ...]] = []
         best = self.comparison is not None and self.comparison.testing.against == "best"
