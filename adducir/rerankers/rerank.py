@@ -22,7 +22,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -136,11 +136,11 @@ class Reranked:
     """
 
     run: Run
-    computed: int = 0
-    cached: int = 0
-    seconds: float = 0.0
-    work_seconds: float = 0.0
-    settings: dict[str, Any] = field(default_factory=dict)
+    computed: int
+    cached: int
+    seconds: float
+    work_seconds: float
+    settings: dict[str, Any]
 
 
 def rerank(
@@ -189,22 +189,8 @@ def rerank(
         topics=[(qid, queries[qid], docnos) for qid, docnos in groups],
         texts=texts,
     )
-    if is_listwise:
-        cache = None
-    with chunking.folder(work, is_cached=cache is not None) as folder:
-        if cache is not None:
-            kept = ScoreCache(cache, work.score_identity)
-            # What is known when the first chunk is made is what all workers know.
-            if not (folder / _KNOWN).is_file():
-                kept.load().save(folder / _KNOWN)
-            work = replace(work, known=folder / _KNOWN)
-        made = make_chunks(work, folder, chunking.execution)
-        chunks = [_NONE, *map(read_shard, made.files)]
-        found = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in _NONE}
-        if cache is not None:
-            kept.add(KnownScores(found["keys"], found["values"]))
+    found, work_seconds = _scored(work, chunking, None if is_listwise else cache)
     computed, cached = found["counts"].sum(axis=0).tolist()
-
     below = run.ranks >= depth
     scores = np.empty(len(run))
     scores[~below] = found["scores"]
@@ -220,7 +206,7 @@ def rerank(
         computed,
         cached,
         time.perf_counter() - began,
-        made.seconds,
+        work_seconds,
         {
             "name": reranker.name,
             "weights": reranker.identity["weights"],
@@ -234,6 +220,25 @@ def rerank(
             "candidates": {"tag": run.tag, **({"run": run.path.name} if run.path else {})},
         },
     )
+
+
+def _scored(
+    work: "_Reranking", chunking: Chunking, cache: Path | None
+) -> tuple[dict[str, NDArray[Any]], float]:
+    """What all chunks hold, and the seconds that they took."""
+    with chunking.folder(work, is_cached=cache is not None) as folder:
+        if cache is not None:
+            kept = ScoreCache(cache, work.score_identity)
+            # What is known when the first chunk is made is what all workers know.
+            if not (folder / _KNOWN).is_file():
+                kept.load().save(folder / _KNOWN)
+            work = replace(work, known=folder / _KNOWN)
+        made = make_chunks(work, folder, chunking.execution)
+        chunks = [_NONE, *map(read_shard, made.files)]
+        found = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in _NONE}
+        if cache is not None:
+            kept.add(KnownScores(found["keys"], found["values"]))
+    return found, made.seconds
 
 
 @dataclass(frozen=True, kw_only=True)
