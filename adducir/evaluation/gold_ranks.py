@@ -154,11 +154,7 @@ def rank_scores(
 
 
 def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
-    """Read the ranks of one or several systems; ``system`` is the name where the file has none.
-
-    An InputError with the line where a column is missing, a number cannot be, or a system has a
-    query twice.
-    """
+    """Read the ranks of one or several systems; ``system`` is the name where the file has none."""
     found: dict[str, dict[str, tuple[Any, ...]]] = {}
     names: tuple[str, ...] = ()
     for line, record in records(path, REQUIRED):
@@ -191,7 +187,6 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
 
 
 def _ranks(rows: Mapping[str, tuple[Any, ...]], names: Sequence[str]) -> GoldRanks:
-    """The ranks of one system, whose queries have keys of these names."""
     better, tied, candidates, unranked, rouge, texts = zip(*rows.values(), strict=True)
     keys = dict(zip(names, zip(*texts, strict=True), strict=True)) if names else {}
     return GoldRanks(

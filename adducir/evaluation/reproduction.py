@@ -23,14 +23,7 @@ from adducir.runs.run import Run
 
 
 class Reproduced(NamedTuple):
-    """How alike the effectiveness of two experiments is, on one measure.
-
-    Attributes:
-        rmse: Root mean square error over topics; NaN on another collection.
-        effect_ratio: NaN where the original has no effect; None without baselines.
-        delta_improvement: Delta relative improvement; NaN where a baseline's mean is 0; None
-            without baselines.
-    """
+    """How alike two experiments are on a measure: None without baselines, NaN where undefined."""
 
     rmse: float
     effect_ratio: float | None = None
@@ -74,10 +67,7 @@ def overlap_of_runs(
 def compare_effects(
     original: Scores, reproduced: Scores, baselines: tuple[Scores, Scores] | None = None
 ) -> dict[str, Reproduced]:
-    """How alike the effectiveness of two experiments is, for each measure by its name.
-
-    ``baselines`` are the scores of the baseline in the original experiment and in the reproduction.
-    """
+    """How alike the effectiveness of two experiments is, by measure; ``baselines`` are of each."""
     every = (original, reproduced, *(baselines or ()))
     if any(set(one.measures) != set(original.measures) for one in every):
         raise UsageError("the scores to be compared have different measures.")

@@ -22,13 +22,11 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, as ``rouge_score`` cuts it."""
     return _WORD.findall(text.lower())
 
 
 @lru_cache(maxsize=1 << 12)
 def stems_of(text: str) -> list[str]:
-    """The stems of words of more than three letters, as ``rouge_score`` makes them."""
     return [_stemmer().stem(word) if len(word) > 3 else word for word in words_of(text)]
 
 

@@ -83,12 +83,7 @@ not known, or the file does not say which way the measure points."""
 
 
 def read_scores(path: Path, system: str) -> Scores:
-    """Read the values per topic of the systems of a file, plain or gzipped.
-
-    The format is found by what the file holds; ``system`` is the system's name where the file does
-    not say it. An InputError where it is no format of these, a value is not a number or given
-    twice, or a topic has none.
-    """
+    """Read the values per topic of a file of these formats; ``system`` where it names none."""
     frame = pl.DataFrame(list(_values(path)), schema=_COLUMNS, orient="row")
     frame = frame.filter(~pl.col("qid").is_in(_MEANS))
     frame = frame.with_columns(pl.col("system").replace("", system))
@@ -120,10 +115,7 @@ def read_scores(path: Path, system: str) -> Scores:
 
 
 def measure_of(name: str) -> Measure:
-    """A measure by any of the names that programs give it, or one of that name.
-
-    Its ``lower_is_better`` is None where the name says nothing.
-    """
+    """A measure by any of its names; ``lower_is_better`` is None where the name says nothing."""
     match = _AT.fullmatch(name)
     spelt = _NAMES.get(name.lower(), name)
     if match and match["name"].lower() in _NAMES:
@@ -149,7 +141,6 @@ def usually_falls(title: str) -> bool:
 
 
 def _directed(name: str, higher: bool | None) -> Measure:
-    """A measure with the direction that the file says."""
     measure = measure_of(name)
     if higher is None or (higher and is_known(measure)):
         return measure
@@ -166,7 +157,6 @@ def _number(text: str) -> float | None:
 
 
 def _values(path: Path) -> Iterable[Value]:
-    """Every value of a file, whatever its format."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     first = first_line(path)
     is_object = first.startswith("{")

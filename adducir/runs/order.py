@@ -26,9 +26,8 @@ _TOPIC_STRIDE = 1 << 33
 def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.DataFrame:
     """Rows (qid, docno, score) by topic of first appearance, score descending, docno.
 
-    ``ties`` is the order of docnos that share a score: ascending as in Anserini, for what we write,
-    or descending as in trec_eval, for what others wrote; by their UTF-8 bytes, as ``strcmp``.
-    ``single``: scores that are equal in single precision are ties, and become that one number.
+    ``ties`` orders the docnos of equal scores, by UTF-8 bytes: ascending as in Anserini, or
+    descending as in trec_eval. ``single``: scores equal in single precision become one number.
     """
     frame = frame.select("qid", "docno", "score")
     topic = topic_numbers(frame["qid"])
@@ -48,7 +47,6 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
 
 
 def _in_order(topic: Integers, score: Floats) -> bool:
-    """Whether topics do not decrease and scores do not increase within a topic."""
     same = topic[1:] == topic[:-1]
     falls = (score[1:] <= score[:-1]) | ~same
     return bool((topic[1:] >= topic[:-1]).all() and falls.all())
@@ -69,10 +67,7 @@ def _merged(topic: Integers, score: Floats) -> Floats | None:
 def _tied(
     topic: Integers, score: Floats, docnos: pl.Series, *, descending: bool
 ) -> tuple[Integers, Integers]:
-    """The places of tied rows, and for each place the row whose docno belongs there.
-
-    Only tied rows are sorted: there are few of them in most runs.
-    """
+    """The places of tied rows, and for each place the row whose docno belongs there."""
     same = (score[1:] == score[:-1]) & (topic[1:] == topic[:-1])
     member = np.zeros(len(score), dtype=bool)
     member[1:] = same
@@ -134,6 +129,5 @@ def _keys(scores: Floats) -> Integers:
 
 
 def _values(keys: Integers) -> Floats:
-    """(n,) the floats of such integers."""
     bits = np.where(keys >= 0, keys, _SIGN - keys)
     return bits.astype(np.int32).view(np.float32).astype(np.float64)

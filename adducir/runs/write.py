@@ -76,11 +76,7 @@ def write_run(
 
 
 def _publish(path: Path, content: bytes, facts: str) -> None:
-    """Give run and metadata their places, when both are on the disk.
-
-    A kill in between, or another process, leaves a run without metadata, never one with another
-    run's.
-    """
+    """A kill leaves a run without metadata at most, never one with another run's."""
     beside = metadata_for(path)
     with locked(path), publishing(beside) as hidden_facts:
         hidden_facts.write_bytes(facts.encode())

@@ -22,10 +22,7 @@ NOISE = 1e-12
 
 
 def tolerance(first: Floats, second: Floats) -> Floats:
-    """(K,) by how much the scores of (K, T) rows may differ and be equal.
-
-    At least 1e-100, so that squares of what is more than noise do not underflow.
-    """
+    """(K,) how far scores of (K, T) rows may differ and be equal; its square does not underflow."""
     largest = np.maximum(np.abs(first).max(axis=1), np.abs(second).max(axis=1))
     return np.asarray(np.maximum(NOISE * largest, 1e-100))
 

@@ -26,14 +26,7 @@ FEW = 15
 
 
 class Tost(NamedTuple):
-    """What the tests of K pairs of systems found.
-
-    Attributes:
-        p: (K,) the larger of the two one-sided p-values, or the one that was asked for.
-        differing: (K,) topics on which the two scores differ.
-        constant: (K,) whether the differences do not vary.
-        refused: (K,) whether the scores allow no test; p is 1.
-    """
+    """(K,) p, topics that differ, whether differences are constant, the test refused (p is 1)."""
 
     p: Floats
     differing: Integers

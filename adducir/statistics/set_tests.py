@@ -68,7 +68,6 @@ class SetTests:
         self.rows = matrix.values.reshape(-1, self.topics)
 
     def means(self) -> pl.DataFrame:
-        """The rows of :attr:`Comparison.means`."""
         measures, systems = self.average.shape
         p_best = np.full((measures, systems), np.nan)
         if self.asked.best == "set" and systems > 1 and self.tested:
@@ -116,7 +115,6 @@ class SetTests:
         return (starts + first).ravel(), (starts + second).ravel()
 
     def differences(self) -> pl.DataFrame:
-        """The tests of difference."""
         first, second = self._pairs()
         if not first.size:
             return pl.DataFrame(schema=TESTED)
@@ -221,7 +219,6 @@ class SetTests:
         return low, high
 
     def _corrected(self, p: Floats, first: Rows, second: Rows) -> Floats:
-        """The p-values adjusted over their families."""
         correction = self.asked.make_correction()
         adjusted = np.empty_like(p)
         for of in self._families(first):
@@ -237,7 +234,6 @@ class SetTests:
             yield np.flatnonzero(measure == one)
 
     def equivalences(self) -> pl.DataFrame:
-        """The tests of equivalence, or of non-inferiority."""
         asked, count = self.asked, len(self.systems)
         is_there = asked.against == "best" or asked.against in self.systems
         if asked.equivalence is None or count < 2 or not is_there:

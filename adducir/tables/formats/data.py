@@ -132,7 +132,6 @@ class JSON(TableFormat):
 
 
 def _given(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record without what it does not have."""
     return {key: value for key, value in record.items() if value not in (None, "")}
 
 
