@@ -94,7 +94,7 @@ def docno_of(title: str, start: int, length: int) -> str:
 def spans_of_relic(
     books: Mapping[str, RelicBook], extra: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Iterator[MaskedSpan]:
-    """Each quotation as a masked span of its book; ``extra`` has more to note, by quotations' ids."""
+    """Each quotation as a masked span of its book; ``extra`` has more to note, by their ids."""
     for title, book in books.items():
         for name, (left, start, length, right) in book.quotes.items():
             yield MaskedSpan(

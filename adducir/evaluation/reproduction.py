@@ -53,7 +53,10 @@ def overlap_of_runs(
     """Mean rank-biased overlap of two runs over the topics that both have, and their number."""
     if depth < 1 or not 0 < p < 1:
         raise UsageError(f"depth ({depth}) must be at least 1 and p ({p}) between 0 and 1.")
-    first, second = (_rankings(run.top(depth)) for run in (original, reproduced))
+    first, second = (
+        dict(run.top(depth).frame.group_by("qid", maintain_order=True).agg("docno").iter_rows())
+        for run in (original, reproduced)
+    )
     overlaps = [
         rank_biased_overlap(first[qid], second[qid], p=p, depth=depth)
         for qid in first
@@ -85,9 +88,3 @@ def compare_effects(
         delta = before / means[2] - after / means[3] if means[2] and means[3] else nan
         found[measure] = Reproduced(rmse, ratio, delta)
     return found
-
-
-def _rankings(run: Run) -> dict[str, list[str]]:
-    """The documents of each topic, in their order."""
-    found = run.frame.group_by("qid", maintain_order=True).agg("docno")
-    return dict(found.iter_rows())

@@ -41,7 +41,7 @@ class Finding(NamedTuple):
 
 
 class TopicSet(NamedTuple):
-    """Topics that a run should have, those it lacks, those beside them; ``is_other``: none shared."""
+    """The wanted topics, those a run lacks or has beside them; ``is_other``: none is shared."""
 
     holder: str
     qids: Sequence[str]

@@ -105,11 +105,7 @@ def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Float
     keys = _keys(scores)
     if ((keys[1:] < keys[:-1]) | starts[1:]).all() and abs(keys).max() <= _LARGEST:
         return scores.copy()
-    return _lowered(scores, keys, np.flatnonzero(starts))
-
-
-def _lowered(scores: Floats, keys: Integers, first: Integers) -> Floats:
-    """Scores after the change; ``first`` holds the row at which each topic begins."""
+    first = np.flatnonzero(starts)
     lengths = np.diff(first, append=len(scores))
     rank = np.arange(len(scores)) - np.repeat(first, lengths)
     below = np.repeat(lengths, lengths) - 1 - rank
@@ -118,7 +114,8 @@ def _lowered(scores: Floats, keys: Integers, first: Integers) -> Floats:
     line = np.minimum(keys, _LARGEST) + rank - depth
     new = np.minimum.accumulate(line) - rank + depth
     new = np.maximum(new, below - _LARGEST)  # room for the rest above the lowest float
-    return np.where(new == keys, scores, _values(new))
+    bits = np.where(new >= 0, new, _SIGN - new).astype(np.int32)
+    return np.where(new == keys, scores, bits.view(np.float32).astype(np.float64))
 
 
 def _keys(scores: Floats) -> Integers:
@@ -126,8 +123,3 @@ def _keys(scores: Floats) -> Integers:
     with np.errstate(over="ignore"):
         bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
     return np.where(bits >= 0, bits, _SIGN - bits)
-
-
-def _values(keys: Integers) -> Floats:
-    bits = np.where(keys >= 0, keys, _SIGN - keys)
-    return bits.astype(np.int32).view(np.float32).astype(np.float64)

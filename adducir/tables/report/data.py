@@ -229,7 +229,11 @@ class ReportData:
                 for known in [self.material.topics.get(group)]
             },
             "hits": self.hits and {**self.hits, "docnos": list(map(visible, self.hits["docnos"]))},
-            "snippets": self._snippets(),
+            "snippets": [
+                visible(self.material.snippets.get(docno, ""))
+                for docno in (self.hits or {}).get("docnos", ())
+                if self.material.snippets
+            ],
             "recall": self.recall,
             "bounds": self.bounds,
             "costs": self.costs,
@@ -243,11 +247,6 @@ class ReportData:
                 "csv": CSV(per_topic=False).render(table),
             },
         }
-
-    def _snippets(self) -> list[str]:
-        """The beginnings of documents."""
-        texts, docnos = self.material.snippets, (self.hits or {}).get("docnos", [])
-        return [visible(texts.get(docno, "")) for docno in docnos] if texts else []
 
 
 def _lists(
