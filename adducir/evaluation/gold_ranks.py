@@ -70,8 +70,8 @@ class GoldRanks:
         tied: (Q,) candidates that score as the gold item does, itself among them.
         candidates: (Q,) all candidates.
         keys: Properties of the queries to break figures down by, each (Q,) texts.
-        unranked: (Q,) where the system did not rank the gold item; it counts as the last candidate.
-        rouge: (Q,) ROUGE-L of the candidate that the system ranks first, with the gold text.
+        unranked: (Q,) where the gold item was not ranked; it counts as the last candidate.
+        rouge: (Q,) ROUGE-L of the candidate that is ranked first, with the gold text.
     """
 
     qids: tuple[str, ...]

@@ -26,14 +26,8 @@ WHOLE_LIST = int(np.iinfo(np.int64).max)
 class Judgements:
     """Qrels in columns, prepared once for any number of runs.
 
-    Attributes:
-        qids: The T topics, in the order of the qrels.
-        topic: (J,) topic number of each judgement, 0 to T - 1.
-        docno: (J,) its document.
-        grade: (J,) its grade, negative ones as ``negative`` says.
-        raw_grade: (J,) its grade as in the qrels.
-        negative: Whether negative grades became 0 ("zero") or stayed ("trec_eval").
-        source: Where the qrels come from, for messages.
+    (J,) ``topic`` (number, 0 to T - 1), ``docno``, ``grade`` and, as in the qrels, ``raw_grade`` of
+    each judgement; ``negative``: whether negative grades became 0 ("zero") or stayed.
     """
 
     qids: tuple[str, ...]
@@ -108,7 +102,6 @@ class Lists:
     """Judged documents of a run, by topic and rank; what several measures need is computed once.
 
     Attributes:
-        judgements: The qrels.
         retrieved: (T,) documents in each topic's list.
         topic: (m,) topic number of each judged document.
         rank: (m,) its rank in the list, from 0, ascending within a topic.

@@ -1,15 +1,11 @@
-"""How well one experiment reproduces another (Breuer et al., SIGIR 2020).
+"""How well one experiment reproduces another (Breuer et al., SIGIR 2020); equal to ``repro_eval``.
 
 * **Order of documents**: rank-biased overlap (Webber, Moffat and Zobel 2010) up to a depth, divided
-  by the sum of its weights, so that equal rankings that reach the depth have 1. Shorter ones have
-  less: with p = .8 .998 for 20 documents, .86 for 5.
+  by the sum of its weights, so that equal rankings that reach the depth have 1.
 * **Effectiveness**: root mean square error of the values per topic.
-* **Overall effect**, where a baseline was run in both experiments: the effect ratio, mean
-  improvement over the baseline there divided by that in the original (1: the same effect), and the
-  delta relative improvement, relative improvement in the original less that in the reproduction
-  (0: the same).
-
-All equal ``repro_eval``.
+* **Overall effect**, where a baseline was run in both: the effect ratio, mean improvement there
+  divided by that in the original (1: the same), and the delta relative improvement, relative
+  improvement in the original less that in the reproduction (0: the same).
 """
 
 from math import nan

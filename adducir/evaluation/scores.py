@@ -28,8 +28,6 @@ class Evaluation:
     """What is to be known of the evaluation of a run by qrels, beside its values.
 
     Attributes:
-        set: The topic set.
-        system: The system.
         missing: Topics of the qrels that the run lacks; their values are 0.
         extra: Topics of the run that the qrels lack; they are ignored.
         negative: How negative grades were treated.
@@ -52,12 +50,7 @@ class Evaluation:
 class ScoreMatrix:
     """The scores of S systems on the same T topics and M measures.
 
-    Attributes:
-        systems: S names.
-        qids: T topics.
-        measures: M measures.
-        values: (M, S, T); of a system of several runs their means.
-        runs: Of each system of several runs their scores, (R, M, T).
+    ``values`` are (M, S, T), of a system of several runs their means, whose own are (R, M, T).
     """
 
     systems: tuple[str, ...]

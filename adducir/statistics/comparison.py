@@ -32,19 +32,17 @@ class Comparison(Framed):
     Attributes:
         scores: What was compared.
         testing: What was asked for.
-        means: A row for each set, system and measure: mean, topics, best (whether no system has a
-            better mean; of a descriptive measure never), p_best (p of the system in the model
-            confidence set: the least alpha at which it is no longer there; null without).
+        means: A row for each set, system and measure: mean, topics, best (never of a descriptive
+            measure), p_best (the least alpha at which the system leaves the model confidence set).
         tests: A row for each tested pair: set, measure, claim ("difference", "equivalence" or
             "non-inferiority"), system, reference, difference (of their means), low and high (its
             interval, uncorrected), statistic, p, p_corrected, verdict ("better" or "worse", which
-            speak of quality, or "equivalent", or null), effect (mean difference in standard
-            deviations of the differences; Cohen's d_z), wins, ties and losses (topics on which the
-            system is better, equal, worse), method (how it was tested; "refused" where there was
-            too little to test, and p is null for a difference and 1 for an equivalence), constant
-            (whether the difference is the same on every topic).
-        designs: By set and measure, how many topics find a difference of ``topics_for``, if that
-            was asked for; or why it is not known.
+            speak of quality, or "equivalent", or null), effect (Cohen's d_z), wins, ties and losses
+            (topics on which the system is better, equal, worse), method (how it was tested;
+            "refused" where there was too little to test, and p is null for a difference and 1 for
+            an equivalence), constant (whether the difference is the same on every topic).
+        designs: By set and measure, how many topics find a difference of ``topics_for``, or why
+            that is not known.
     """
 
     scores: Scores

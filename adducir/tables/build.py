@@ -23,10 +23,8 @@ class Layout(Presented):
     Attributes:
         system_names: Printed name of each system, where it differs from the system's name.
         measure_names: Printed name of each measure, by its exact name.
-        sections: Section (say a corpus variant) of each system; systems without one stand in a
-            section without a name.
-        places: Section and group of columns of each topic set, where its name is not simply that of
-            a group.
+        sections: Section (say a corpus variant) of systems.
+        places: Section and group of columns of topic sets whose name is not that of a group.
         notes: Sentences to add below.
         evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
         unit: What a topic is called.

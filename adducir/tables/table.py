@@ -74,17 +74,13 @@ class Cell:
     """One system's figure in one column.
 
     Attributes:
-        mean: Mean over the column's topics, or their sum where the column says so; None where
-            the system was not evaluated there.
-        n: Number of topics.
+        mean: Mean over the ``n`` topics, or their sum; None where there is none.
         best: Whether it is the best of its column (equal ones all).
         in_set: Whether it is in the set of systems that may be the best, which does not hold all.
         p_best: p of the system in that set, None where there is no set.
         tests: Tests of difference against each reference, in the order of the table's.
         equivalence: Test of equivalence, if one was made.
-        text: The figure as it is printed.
-        marks: The signs behind it.
-        lines: The details below it.
+        text: The figure as it is printed, with ``marks`` behind and ``lines`` of details below.
     """
 
     mean: float | None = None
@@ -110,9 +106,8 @@ class Column:
         measure: The measure's exact name, e.g. ``nDCG(judged_only=True)@5``.
         group: Name of the topic set, empty where the table has only one.
         label: The name to print; empty means the exact name.
-        higher_is_better: False for, e.g., a mean rank.
-        descriptive: True for what is descriptive (``Judged@5``): shown without best and marks.
-        summed: True for counts (``NumRet``), which are sums over topics.
+        descriptive: Shown without best and marks (``Judged@5``).
+        summed: A count (``NumRet``), which is a sum over topics.
     """
 
     measure: str
@@ -167,11 +162,9 @@ class Presented:
 
 @dataclass(frozen=True)
 class ResultTable(Presented, Framed):
-    """A whole table.
+    """A whole table: columns and rows, of which those of one group or section stand together.
 
     Attributes:
-        columns: The columns; those of one group stand together.
-        rows: The rows; those of one section stand together.
         notes: Lines that every format prints below the table.
         comparison: What the figures are from, where systems were compared.
         places: The section and the group of columns of each of its topic sets.

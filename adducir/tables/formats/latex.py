@@ -1,9 +1,8 @@
-r"""A result table as a LaTeX ``table`` that compiles as pasted, with booktabs and graphicx.
+"""A result table as a LaTeX ``table`` that compiles as pasted, with booktabs and graphicx.
 
-LaTeX itself measures the table, and scales it down where it is wider than the column or page. Marks
-are superscripts from base LaTeX (arrows, an approximation sign, letters). Numbers are aligned at
-the point by invisible digits. Names may hold any character; those that pdfLaTeX's fonts lack
-(Chinese, say) need LuaLaTeX or XeLaTeX and a font, as everywhere.
+LaTeX itself measures the table, and scales it down where it is wider than the column or page.
+Numbers are aligned at the point by invisible digits. Characters that pdfLaTeX's fonts lack
+(Chinese, say) need LuaLaTeX or XeLaTeX and a font.
 """
 
 import re

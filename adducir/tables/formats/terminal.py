@@ -1,8 +1,7 @@
 """A result table for the terminal, with or without colour, at any width.
 
-Digits are never broken or cut. Where the width is short, the measures' names go over several
-lines first, then long system names are cut in the middle (and listed in full below the table),
-then the columns go into several blocks, one below the other.
+Digits are never cut: measures' names go over several lines first, then long system names are cut in
+the middle (and listed in full below), then columns go into several blocks.
 """
 
 import io
