@@ -148,25 +148,22 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     if not raw:
         raise InputError("there are no topics in it.", path=source)
     qids = list(lines)
-    vectors = _vectors(raw, found) if field is None else None
-    if vectors is not None and not any(topic.fields for topic in raw):
+    vectors: list[Mapping[str, float]] = []
+    if field is None:
+        vectors += [topic.vector for topic in raw if topic.vector is not None]
+    if vectors and len(vectors) < len(raw):
+        lacks = next(topic for topic in raw if topic.vector is None)
+        what = f"the topic {lacks.qid!r} has no token weights, which others have."
+        hint = "Give them to all, or name a field to search with."
+        raise InputError(what, path=found, line=lacks.line, hint=hint)
+    if vectors and not any(topic.fields for topic in raw):
         return Topics(qids, [""] * len(qids), str(source), "vector", vectors)
     names = _fields(raw, field, found)
     queries = [
         collapse(" ".join(topic.fields[name] for name in names if name in topic.fields))
         for topic in raw
     ]
-    return Topics(qids, queries, str(source), "+".join(names), vectors)
-
-
-def _vectors(topics: Sequence[_RawTopic], source: str | Path) -> list[Mapping[str, float]] | None:
-    found = [topic.vector for topic in topics if topic.vector is not None]
-    if found and len(found) < len(topics):
-        lacks = next(topic for topic in topics if topic.vector is None)
-        what = f"the topic {lacks.qid!r} has no token weights, which others have."
-        hint = "Give them to all, or name a field to search with."
-        raise InputError(what, path=source, line=lacks.line, hint=hint)
-    return [*found] or None
+    return Topics(qids, queries, str(source), "+".join(names), vectors or None)
 
 
 def _from_dataset(name: str) -> list[_RawTopic]:

@@ -107,7 +107,11 @@ def read_scores(path: Path, system: str) -> Scores:
     for gap in wanted.join(frame, on=[*own, "qid", "measure"], how="anti").head(1).rows(named=True):
         raise InputError("{system} has no {measure} of topic {qid}.".format(**gap), path=path)
     known = frame.group_by("measure", maintain_order=True).agg(pl.col(HIGHER).first())
-    measures = {name: _directed(name, higher) for name, higher in known.iter_rows()}
+    measures: dict[str, Measure] = {}
+    for name, higher in known.iter_rows():
+        measures[name] = measure = measure_of(name)
+        if higher is not None and not (higher and is_known(measure)):
+            measures[name] = NamedMeasure(name, lower_is_better=not higher)
     if len({str(one) for one in measures.values()}) < len(measures):
         raise InputError(f"{', '.join(measures)} name a measure twice.", path=path)
     frame = frame.with_columns(pl.col("measure").replace({n: str(m) for n, m in measures.items()}))
@@ -138,13 +142,6 @@ def is_known(measure: Measure) -> bool:
 def usually_falls(title: str) -> bool:
     """Whether lower values are better of most measures of such a name, as of ``val_loss``."""
     return _FALLING.search(title.replace("_", " ")) is not None
-
-
-def _directed(name: str, higher: bool | None) -> Measure:
-    measure = measure_of(name)
-    if higher is None or (higher and is_known(measure)):
-        return measure
-    return NamedMeasure(name, lower_is_better=not higher)
 
 
 def _number(text: str) -> float | None:

@@ -32,7 +32,8 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
     frame = frame.select("qid", "docno", "score")
     topic = topic_numbers(frame["qid"])
     score = frame["score"].to_numpy()
-    if not _in_order(topic, score):
+    falls = (score[1:] <= score[:-1]) | (topic[1:] != topic[:-1])
+    if not falls.all() or (topic[1:] < topic[:-1]).any():
         rows = np.lexsort((-score, topic))
         frame, topic, score = frame[rows], topic[rows], score[rows]
     if single and (merged := _merged(topic, score)) is not None:
@@ -44,12 +45,6 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
     # Tied rows differ in nothing but their docnos: to exchange these few is all there is to do.
     docnos = frame["docno"]
     return frame.with_columns(docnos.clone().scatter(places, docnos.gather(rows)))
-
-
-def _in_order(topic: Integers, score: Floats) -> bool:
-    same = topic[1:] == topic[:-1]
-    falls = (score[1:] <= score[:-1]) | ~same
-    return bool((topic[1:] >= topic[:-1]).all() and falls.all())
 
 
 def _merged(topic: Integers, score: Floats) -> Floats | None:
@@ -102,7 +97,9 @@ def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Float
         raise UsageError("a score is not a finite number.")
     if ((scores[1:] > scores[:-1]) & ~starts[1:]).any():
         raise UsageError("scores must be in descending order before their ties are broken.")
-    keys = _keys(scores)
+    with np.errstate(over="ignore"):
+        bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
+    keys = np.where(bits >= 0, bits, _SIGN - bits)  # in the order of floats; both zeros are 0
     if ((keys[1:] < keys[:-1]) | starts[1:]).all() and abs(keys).max() <= _LARGEST:
         return scores.copy()
     first = np.flatnonzero(starts)
@@ -114,12 +111,5 @@ def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Float
     line = np.minimum(keys, _LARGEST) + rank - depth
     new = np.minimum.accumulate(line) - rank + depth
     new = np.maximum(new, below - _LARGEST)  # room for the rest above the lowest float
-    bits = np.where(new >= 0, new, _SIGN - new).astype(np.int32)
-    return np.where(new == keys, scores, bits.view(np.float32).astype(np.float64))
-
-
-def _keys(scores: Floats) -> Integers:
-    """(n,) integers in the order of single-precision floats; both zeros are 0."""
-    with np.errstate(over="ignore"):
-        bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
-    return np.where(bits >= 0, bits, _SIGN - bits)
+    lowered = np.where(new >= 0, new, _SIGN - new).astype(np.int32).view(np.float32)
+    return np.where(new == keys, scores, lowered.astype(np.float64))

@@ -138,7 +138,10 @@ class SetTests:
             method[:] = ["refused" if one.refused else "two-level" for one in found]
         kept = method != "refused"
         corrected = np.full(first.size, np.nan)
-        corrected[kept] = self._corrected(p[kept], first[kept], second[kept])
+        correction = asked.make_correction()
+        for family in self._families(first[kept]):
+            of = np.flatnonzero(kept)[family]
+            corrected[of] = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
         higher, lower = ((sign * difference > noise[:, None]).sum(axis=1) for sign in (1.0, -1.0))
         falls = np.array(self.falls)[first // len(self.systems)]
         is_better = (mean > 0) != falls
@@ -217,13 +220,6 @@ class SetTests:
                     rng=np.random.default_rng(asked.seed),
                 ).confidence_interval
         return low, high
-
-    def _corrected(self, p: Floats, first: Rows, second: Rows) -> Floats:
-        correction = self.asked.make_correction()
-        adjusted = np.empty_like(p)
-        for of in self._families(first):
-            adjusted[of] = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
-        return adjusted
 
     def _families(self, first: Rows) -> Iterator[Rows]:
         """The places of the tests that are corrected together."""
