@@ -49,7 +49,6 @@ class Rendering(Recipe):
     transform: Literal["linear", "sqrt"] = "linear"
 
     def repetitions(self, weights: NDArray[np.float32]) -> NDArray[np.int64]:
-        """How often words of these weights are repeated."""
         positive = np.maximum(weights.astype(np.float64), 0.0)
         if self.transform == "sqrt":
             positive = np.sqrt(positive)
@@ -80,11 +79,7 @@ class Rendering(Recipe):
 
 @dataclass(frozen=True)
 class ExpandedCorpus:
-    """The documents of a corpus with their weighted words.
-
-    Attributes:
-        weights: The artifact with its weights, which need not be there until documents are read.
-    """
+    """The documents of a corpus with their weighted words; weights are opened when it is read."""
 
     base: Corpus
     weights: Path
@@ -98,12 +93,10 @@ class ExpandedCorpus:
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        """The corpus's own, the weighted ones replaced by ``weighted``."""
         kept = [name for name in self.base.default_fields if name not in self.settings.text]
         return (*kept, WEIGHTED)
 
     def weighed(self) -> Iterator[tuple[Document, list[Weighted]]]:
-        """The documents with the weights of their text fields."""
         return TermWeights(self.weights, self.settings).of(self.base)
 
     def __iter__(self) -> Iterator[Document]:
@@ -122,7 +115,6 @@ class ExpandedCorpus:
             yield Document(document.docno, {**document.fields, WEIGHTED: text})
 
     def identity(self) -> dict[str, Any]:
-        """The weights, hence the corpus and the model, and the rendering."""
         return {
             "source": "expanded",
             "weights": self.weights_fingerprint,
@@ -145,11 +137,9 @@ class ExpandedCorpus:
         return _write(self, ({"docno": docno, **fields} for docno, fields in self), output)
 
     def write_pairs(self, output: Path, keep: Sequence[str] = ()) -> int:
-        """Write for each document how often each word counts: ``{"docno": …, "weights": {…}}``.
+        """Write JSON lines ``{"docno": …, "weights": {…}}``, how often each word counts.
 
-        Args:
-            output: JSON lines, which ``adducir index --weights`` reads.
-            keep: Fields whose words count as often as they occur, beside the weighted ones.
+        Words of the fields ``keep`` count as often as they occur, beside the weighted ones.
         """
 
         def pairs() -> Iterator[dict[str, Any]]:

@@ -122,18 +122,15 @@ class TermWeighter:
 
     @property
     def settings(self) -> Settings:
-        """How it reads texts."""
         return self.reader.settings
 
     @classmethod
     def load(cls, folder: Path) -> "TermWeighter":
-        """A trained term weighter."""
         settings = Settings.load(folder)
         source = ModelSource(str(folder), folder)
         return cls(load_model(source, KIND), Reader.of(source, settings))
 
     def to(self, device: "torch.device") -> "TermWeighter":
-        """Move the network to a device."""
         self.network.to(device)
         return self
 

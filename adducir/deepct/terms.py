@@ -92,8 +92,6 @@ class Targets(NamedTuple):
 
 @dataclass(frozen=True)
 class Matcher:
-    """Recognises the terms of passages and queries."""
-
     stop_words: Container[str]
     tokenization: Tokenization = "lucene"
 
@@ -106,7 +104,6 @@ class Matcher:
         return {stem: count / len(queries) for stem, count in held.items()}
 
     def terms(self, passage: str, inside: Sequence[Word]) -> Terms:
-        """The term that each of a passage's words is."""
         if self.tokenization == "bert":
             known = set(self._forms(passage))
             stems = [porter(word.text) if word.text in known else None for word in inside]
@@ -138,12 +135,7 @@ def query_term_recall(
     stop_words: Container[str],
     tokenization: Tokenization = "lucene",
 ) -> Targets:
-    """QTR of each word of a passage: the share of its document's queries that hold its stem.
-
-    Args:
-        stop_words: Words that match nothing, on both sides; in lower case.
-        tokenization: How terms are found; see the module's text.
-    """
+    """QTR of each word of a passage; ``stop_words``, in lower case, match nothing."""
     matcher = Matcher(stop_words, tokenization)
     inside = words(passage, whole=tokenization == "lucene")
     stems, is_stop = matcher.terms(passage, inside)

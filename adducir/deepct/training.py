@@ -140,7 +140,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
 
     @property
     def model_settings(self) -> Settings:
-        """What the model keeps of the recipe."""
         recipe = self.recipe
         return Settings(
             text=listed(recipe.text),
@@ -211,7 +210,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
             )
 
     def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
-        """The documents that leak control leaves."""
         by, known = self.recipe.held_out.by, set[str]()
         missing = {*listed(self.recipe.text), *self._reference, *listed(by or ())}
 
@@ -310,7 +308,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
         return {"part": part, "ways": [asdict(one) for one in found]}
 
     def report(self, counts: Mapping[str, Any]) -> list[str]:
-        """A line for each way to weight words, below a head."""
         if not (measured := counts.get("recovery")):
             return []
         ways, part = measured["ways"], measured["part"]

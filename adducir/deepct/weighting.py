@@ -64,15 +64,10 @@ def predict_corpus_weights(
     rebuild: bool = False,
     execution: Execution = HERE,
 ) -> Manifest:
-    """Predict the weights of all documents, unless ``output`` holds them already.
+    """Predict the weights of all documents, unless ``output`` holds them; killed work goes on.
 
-    Work that was killed resumes: chunks that were made are not made again.
-
-    Args:
-        model: The folder of a term weighter.
-        corpus: The documents; they may lack some of the model's text fields.
-        tokens: Padded tokens in a batch; no weight depends on it (to 1e-5).
-        execution: Who makes the chunks.
+    ``model`` is the folder of a term weighter, whose text fields documents may lack. No weight
+    depends on the padded ``tokens`` of a batch (to 1e-5).
     """
     with using_threads(threads):
         return build_in_chunks(

@@ -39,11 +39,7 @@ class Word(NamedTuple):
 
 
 def words(text: str, *, whole: bool = True) -> list[Word]:
-    """The words of a text in order; each word's text is the slice from its start to its end.
-
-    Args:
-        whole: Words as an index has them. If false, :func:`basic_words`.
-    """
+    """The words of a text in order, as an index has them; if not ``whole``, :func:`basic_words`."""
     if not whole:
         return basic_words(text)
     # A pattern of Unicode properties takes five times as long, and most texts need none.
@@ -85,14 +81,10 @@ def match_key(word: str) -> str:
 def passages(
     text: str, count_pieces: CountPieces, *, length: int, unit: Unit = "pieces"
 ) -> list[tuple[int, int]]:
-    """Cut a text into passages of at most ``length`` word pieces or words, as long as possible.
+    """Where passages of at most ``length`` pieces or words, as long as possible, begin and end.
 
-    Args:
-        count_pieces: Counts word pieces; not called where ``unit`` is ``words``.
-        length: The most that a passage holds. A single word of more pieces is a passage of its own.
-
-    Returns:
-        Where passages begin and end (characters); a text of white space only is one passage.
+    A single word of more pieces is a passage of its own, and so is a text of white space only.
+    ``count_pieces`` is not called where ``unit`` is ``words``.
     """
     count = count_words if unit == "words" else count_pieces
     spans = [match.span() for match in _CHUNK.finditer(text)]

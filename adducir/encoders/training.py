@@ -151,7 +151,6 @@ class EncoderTraining(Trainable[EncoderRecipe]):
 
     @cached_property
     def base(self) -> EncoderSource:
-        """What it starts from."""
         tokenizer = self.recipe.tokenizer and expanded(self.recipe.tokenizer)
         return encoder_source(expanded(self.recipe.base), self.folder, tokenizer)
 
@@ -167,7 +166,6 @@ class EncoderTraining(Trainable[EncoderRecipe]):
 
     @cached_property
     def encoder(self) -> DualEncoder:
-        """The base, as one tower or two."""
         recipe = self.recipe
         return DualEncoder.load(
             self.base,

@@ -66,10 +66,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A classifier that says that it scores relevance.
-
-        Its class is called so; or it is a CrossEncoder of sentence-transformers with one output.
-        """
+        """Its class is called relevance; or it is a CrossEncoder with one output."""
         if not has_architecture(source, CLASSIFIER):
             return False
         config = load_config(source)
@@ -111,7 +108,6 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A classifier of pairs that is called monoBERT."""
         is_called_so = "monobert" in Path(source.name).name.lower()
         return is_called_so and has_architecture(source, CLASSIFIER)
 

@@ -94,7 +94,6 @@ class PairReader:
         self._room = longest_input(config, tokenizer, length) - special
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """The inputs of pairs of query and text."""
         (one, types_1), (two, types_2), (three, types_3) = self._special
         found = []
         for query, text in fitted_pairs(self._tokenizer, pairs, self._room):
@@ -104,7 +103,6 @@ class PairReader:
         return found
 
     def padded(self, batch: Sequence[Encoded], device: "torch.device") -> "dict[str, torch.Tensor]":
-        """What the network takes."""
         ids, mask = padded([one.ids for one in batch], self._tokenizer.pad_token_id or 0, device)
         found = {"input_ids": ids, "attention_mask": mask}
         if self._has_types:

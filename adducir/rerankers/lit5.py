@@ -69,7 +69,6 @@ class LiT5Recipe(RerankerRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A model that generates, and is called LiT5."""
         return "lit5" in Path(source.name).name.lower() and has_architecture(source, *cls.classes)
 
     def load(self, source: ModelSource) -> "LiT5":
@@ -154,7 +153,6 @@ class LiT5(Pointwise):
         return found
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The numbers of texts, the best first."""
         order = np.arange(len(texts))
         for first, end in windows(len(texts), self.recipe.window, self.recipe.stride):
             inside = order[first:end]
@@ -164,12 +162,9 @@ class LiT5(Pointwise):
 
 
 def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
-    """The windows over so many texts, from the bottom to the top.
+    """The windows over so many texts, from the bottom to the top; the last may be shorter.
 
-    Each begins ``stride`` above the one before it, so that a good text can rise all the way; the
-    last begins at the top, and may be shorter. (The loop that LiT5 was published with does nothing
-    for a list shorter than its window, and misses the top where the stride does not divide the
-    rest.)
+    Each begins ``stride`` above the one before it, so that a good text can rise all the way.
     """
     found, end = list[tuple[int, int]](), count
     while end > 0 and (not found or found[-1][0] > 0):
@@ -181,8 +176,7 @@ def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
 def repaired(answer: str, count: int) -> NDArray[np.int64]:
     """The order that an answer such as ``3 > 1 > 2`` gives to so many texts, from 0.
 
-    Whatever is not a number is ignored, as are numbers out of range and repetitions; texts that
-    the answer does not name follow in their old order.
+    All but new numbers in range is ignored; texts that are not named follow in their old order.
     """
     named = (int(digits) - 1 for digits in _NUMBER.findall(answer) if len(digits) <= _DIGITS)
     order = dict.fromkeys(number for number in named if 0 <= number < count)

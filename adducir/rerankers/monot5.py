@@ -62,7 +62,6 @@ class MonoT5Recipe(RerankerRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A model that generates, and is called monoT5."""
         name = Path(source.name).name.lower()
         return bool(re.search(r"mono\w*t5", name)) and has_architecture(source, *cls.classes)
 
@@ -95,7 +94,6 @@ class MonoT5(Joint):
         self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
 
     def encode(self, pairs: Sequence[Pair]) -> list[Ids]:
-        """Token ids of the prompts."""
         return [
             np.concatenate((self._query, query, self._document, text, self._end))
             for query, text in fitted_pairs(self.tokenizer, pairs, self._room)

@@ -134,7 +134,6 @@ class PairSource:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What determines the examples beside the sources."""
         named = {"topics", "topic_field", "qrels", "corpus", "runs", "without"}
         return self.part.model_dump(mode="json", exclude=named, exclude_none=True)
 
@@ -163,7 +162,6 @@ class PairSource:
         yield from (Example(query, text, 0.0) for text in negatives)
 
     def _judged(self, folder: Path) -> Iterator[Example]:
-        """Examples of judged topics, topic by topic."""
         topics = self._candidates()
         wanted = {docno for _, *both in topics for docnos in both for docno in docnos}
         wanted |= self.documents.docnos

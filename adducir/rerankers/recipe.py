@@ -44,7 +44,6 @@ class Pointwise(ABC):
     tokens: int | None = None
 
     def to(self, device: "torch.device") -> None:
-        """Move the network to a device."""
         self.network.to(device)
 
     def batched(
@@ -62,10 +61,7 @@ class Pointwise(ABC):
 
     @abstractmethod
     def scores(self, pairs: Sequence[Pair]) -> Scores:
-        """(n,) the scores of pairs; of two texts for one query, the better has the greater.
-
-        No score depends on other pairs, but where the recipe is listwise.
-        """
+        """(n,) scores of pairs, greater for better; they depend on others only if listwise."""
 
 
 class Joint(Pointwise):
@@ -137,11 +133,7 @@ class RerankerRecipe(Recipe):
 
     @abstractmethod
     def load(self, source: "ModelSource") -> Pointwise:
-        """The model, on the processor.
-
-        Args:
-            source: Its weights; of a kind whose ``base`` is empty, not to be looked at.
-        """
+        """The model, on the CPU; a kind whose ``base`` is empty does not look at ``source``."""
 
     def scale(self, source: "ModelSource") -> str:
         """What its scores are, in a few words; the model is not loaded for that."""
@@ -149,7 +141,6 @@ class RerankerRecipe(Recipe):
 
 
 def config_of(source: "ModelSource") -> dict[str, Any]:
-    """What a model's ``config.json`` says."""
     return json_object(source.local() / "config.json")
 
 

@@ -4,8 +4,6 @@ Scores of a reranker and of the run before it are on different scales and are ne
 documents below the depth get scores below the lowest of the reranker's, in steps of 1 (after a
 listwise one, 1/rank goes on). Of equal scores, the document that stood higher stays higher.
 
-Topics are reranked in chunks that can be made anywhere (:mod:`adducir.core.chunks`).
-
 Scores are kept by model, kind of device, query text and text. A model's lie in a folder of their
 own, in files that are written whole and never changed:
 
@@ -117,7 +115,6 @@ class ScoreCache:
         return KnownScores(np.concatenate(keys), np.concatenate(values))
 
     def add(self, scores: KnownScores) -> None:
-        """Keep scores."""
         if len(scores.values):
             name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
             scores.save(self.folder / name)
@@ -125,14 +122,9 @@ class ScoreCache:
 
 @dataclass
 class Reranked:
-    """A run in its new order, and what there is to say about it.
+    """A run in its new order, how many pairs of it the model computed, and how many were known.
 
-    Attributes:
-        computed: Pairs of query and text that the model was asked for.
-        cached: Those whose score was known.
-        seconds: How long all of it took, here.
-        work_seconds: How long the chunks took, all together, wherever they were made.
-        settings: Model, depth, score scale and batches, for the run's metadata.
+    ``seconds`` passed here, ``work_seconds`` in all chunks together, wherever they were made.
     """
 
     run: Run
@@ -158,12 +150,10 @@ def rerank(
     """Rerank a run to a depth.
 
     Args:
-        run: The candidates.
         topics: Their queries; topics that the run lacks are ignored.
         depth: Documents per topic that are put in a new order.
         tag: The new run's; by default the old one's with the reranker's name.
         cache: The folder for scores; None for none. Scores that are there are not computed again.
-        threads: Of each worker that has a process of its own.
         chunking: Who reranks, and beside which output chunks are kept.
     """
     if depth < 1:
@@ -225,7 +215,6 @@ def rerank(
 def _scored(
     work: "_Reranking", chunking: Chunking, cache: Path | None
 ) -> tuple[dict[str, NDArray[Any]], float]:
-    """What all chunks hold, and the seconds that they took."""
     with chunking.folder(work, is_cached=cache is not None) as folder:
         if cache is not None:
             kept = ScoreCache(cache, work.score_identity)

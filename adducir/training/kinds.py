@@ -32,10 +32,8 @@ def open_training(
 ) -> Trainable[Any]:
     """Open a recipe's file and the sources that it names; no document is read, no model loaded.
 
-    Args:
-        recipe: The file, or what was read of it.
-        changes: Overrides such as ``training.epochs=2``.
-        folder: The study's, where relative paths start; by default that which holds the file.
+    ``changes`` are overrides such as ``training.epochs=2``; relative paths start in ``folder``, by
+    default the study's that holds the file.
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
     name = document.data.get("kind")

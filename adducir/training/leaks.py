@@ -49,7 +49,6 @@ class Excluded:
 
     @cached_property
     def docnos(self) -> frozenset[str]:
-        """The docnos that some source names."""
         return frozenset[str]().union(*self.by_source.values())
 
     def __contains__(self, docno: object) -> bool:
@@ -113,7 +112,6 @@ class WithoutPart(Recipe):
     depth: Annotated[int, Field(ge=1)] = 50
 
     def excluded(self, folder: Path) -> Excluded:
-        """Read the documents that the sources name; relative paths start in ``folder``."""
         found: dict[str, frozenset[str]] = {}
 
         def add(kind: str, source: str) -> None:

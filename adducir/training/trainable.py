@@ -35,11 +35,9 @@ class Trainable(ABC, Generic[R]):
     """A model that can be trained, with one recipe of it.
 
     Attributes:
-        recipe: What the file says.
         folder: The study's, where relative paths start.
         origin: The package and version that the kind comes from; empty for our own.
         before: What trains the base, and the base's folder, where the recipe names another recipe.
-        recipe_type: The kind's recipe.
         artifact: What the trained model is called in manifests.
         version: Raised whenever the same recipe would give other weights.
         columns: The columns of the data that the loss reads; None for all.
@@ -74,11 +72,9 @@ class Trainable(ABC, Generic[R]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of the trained model."""
         return artifact_fingerprint(self.artifact, self.canonical, self.inputs, self.version)
 
     def is_current(self, output: Path) -> bool:
-        """Whether a folder holds the trained model."""
         return is_current(output, self.fingerprint)
 
     @abstractmethod
