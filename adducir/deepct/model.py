@@ -114,15 +114,9 @@ def _encoded(encoding: Any, inside: Sequence[Word], longest: int) -> Encoded:
 
 
 class TermWeighter:
-    """A network with its tokenizer and its settings."""
-
     def __init__(self, network: Any, reader: Reader) -> None:
-        self.network, self.reader = network, reader
+        self.network, self.reader, self.settings = network, reader, reader.settings
         self._half: Any = None
-
-    @property
-    def settings(self) -> Settings:
-        return self.reader.settings
 
     @classmethod
     def load(cls, folder: Path) -> "TermWeighter":

@@ -70,8 +70,6 @@ The network is a token classifier with one label:
 
 
 class DeepCT(Trainable[DeepCTRecipe]):
-    """The training of a term weighter."""
-
     recipe_type = DeepCTRecipe
     artifact = "term-weighter"
     columns = ("ids", "firsts", "targets", "is_stop")

@@ -144,8 +144,6 @@ class _Weighting(ModelWork):
 
 
 class TermWeights:
-    """The weights of a corpus, read in its order."""
-
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder, self._settings = folder, settings
         self._chunks = int(open_artifact(folder, KIND).counts["shards"])

@@ -4,10 +4,6 @@
 because the weights end in a Lucene index: "don't" and "1,000.5" are one word, "e-mail" two, and
 every Han or Hiragana character is one. Unlike Lucene it gives no word for an emoji.
 
-:func:`basic_words` breaks it as BERT does before it cuts word pieces: at blanks and at every
-punctuation mark, in lower case and without accents. The original DeepCT looks its targets up by
-these.
-
 :func:`passages` cuts a text into parts that fit a model's input: at white space, and inside a chunk
 without any (a web address, Chinese) only where the chunk alone is too long, then at BERT's basic
 words. Joined, passages are the text again: white space belongs to the passage before it.
@@ -51,10 +47,10 @@ def words(text: str, *, whole: bool = True) -> list[Word]:
 
 
 def basic_words(text: str) -> list[Word]:
-    """The words of BERT's basic tokenisation (uncased), punctuation marks among them.
+    """The words of BERT's basic tokenisation (uncased), by which the original DeepCT looks up.
 
-    A word's text is in lower case and without accents, so that it may be shorter or longer than the
-    slice of ``text`` that it stands for. Control characters are ignored.
+    It cuts at blanks and at every punctuation mark. A word's text, in lower case and without
+    accents, may differ in length from the slice that it stands for.
     """
     from tokenizers import PreTokenizedString
 

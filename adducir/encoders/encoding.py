@@ -261,8 +261,6 @@ def read_vectors(path: Path) -> Floats:
 
 
 class Vectors:
-    """The vectors of an artifact, with their docnos."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest = open_artifact(folder, KIND)

@@ -89,7 +89,11 @@ class DualEncoder:
             model, document = query, query
         elif is_pair or towers == "separate":
             document = _loaded(source.document, pooling, seeds[1])
-            model = _paired(query, document)
+            towers_of: list[Any] = [list(query.children()), list(document.children())]
+            router = Router.for_query_document(*towers_of)
+            both = zip(SIDES, (query, document), strict=True)
+            prompts = {str(side): one.prompts.get(side) or "" for side, one in both}
+            model = SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
         else:
             model = document = query
         normalises = any(isinstance(module, Normalize) for module in query.modules())
@@ -103,7 +107,6 @@ class DualEncoder:
         return cls(model, InputReader(*readers, settings))
 
     def save(self, folder: Path) -> None:
-        """Write the network as sentence-transformers does, and what is read beside it."""
         lengths, longest = self.inputs.settings.lengths, self.inputs.query.longest
         most = min(lengths.context or longest, longest)
         longest = self.inputs.document.longest
@@ -275,17 +278,6 @@ def _place(folder: Path, name: str) -> str:
         *_, route, number = name.split(".")
         return f"{route}_{number}_Transformer"
     return str(json_document(folder / _MODULES)[int(name)].get("path", ""))
-
-
-def _paired(query: SentenceTransformer, document: SentenceTransformer) -> SentenceTransformer:
-    """One model of two, each with a route of its own."""
-    towers: list[Any] = [list(query.children()), list(document.children())]
-    router = Router.for_query_document(*towers)
-    prompts = {
-        "query": query.prompts.get("query") or "",
-        "document": document.prompts.get("document") or "",
-    }
-    return SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
 
 
 def _transformer(model: SentenceTransformer, side: Side) -> Transformer:

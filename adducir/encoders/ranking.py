@@ -56,7 +56,7 @@ class SpanTask:
 class ContextRanks:
     """How many candidates score better than the gold item of each context (Q,), or tie with it.
 
-    Among those that tie is the gold item itself; ``first`` is the number of the first candidate.
+    It ties with itself, too; ``first`` is the number of the candidate that is ranked first.
     """
 
     better: Integers

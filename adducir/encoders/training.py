@@ -3,10 +3,7 @@
 Each context is contrasted with all spans of its batch (in-batch negatives, InfoNCE): loss = mean
 over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)) (van den Oord et al., 2018;
 equation 1 of EGRET; section 3.2 of RELiC, which both sum where this takes the mean, and have
-t = 1). A span with the text of s_i is no wrong answer to c_i: such false negatives are left out of
-the sum.
-
-Pretraining and fine-tuning are a chain: the ``base`` of one recipe is the model of another.
+t = 1). Spans with the text of s_i, which are no wrong answers to c_i, are left out of the sum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

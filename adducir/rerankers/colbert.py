@@ -51,7 +51,7 @@ _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
 
 @dataclass(frozen=True)
 class Reading:
-    """How texts become tokens, by the recipes' keys; ``special`` tokens count, or do not."""
+    """How texts become tokens: whether ``special`` ones count, whether masks ``fill`` queries."""
 
     query_length: int = 32
     document_length: int | None = 220

@@ -1,12 +1,9 @@
 """Cross-encoders: a query and a text in one input, a score from a classifier's logits.
 
-Every token of the query attends to every token of the text, which makes the score exact and dear:
-nothing of a document can be computed before the query is known. Any model of transformers for
-sequence classification is taken: those of sentence-transformers (Reimers and Gurevych, EMNLP 2019),
-and those that ``adducir train`` makes. Of a model with one label the score is the raw logit.
-sentence-transformers shows its sigmoid by default, which orders alike until it rounds to 1. Of a
-model with two it is the log-probability of the class that is called relevant, wherever that stands;
-of two without names that of the last. A classifier of anything else is refused.
+Any model of transformers for sequence classification is taken, such as those of
+sentence-transformers (Reimers and Gurevych, EMNLP 2019). Of one label the score is the raw logit,
+whose sigmoid, which sentence-transformers shows, orders alike until it rounds to 1. Of two it is
+the log-probability of the class that is called relevant, or of the last of two without names.
 
 monoBERT (Nogueira and Cho, arXiv 1901.04085, 2019) is a cross-encoder with two classes: the input
 is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softmax(z)[relevant].
@@ -120,8 +117,6 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
 
 class CrossEncoder(Joint):
-    """A classifier of pairs; the score is that of the class ``label``."""
-
     def __init__(
         self, network: Any, tokenizer: Any, *, length: int | None, label: int | str | None
     ) -> None:

@@ -1,10 +1,9 @@
 """LiT5-Distill: lists of passages put in order by a T5 (Tamber et al., arXiv 2312.16098, 2023).
 
-Scaling Down, LiTting Up. Fusion-in-Decoder (Izacard and Grave, EACL 2021): each passage of a window
-is encoded by itself with the query and its number, as ``Search Query: q Passage: [i] p Relevance
-Ranking:``; the decoder attends to all of them at once and writes the numbers in order. Windows of
-20 go over the candidates from the bottom up by 10; the models of the second version take 100 at
-once (``window: 100``).
+Fusion-in-Decoder (Izacard and Grave, EACL 2021): each passage of a window is encoded by itself with
+the query and its number, as ``Search Query: q Passage: [i] p Relevance Ranking:``; the decoder
+attends to all of them at once and writes the numbers in order. Windows of 20 go over the candidates
+from the bottom up by 10; models of the second version take 100 at once (``window: 100``).
 
 Differing from the published loop: windows reach the top whatever the number of candidates is, and
 a long passage is cut where it stands, so that ``Relevance Ranking:`` stays. There is no score; the
@@ -86,8 +85,6 @@ class LiT5Recipe(RerankerRecipe):
 
 
 class LiT5(Pointwise):
-    """A T5 that reads passages apart and writes their order."""
-
     def __init__(self, network: Any, tokenizer: Any, recipe: LiT5Recipe) -> None:
         from transformers import GenerationConfig
 
@@ -122,7 +119,6 @@ class LiT5(Pointwise):
         return found
 
     def answer(self, query: str, texts: Sequence[str]) -> str:
-        """What the model writes about a window."""
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 

@@ -4,12 +4,9 @@ Document Ranking with a Pretrained Sequence-to-Sequence Model, Findings of EMNLP
 ``Query: q Document: d Relevant:``; with z the decoder's first logits, the score is the
 log-probability of "true" against "false" alone, s = log softmax(z[false], z[true])[true].
 
-Two things are done with care. A long document is cut where it stands: whoever cuts the whole input
-at 512 tokens cuts off ``Relevant:``, and asks nothing. And padding comes last, masked: T5's
-positions are relative, so that padding between the document and ``Relevant:`` would let a score
-depend on the batch.
-
-Which two tokens are asked for depends on the checkpoint; see :data:`TOKENS`.
+A long document is cut where it stands: whoever cuts the whole input cuts off ``Relevant:``, and
+asks nothing. And padding comes last, masked: T5's positions are relative, so that padding before
+``Relevant:`` would let a score depend on the batch.
 """
 
 import re
@@ -72,8 +69,6 @@ class MonoT5Recipe(RerankerRecipe):
 
 
 class MonoT5(Joint):
-    """A T5 that was trained to answer whether a document is relevant."""
-
     def __init__(
         self, network: Any, tokenizer: Any, *, tokens: tuple[str, str], length: int
     ) -> None:

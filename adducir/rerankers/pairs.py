@@ -1,12 +1,9 @@
 """What a cross-encoder is trained on: pairs of query and text, relevant or not.
 
 Of judged topics, the documents judged relevant are positives, and documents of runs (or judged
-lower) negatives. Of documents alone, one field asks and the others answer: a document's own text is
-the positive of its query, such as an argument's premise of its conclusion; texts of other
-documents, drawn at random, are the negatives, and nobody has to judge anything.
-
-Leak control keeps apart what a model is tested on: queries of topics, documents, and copies of
-these. No negative is a text that counts as the same as a positive of its query.
+lower) negatives. Of documents alone, one field asks and the others answer, as an argument's premise
+its conclusion: a document's own text is the positive of its query; texts of other documents, drawn
+at random, are the negatives. No negative counts as the same as a positive of its query.
 """
 
 from collections import Counter

@@ -77,10 +77,6 @@ class Reranker:
         return replace(self, recipe=self.recipe.model_copy(update=given))
 
     @property
-    def is_listwise(self) -> bool:
-        return self.recipe.is_listwise
-
-    @property
     def fields(self) -> tuple[str, ...]:
         """The documents' fields that it reads; none where its recipe does not say."""
         return listed(self.recipe.fields)

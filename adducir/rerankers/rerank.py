@@ -168,7 +168,7 @@ def rerank(
         )
     best = run.top(depth)
     groups = best.frame.group_by("qid", maintain_order=True).agg("docno").iter_rows()
-    is_listwise = reranker.is_listwise
+    is_listwise = reranker.recipe.is_listwise
     work = _Reranking(
         # The windows of a topic have no part in another's batches.
         size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
@@ -280,7 +280,7 @@ class _Reranking(ModelWork):
     ) -> dict[str, NDArray[Any]]:
         """Each different pair that is not known is computed once; the model is loaded for one."""
         pairs = [(query, text) for _, query, docnos in topics for text in self.texts.get(docnos)]
-        if reranker.is_listwise:  # a text that is there twice has two places
+        if reranker.recipe.is_listwise:  # a text that is there twice has two places
             own = {"scores": reranker.model.scores(pairs), "counts": np.array([[len(pairs), 0]])}
             return {**_NONE, **own}
         scores = np.full(len(pairs), np.nan)

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -147,12 +147,7 @@ class DataPart(GroupShares):
         return {key: fingerprint(of_files) for key, of_files in digests.items()}
 
 
-class Named(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-T = TypeVar("T", bound=Named)
+T = TypeVar("T", bound=Any)  # it has an `id`
 
 
 def divided(

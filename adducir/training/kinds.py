@@ -1,8 +1,4 @@
-"""The kinds of models that can be trained, by the key ``kind`` of a recipe.
-
-Another package's kind is declared as an entry point of the group ``adducir.training``: a
-:class:`~adducir.training.trainable.Trainable`.
-"""
+"""The kinds of models that can be trained, by the key ``kind`` of a recipe."""
 
 from collections.abc import Sequence
 from pathlib import Path

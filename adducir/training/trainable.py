@@ -1,10 +1,8 @@
 """What a kind of model brings to a training: recipe, data, network, loss.
 
-A kind extends :class:`Trainable`. Its constructor opens what a recipe names and reads no data;
-``settings`` and ``inputs`` say what determines the weights, so that the model's fingerprint is
-known before anything exists. :mod:`adducir.training.run` does the rest: lock, checkpoints, the
-Trainer of transformers, the model card. Another package's kind is declared as an entry point of
-the group ``adducir.training``.
+The constructor of a :class:`Trainable` opens what a recipe names and reads no data; ``settings``
+and ``inputs`` say what determines the weights, so that the model's fingerprint is known before
+anything exists. Other packages' kinds are entry points of the group ``adducir.training``.
 """
 
 from abc import ABC, abstractmethod
