@@ -55,7 +55,6 @@ class Rendering(Recipe):
         return np.rint(self.scale * positive).astype(np.int64)
 
     def is_lost(self, texts: Sequence[Weighted]) -> bool:
-        """Whether a document has words, but none of them is left."""
         has_words = any(text.words for text in texts)
         return has_words and not any(self.repetitions(text.weights).any() for text in texts)
 
@@ -133,7 +132,6 @@ class ExpandedCorpus:
         return sum(self.rendering.is_lost(found) for _, found in self.weighed())
 
     def write(self, output: Path) -> int:
-        """Write the documents as JSON lines, with their fields and the field ``weighted``."""
         return _write(self, ({"docno": docno, **fields} for docno, fields in self), output)
 
     def write_pairs(self, output: Path, keep: Sequence[str] = ()) -> int:

@@ -59,7 +59,6 @@ def expected_average_precision(weights: NDArray[Any], relevant: NDArray[np.bool_
 
 
 def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]:
-    """The average precision of several ways to weight the words of the same passages."""
     counted = [row for row in rows if (row["targets"][~row["is_stop"]] > 0).any()]
     _, codes = np.unique([str(row["docno"]) for row in counted], return_inverse=True)
     counts, found = np.bincount(codes), []

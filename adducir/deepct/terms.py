@@ -114,7 +114,6 @@ class Matcher:
         return Terms(stems, is_stop)
 
     def _forms(self, text: str) -> list[str]:
-        """The lower-case forms of a text that are not stop words, not stemmed."""
         if self.tokenization == "bert":
             cleaned = _NOT_ASCII_ALNUM.sub(" ", text.replace("'s", " "))
             forms = [token.lower() for token in _nltk()[1].tokenize(cleaned)]
@@ -124,7 +123,6 @@ class Matcher:
 
 
 def targets_of(stems: Sequence[str | None], recall: Mapping[str, float]) -> list[float]:
-    """The recall of each term; 0 for one that no query holds."""
     return [0.0 if stem is None else recall.get(stem, 0.0) for stem in stems]
 
 

@@ -115,7 +115,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
         return {**topics.identity(), **qrels.identity(), "grade": part.grade}
 
     def _queries(self, document: Document) -> Sequence[str]:
-        """The queries of a document; none where nothing is known about it."""
         if not self._reference:
             return self._queries_of.get(document.docno, ())
         reference = text_of(document, self._reference)
@@ -294,7 +293,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
         measured: int | None = None,
         known: int | None = None,
     ) -> dict[str, Any] | None:
-        """Average precision on what is held out, of some ways, tf-idf and constant weights."""
         part, held_out = ("test", data.test) if len(data.test) else ("validation", data.validation)
         can_be = [number for number, row in enumerate(held_out) if row["targets"].any()]
         rows = list(sample(held_out.select(can_be), measured, 0))

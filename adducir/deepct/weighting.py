@@ -47,7 +47,6 @@ _NAME = "weights-{:06d}.safetensors"
 def weights_fingerprint(
     corpus: Corpus, model_fingerprint: str, precision: Precision = "float32"
 ) -> str:
-    """The fingerprint of the artifact that :func:`predict_corpus_weights` makes."""
     inputs = {"corpus": fingerprint(corpus.identity()), "model": model_fingerprint}
     return artifact_fingerprint(KIND, {"precision": precision}, inputs, _VERSION)
 
@@ -149,7 +148,6 @@ class TermWeights:
         self._chunks = int(open_artifact(folder, KIND).counts["shards"])
 
     def of(self, corpus: Corpus) -> Iterator[tuple[Document, list[Weighted]]]:
-        """Each document of the weighted corpus, with the weights of its text fields."""
         stored, whole = self._texts(), self._settings.tokenization == "lucene"
         for document in corpus:
             found = []

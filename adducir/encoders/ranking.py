@@ -48,7 +48,6 @@ class SpanTask:
 
     @cached_property
     def same(self) -> "Distinct":
-        """Which candidates have the same text: all are read for it, once."""
         return Distinct(self.texts)
 
 

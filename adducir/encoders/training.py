@@ -278,6 +278,5 @@ def grouped_batches(
 
 
 def _cut(items: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
-    """Cut items into batches of ``size`` or less, of nearly one size."""
     count = -(-len(items) // size)
     return np.array_split(items, count) if count else []

@@ -136,7 +136,6 @@ class CrossEncoder(Joint):
 
 
 def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
-    """The number of the wanted class among ``names``; by default of the one that is relevance."""
     shown = shortened(", ".join(f"{number}: {name}" for number, name in enumerate(names)))
     if label is not None:
         number = names.index(label) if label in names else label

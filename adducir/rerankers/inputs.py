@@ -70,7 +70,6 @@ def fitted(query: Ids, text: Ids, room: int) -> tuple[Ids, Ids]:
 def fitted_pairs(
     tokenizer: Any, pairs: Sequence[tuple[str, str]], room: int
 ) -> list[tuple[Ids, Ids]]:
-    """The ids of queries and texts that fit; each different query and text is read once."""
     different = list(dict.fromkeys(text for pair in pairs for text in pair))
     ids = dict(zip(different, token_ids(tokenizer, different, room), strict=True))
     return [fitted(ids[query], ids[text], room) for query, text in pairs]
@@ -111,7 +110,6 @@ class PairReader:
 
 
 def t5_ids(network: Any, tokenizer: Any) -> tuple[int, int, int]:
-    """The ids of a decoder's start, of the end of a text and of padding."""
     start, end = network.config.decoder_start_token_id, tokenizer.eos_token_id
     if None in (start, end, tokenizer.pad_token_id):
         raise InputError(

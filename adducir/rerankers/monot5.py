@@ -107,6 +107,5 @@ class MonoT5(Joint):
 
 
 def tokens_of(name: str) -> tuple[str, str]:
-    """The tokens for "false" and "true" of a checkpoint, by its name."""
     last = f"/{Path(name).name.lower()}"
     return next(tokens for part, tokens in TOKENS if part in last)

@@ -83,8 +83,6 @@ class ExamplesPart(Recipe):
 
 
 class Example(NamedTuple):
-    """A pair; the label is 1 for a relevant text, or 0."""
-
     query: str
     text: str
     label: float

@@ -65,8 +65,6 @@ class Pointwise(ABC):
 
 
 class Joint(Pointwise):
-    """A model that reads query and text in one input."""
-
     @abstractmethod
     def encode(self, pairs: Sequence[Pair]) -> Sequence[Any]:
         """What the network reads of each pair; its ``len()`` is in tokens."""
@@ -119,11 +117,9 @@ class RerankerRecipe(Recipe):
 
     @property
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """What determines the score of a pair, beside the weights."""
         return self.model_dump(mode="json", exclude=_OF_TRAINING | {"fields", "batch_tokens"})
 
     def save(self, folder: "Path") -> None:
-        """Write what a trained model's use needs to know of its recipe."""
         write_settings(folder / SETTINGS_FILE, self.model_dump(mode="json", exclude=_OF_TRAINING))
 
     @classmethod

@@ -158,7 +158,6 @@ def read_recipe(path: Path) -> RerankerRecipe:
 
 
 def is_trained(recipe: RerankerRecipe) -> bool:
-    """Whether a recipe makes a model, rather than naming one."""
     return getattr(recipe, "examples", None) is not None
 
 
@@ -183,7 +182,6 @@ def open_trained(name: str | Path, model: Path, *, device: str = "auto") -> Rera
 
 
 def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
-    """The model that a recipe names, with its tokenizer."""
     if not recipe.base:
         return ModelSource(recipe.model)
     tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)

@@ -96,8 +96,6 @@ class KnownScores(Stored):
 
 
 class ScoreCache:
-    """The files of the scores of one model, in a folder by all that determines them."""
-
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self.folder = folder / fingerprint(identity)[:16]
 
@@ -247,7 +245,6 @@ class _Reranking(ModelWork):
 
     @property
     def score_identity(self) -> dict[str, Any]:
-        """All that determines scores, beside the kind of device and what stands in a batch."""
         return {"reranker": self.reranker.identity, **super().identity()}
 
     def identity(self) -> Mapping[str, Any]:

@@ -23,7 +23,6 @@ class Texts:
         self.find, self.fields, self.source = find, tuple(fields), source
 
     def get(self, docnos: Iterable[str]) -> list[str]:
-        """The text of each document; a missing one is an InputError."""
         found = []
         for docno in docnos:
             text = self.find(docno)
@@ -37,8 +36,6 @@ class Texts:
 
 
 class StoredTexts(Texts):
-    """Texts from a store, such as that beside an index, read as they are asked for."""
-
     def __init__(
         self, store: DocumentStore, fields: Sequence[str], source: str = "the index"
     ) -> None:

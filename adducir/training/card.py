@@ -23,7 +23,6 @@ def model_card(
     counts: Mapping[str, Any],
     history: Mapping[str, Any],
 ) -> str:
-    """A model card in Markdown, with the header that the Hugging Face Hub reads."""
     base = recipe.base.replace("\\", "\\\\").replace('"', '\\"')
     lines = ["---", "library_name: transformers", f'base_model: "{base}"', "tags:"]
     lines += [*(f"- {tag}" for tag in card.tags), "---", "", f"# {name}", "", card.summary]

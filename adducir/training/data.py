@@ -198,8 +198,6 @@ def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iter
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Rows to train on, to validate with and to test with, and what became of the sources."""
-
     train: "Dataset"
     validation: "Dataset"
     test: "Dataset"

@@ -43,8 +43,6 @@ _PATTERN = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Excluded:
-    """The documents to leave out, by the source that names them."""
-
     by_source: dict[str, frozenset[str]]
 
     @cached_property
@@ -170,7 +168,6 @@ def run_docnos(path: Path, depth: int) -> frozenset[str]:
 
 
 def _files(source: str, start: Path) -> Sequence[Path]:
-    """The file of a source, or those that its pattern fits, sorted."""
     if not _PATTERN.intersection(source):
         return [Path(source_path(source, start)).expanduser()]
     folder, _, name = source.rpartition("/")

@@ -222,8 +222,6 @@ class _Loader(DataLoader[Any]):
 
 
 class _Trainer(Trainer):
-    """The Trainer, with a kind's batches and loss, in the recipe's precision."""
-
     objective: Any
     recipe: TrainingRecipe
 
