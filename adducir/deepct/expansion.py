@@ -30,7 +30,7 @@ from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus, Document
 from adducir.deepct.model import Weighted
 from adducir.deepct.recipe import Settings
-from adducir.deepct.weighting import TermWeights
+from adducir.deepct.weighting import stored_weights
 from adducir.deepct.words import match_key, words
 
 WEIGHTED = "weighted"
@@ -96,7 +96,7 @@ class ExpandedCorpus:
         return (*kept, WEIGHTED)
 
     def weighed(self) -> Iterator[tuple[Document, list[Weighted]]]:
-        return TermWeights(self.weights, self.settings).of(self.base)
+        return stored_weights(self.weights, self.settings, self.base)
 
     def __iter__(self) -> Iterator[Document]:
         for document, found in self.weighed():

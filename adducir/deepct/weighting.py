@@ -142,34 +142,31 @@ class _Weighting(ModelWork):
         return counts | {name: found[name] for name in ("passages", "texts")}
 
 
-class TermWeights:
-    def __init__(self, folder: Path, settings: Settings) -> None:
-        self._folder, self._settings = folder, settings
-        self._chunks = int(open_artifact(folder, KIND).counts["shards"])
+def stored_weights(
+    folder: Path, settings: Settings, corpus: Corpus
+) -> Iterator[tuple[Document, list[Weighted]]]:
+    """Each document of the weighted corpus, with the weights of its text fields."""
+    files = range(int(open_artifact(folder, KIND).counts["shards"]))
+    stored = (text for number in files for text in _texts(folder / _NAME.format(number)))
+    for document in corpus:
+        found = []
+        for name in settings.text:
+            inside = words(document.fields.get(name, ""), whole=settings.tokenization == "lucene")
+            weights, owned = next(stored, (None, []))
+            if weights is None or len(weights) != len(inside):
+                raise ArtifactError(
+                    f"these weights are not of {corpus.source}: they differ from "
+                    f"{document.docno!r} on.",
+                    path=folder,
+                    hint="Predict the weights of the corpus again.",
+                )
+            found.append(Weighted(inside, weights, owned))
+        yield document, found
 
-    def of(self, corpus: Corpus) -> Iterator[tuple[Document, list[Weighted]]]:
-        stored, whole = self._texts(), self._settings.tokenization == "lucene"
-        for document in corpus:
-            found = []
-            for name in self._settings.text:
-                inside = words(document.fields.get(name, ""), whole=whole)
-                weights, owned = next(stored, (None, []))
-                if weights is None or len(weights) != len(inside):
-                    raise ArtifactError(
-                        f"these weights are not of {corpus.source}: they differ from "
-                        f"{document.docno!r} on.",
-                        path=self._folder,
-                        hint="Predict the weights of the corpus again.",
-                    )
-                found.append(Weighted(inside, weights, owned))
-            yield document, found
 
-    def _texts(self) -> Iterator[tuple[Floats, list[int]]]:
-        for number in range(self._chunks):
-            arrays = read_shard(self._folder / _NAME.format(number))
-            passages = np.split(arrays["passages"], np.cumsum(arrays["texts"])[:-1])
-            counts = [some.sum() for some in passages]
-            for weights, owned in zip(
-                np.split(arrays["values"], np.cumsum(counts)[:-1]), passages, strict=True
-            ):
-                yield weights, owned.tolist()
+def _texts(path: Path) -> Iterator[tuple[Floats, list[int]]]:
+    arrays = read_shard(path)
+    passages = np.split(arrays["passages"], np.cumsum(arrays["texts"])[:-1])
+    weights = np.split(arrays["values"], np.cumsum([some.sum() for some in passages])[:-1])
+    for values, owned in zip(weights, passages, strict=True):
+        yield values, owned.tolist()
