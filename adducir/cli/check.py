@@ -73,7 +73,6 @@ def check(settings: Check) -> int:
 
 
 def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
-    """What was found in which run, as a matrix of several runs; and the messages."""
     from adducir.cli.console import columns
 
     if len(runs) > 1 and found:

@@ -122,7 +122,6 @@ def _given(field: FieldInfo, panel: str | None) -> Given:
 
 
 def rare_fields(recipe: type[Recipe]) -> dict[str, FieldInfo]:
-    """The fields that ``--set`` gives."""
     return {name: field for name, (field, how) in fields_of(recipe).items() if how.rare}
 
 
@@ -132,7 +131,6 @@ class Command(PlainHelp, TyperCommand):
     recipe: type[Recipe]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As typer's own, and make the recipe; a rare field typed as an option is refused."""
         known = {one for param in self.params for one in (*param.opts, *param.secondary_opts)}
         known |= set(ctx.help_option_names)
         takes_any = any(  # keys that kinds name, such as a model's mu
@@ -261,7 +259,6 @@ class _Shape:
 
 
 def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Recipe:
-    """The recipe of what was typed."""
     fields, hint = fields_of(recipe), f"See '{command} --help'."
     rare = rare_fields(recipe)
     rest = next((key for key, (_, how) in fields.items() if "--set" in how.flags), None)
@@ -311,7 +308,6 @@ def _called(path: Sequence[str | int], fields: Mapping[str, tuple[FieldInfo, Giv
 
 
 def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
-    """Check all that is to be written, before the work."""
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
     from adducir.core.files import is_standard_output

@@ -24,7 +24,6 @@ LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 
 
 def items(values: Any) -> Any:
-    """Texts with commas between them as single ones."""
     texts = [values] if isinstance(values, str) else values
     return [one.strip() for text in texts for one in text.split(",") if one.strip()]
 
@@ -115,7 +114,6 @@ class Workers(Recipe):
     )
 
     def execution(self) -> "Execution":
-        """Who makes the chunks."""
         from adducir.core.executors import Execution
 
         return Execution(self.workers, self.ray, self.slurm)

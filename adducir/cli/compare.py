@@ -67,7 +67,6 @@ def compare(settings: Compare) -> None:
 
 
 def _measures(texts: Sequence[str]) -> list[str]:
-    """The exact names of measures that options name."""
     from adducir.evaluation.score_files import measure_of
 
     return [str(measure_of(one)) for text in texts for one in text.split()]
@@ -117,7 +116,6 @@ def _directed(
 
 
 def _chosen(scores: "Scores", names: Sequence[str]) -> "Scores":
-    """The scores with these measures, in this order."""
     import polars as pl
 
     _check(scores, names)
@@ -131,7 +129,6 @@ def _chosen(scores: "Scores", names: Sequence[str]) -> "Scores":
 
 
 def _check(scores: "Scores", names: "Sequence[str] | dict[str, bool]") -> None:
-    """Refuse measures that the systems have no values of."""
     for name in names:
         if name not in scores.measures:
             raise UsageError(

@@ -67,7 +67,6 @@ def note(message: str) -> None:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as lines of columns, the first flush left and all others flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
@@ -81,7 +80,6 @@ def near(path: Path) -> str:
 
 
 def is_terminal(stream: IO[str]) -> bool:
-    """Whether bars and colours can be shown there."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -92,8 +90,6 @@ def open_progress() -> "PlainProgress | BarProgress":
 
 @dataclass
 class _Work:
-    """One piece of work, in plain lines."""
-
     what: str
     total: int | None
     unit: str
@@ -103,7 +99,6 @@ class _Work:
     next_line: float = FIRST_LINE_AFTER
 
     def line(self, seconds: float) -> str:
-        """How far it is."""
         done, rate = self.before + self.done, self.done / seconds if seconds > 0 else 0.0
         of = f" of {self.total:,}" if self.total else ""
         share = f" ({100 * done // self.total}%)" if self.total else ""
@@ -114,7 +109,6 @@ class _Work:
         return ", ".join(parts)
 
     def last_line(self, seconds: float) -> str:
-        """How long it took."""
         rate = f" ({self.done / seconds:,.0f} a second)" if seconds >= 1 else ""
         before = f" after {self.before:,} before" if self.before else ""
         return f"{self.what}: {self.done:,} {self.unit}{before} in {duration(seconds)}{rate}"
@@ -208,7 +202,6 @@ class PlainHelp:
     """Help that shows no type beside a flag."""
 
     def get_params(self, ctx: Any) -> Any:
-        """As typer's own."""
         found = super().get_params(ctx)  # type: ignore[misc]
         for one in found:
             if getattr(one, "is_flag", False):

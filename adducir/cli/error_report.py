@@ -23,7 +23,6 @@ _LONGEST_LINE = 4000
 
 
 def report(error: BaseException, *, debug: bool = False) -> int:
-    """Explain to the user on stderr what ``error`` means; the exit code."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, BrokenPipeError):
@@ -52,7 +51,6 @@ def report(error: BaseException, *, debug: bool = False) -> int:
 
 
 def print_error(message: str) -> None:
-    """Print to stderr; messages quote data, whose control characters are written out."""
     for line in visible(f"adducir: error: {message}").split("\n"):
         print(shortened(line, _LONGEST_LINE), file=sys.stderr)
 
@@ -62,22 +60,17 @@ def _meaning(error: BaseException) -> AdducirError | None:
     if isinstance(error, AdducirError):
         return error
     if hasattr(error, "format_message"):  # typer's own, about the command line
-        return _usage(error)
+        what = " ".join(str(error.format_message()).split())
+        what = what if what.endswith((".", "?", "!")) else f"{what}."
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "adducir"
+        return UsageError(what[0].lower() + what[1:], hint=f"See '{command} --help'.")
     if (own := machine_error(error, _path_of(error))) is not None:
         return own
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         reason = os.strerror(error.errno).lower()
         return MachineError(f"{reason}.", path=_path_of(error))
     return None
-
-
-def _usage(error: BaseException) -> UsageError:
-    message: str = error.format_message()  # type: ignore[attr-defined]  # checked by the caller
-    what = " ".join(message.split())
-    what = what if what.endswith((".", "?", "!")) else f"{what}."
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "adducir"
-    return UsageError(what[0].lower() + what[1:], hint=f"See '{command} --help'.")
 
 
 def _path_of(error: BaseException) -> Path | None:

@@ -102,11 +102,9 @@ class LazyGroup(PlainHelp, TyperGroup):
     """A group whose commands are names and help lines until one of them is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in their order; a study's are in its package."""
         return list(self.commands) or list(_functions(str(self.name)))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """As typer's own, or one of a study's commands."""
         if self.commands or cmd_name not in _functions(str(self.name)):
             return super().get_command(ctx, cmd_name)
         return load_command(f"{self.name} {cmd_name}")
@@ -125,7 +123,6 @@ def _functions(study: str) -> dict[str, Callable[..., Any]]:
 
 
 def all_commands() -> list[str]:
-    """The words of every command, the studies' too."""
     return [*COMMANDS, *(f"{study} {name}" for study in STUDY_POINTS for name in _functions(study))]
 
 

@@ -171,7 +171,6 @@ def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
 
 
 def summary(manifest: "Manifest") -> str:
-    """What an index holds, in one line."""
     counts = manifest.counts
     if "width" in counts:
         measured = counts.get("recall")

@@ -66,13 +66,11 @@ class Printing(Recipe):
 
     @property
     def form(self) -> str:
-        """The format that is asked for: by name, or by the ending of its file."""
         return form_of(self.output, self.format)
 
     def layout(
         self, *, material: "Material | None" = None, notes: Iterable[str] = (), **provenance: Any
     ) -> "Layout":
-        """How it is arranged, what its report shows besides, and what it was made from."""
         from adducir.tables.build import Layout
         from adducir.tables.material import Material
 
@@ -85,7 +83,6 @@ class Printing(Recipe):
         )
 
     def print(self, table: "ResultTable", *, per_topic: bool = False) -> None:
-        """Print it, or write it to its file."""
         show_table(table, self.format, self.output, per_topic=per_topic)
 
 
@@ -122,7 +119,6 @@ class Tabled(Testing, Printing):
         return self
 
     def testing(self, **changes: Any) -> Testing:
-        """What is to be tested."""
         given = {
             key: getattr(self, key) for key in Testing.model_fields if key in self.model_fields_set
         }
@@ -166,18 +162,9 @@ def show_table(
     more = [topic_table(table, column) for column in table.columns] if topics == "tables" else []
     options: dict[str, Any] = {"per_topic": True} if topics == "per_topic" else {}
     if format_name == "terminal":
-        options |= _terminal_options(output)
+        here = output is None and is_terminal(sys.stdout)
+        options["width"] = shutil.get_terminal_size((WIDTH, 24)).columns if here else WIDTH
+        options["color"] = here
     form = TABLES.make(format_name, options)
     styled = format_name == "terminal"
     show("\n".join(map(form.render, [table, *more])), output, styled=styled)
-
-
-def _terminal_options(output: Path | None) -> dict[str, Any]:
-    """Width, colour and characters of the place the table goes to."""
-    if output is not None:
-        return {"width": WIDTH}
-    here = is_terminal(sys.stdout)
-    return {
-        "width": shutil.get_terminal_size((WIDTH, 24)).columns if here else WIDTH,
-        "color": here,
-    }

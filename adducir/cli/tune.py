@@ -120,7 +120,6 @@ def tune(settings: Tune) -> None:
 
 
 def _system(settings: Tune) -> tuple[Said, Any]:
-    """What ``--set`` says, and the system as its class in an experiment file."""
     from adducir.core.config import OverrideError, apply
     from adducir.core.recipe import ErrorDetail, validated
     from adducir.experiments.retrieval.search import Search

@@ -42,7 +42,6 @@ _dry: ContextVar[bool] = ContextVar("leaving large files unread", default=False)
 
 
 def may_download() -> bool:
-    """Whether downloads are allowed here."""
     return _downloading.get()
 
 

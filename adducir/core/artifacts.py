@@ -76,7 +76,6 @@ class Manifest:
 def artifact_fingerprint(
     kind: str, recipe: Mapping[str, Any], inputs: Mapping[str, str], builder_version: int
 ) -> str:
-    """The fingerprint of an artifact."""
     return fingerprint(
         {"kind": kind, "recipe": recipe, "inputs": inputs, "builder_version": builder_version}
     )
@@ -142,7 +141,6 @@ def refuse_damaged(folder: Path) -> None:
 
 
 def changes(path: Path, manifest: Manifest) -> dict[str, str]:
-    """What has changed in the files of an artifact, by name."""
     files = {name: entry for name, entry in manifest.files.items() if name != _CARD}
     found: dict[str, str] = {}
     for name, entry in files.items():
@@ -356,7 +354,6 @@ def clear_up_if_free(path: Path) -> None:
 
 @contextmanager
 def _hidden(target: Path) -> Iterator[Path]:
-    """A new hidden sibling of ``target``, which is gone after the block unless it was moved."""
     hidden = target.with_name(f".{target.name}.building-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         hidden.mkdir()
@@ -400,7 +397,6 @@ def _siblings(target: Path, what: str) -> list[Path]:
 
 
 def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: Any) -> Manifest:
-    """Write the manifest of what was made in a folder, and force all of it to the disk."""
     give_default_rights(folder)
     paths = [one for one in sorted(folder.rglob("*")) if one.is_file()]
     with ThreadPoolExecutor(READERS) as readers:

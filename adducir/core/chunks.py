@@ -76,7 +76,6 @@ class Work(ABC):
 
     @property
     def total(self) -> int | None:
-        """How many items there are; None where that is not known."""
         return None
 
     @abstractmethod
@@ -100,7 +99,6 @@ class Work(ABC):
         """Load what is needed: the kind of device, as far as it determines bytes, and the maker."""
 
     def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
-        """Fill an artifact's folder from the chunks; returns its counts."""
         raise NotImplementedError
 
 
@@ -127,7 +125,6 @@ class Made:
 
     @property
     def items(self) -> int:
-        """How many items there are."""
         return sum(map(len, self.names))
 
     def keep(self, folder: Path, name: str) -> None:
@@ -167,7 +164,12 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
         for number, wrong in sorted(failed.items())[:10]:
             names = made.names[number]
             more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
-            lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {_reason(wrong)}")
+            reason = f"{type(wrong).__name__}: {wrong}"
+            if isinstance(wrong, BrokenExecutor):
+                reason = "its worker died; the memory may not be enough for so many workers"
+            elif isinstance(wrong, AdducirError | _ChunkError):
+                reason = str(wrong)
+            lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {reason}")
         what = (
             f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
         )
@@ -313,7 +315,6 @@ def _round(
 
 
 def _described(items: Sequence[Any], work: Work) -> tuple[list[str], str]:
-    """The names of items, and the SHA-256 of names and contents."""
     names, digest = list[str](), hashlib.sha256()
     for name, content in map(work.describe, items):
         names.append(name)
@@ -340,7 +341,6 @@ _makers: dict[str, tuple[str, Maker]] = {}
 def _make(
     key: str, work: bytes | Work, folder: Path, number: int, digest: str, items: Sequence[Any]
 ) -> Chunk:
-    """Make a chunk and publish it; runs wherever the executor lets it."""
     if key not in _makers:
         _makers.clear()  # two models at a time may not fit
         own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
@@ -372,10 +372,3 @@ def _make(
     finally:
         hidden.unlink(missing_ok=True)
     return chunk
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, BrokenExecutor):
-        return "its worker died; the memory may not be enough for so many workers"
-    is_told = isinstance(error, AdducirError | _ChunkError)
-    return str(error) if is_told else f"{type(error).__name__}: {error}"

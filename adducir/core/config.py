@@ -86,7 +86,6 @@ class _Values:
         self._made: dict[int, tuple[Any, int] | None] = {}
 
     def of(self, node: Any) -> tuple[Any, int]:
-        """The value of a node, and how many values it holds if written out."""
         made = self._made.get(id(node))
         if made is None and id(node) in self._made:
             raise _error(node, "this alias stands inside what it names.")
@@ -157,7 +156,6 @@ def _error(node: Any, what: str, hint: str | None = None) -> InputError:
 
 
 def _composed(text: str) -> Any:
-    """The node tree of ``text``; None where it is empty."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Resolver, yaml.max_depth = _Resolver, _DEEPEST
     yaml.composer.warn_double_anchors = False
@@ -209,7 +207,6 @@ class Document:
         return found
 
     def holds(self, keypath: KeyPath) -> bool:
-        """Whether the file itself has something there."""
         return len(self._places(keypath)) == len(keypath)
 
     def line_of(self, keypath: KeyPath) -> int:
@@ -218,7 +215,6 @@ class Document:
 
 
 def load(path: Path) -> Document:
-    """Read a YAML file whose top level is a mapping."""
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         hint = "Is it the file that was meant?"
         raise InputError(f"a recipe has at most {_MOST_BYTES:,} bytes.", path=path, hint=hint)
@@ -231,7 +227,6 @@ def load(path: Path) -> Document:
 
 
 def parse(text: str, path: Path) -> Document:
-    """The document in a file's text."""
     values = _Values()
     try:
         root = _composed(text)
@@ -254,8 +249,6 @@ class OverrideError(ValueError):
 
 
 class Override(NamedTuple):
-    """One change, as the user wrote it, and the keys and indexes that it sets."""
-
     text: str
     path: KeyPath
 
@@ -280,7 +273,6 @@ def apply(data: dict[str, Any], text: str) -> tuple[dict[str, Any], Override]:
 
 
 def _changed(here: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tuple[Any, KeyPath]:
-    """``here`` with ``value`` at ``parts``, and the whole path that was set."""
     if not parts:
         return value, done
     if isinstance(here, list):
@@ -360,7 +352,6 @@ class Reading(Generic[R]):
         return kind("\n  ".join([f"{len(found)} errors in this recipe:", *lines]), path=path)
 
     def _placed(self, problem: ErrorDetail) -> tuple[int | None, int, str]:
-        """The line of an error, or the number of the override that made it, and the error."""
         for number, override in reversed(list(enumerate(self.overrides))):
             made = _begins(override.path, problem.path) and not self.document.holds(problem.path)
             if made or _begins(problem.path, override.path):
@@ -388,7 +379,6 @@ def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R
 
 
 def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R:
-    """Apply overrides to a recipe file and validate it."""
     reading = read(document, model, overrides)
     error = reading.error()
     if error is not None:

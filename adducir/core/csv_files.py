@@ -38,7 +38,6 @@ class CsvWriter:
         self._writer.writerow([guarded(one) if isinstance(one, str) else one for one in cells])
 
     def rows(self, lines: Iterable[Iterable[object]]) -> None:
-        """Write several lines."""
         for cells in lines:
             self.row(cells)
 
@@ -62,5 +61,4 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """The text as it was before :func:`guarded`."""
     return text[1:] if _GUARDED.match(text) else text

@@ -3,6 +3,7 @@
 Each class has its exit code; docs/troubleshooting.md lists them.
 """
 
+import copyreg
 import errno
 import os
 import re
@@ -73,11 +74,10 @@ class AdducirError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # From another process exceptions come by their arguments alone, unless told otherwise.
-        return _blank, (type(self), *self.args), self.__dict__
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     @property
     def parts(self) -> "tuple[AdducirError, ...]":
-        """The errors that are united in this one, or itself."""
         return self._parts or (self,)
 
     @classmethod
@@ -94,21 +94,15 @@ class AdducirError(Exception):
 
     @property
     def where(self) -> str | None:
-        """``file:line``, ``file``, or None."""
         if self.path is None:
             return None
         return f"{self.path}:{self.line}" if self.line is not None else str(self.path)
 
     def paragraph(self) -> str:
-        """The whole message: where, what, what to do."""
         parts = [f"{self.where}: {self.what}" if self.where else self.what]
         if self.hint:
             parts.append(self.hint)
         return " ".join(part.rstrip() for part in parts)
-
-
-def _blank(kind: type[AdducirError], *args: Any) -> AdducirError:
-    return kind.__new__(kind, *args)
 
 
 class UsageError(AdducirError):

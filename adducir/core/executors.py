@@ -36,7 +36,6 @@ class Place:
 
     @classmethod
     def here(cls) -> "Place":
-        """That of this process."""
         return _place
 
 
@@ -59,12 +58,10 @@ class Execution:
 
     @property
     def is_here(self) -> bool:
-        """Whether this process itself makes them, with what it has loaded."""
         return self.workers == 1 and self.is_local
 
     @property
     def is_local(self) -> bool:
-        """Whether all of it happens on this machine."""
         return self.ray is None and self.slurm is None
 
     def executor(self) -> "Here | Processes | Cluster":
@@ -81,8 +78,6 @@ HERE = Execution()
 
 
 class Here(Executor):
-    """Calls in this process, one at a time."""
-
     capacity = 0
     """How many calls are worth submitting before one is done."""
 
@@ -129,7 +124,6 @@ class Processes(Executor):
 
 
 def _start_process(started: Any, count: int, folder: str) -> None:
-    """In a new process: take a number, and end with the parent."""
     with started.get_lock():
         number = started.value
         started.value += 1

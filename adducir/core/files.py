@@ -194,7 +194,6 @@ def _is_left_behind(hidden: Path) -> bool:
 
 
 def require(path: Path) -> None:
-    """Raise what reading a file would, where the file is not there."""
     try:
         path.stat()
     except OSError as error:
@@ -301,7 +300,6 @@ def _default_mode() -> int:
 
 
 def sync(path: Path) -> None:
-    """Force a file or folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -50,7 +50,6 @@ def digest_of(texts: Iterable[str]) -> str:
 
 
 def is_known(fingerprint: str) -> bool:
-    """Whether all that a fingerprint covers has been read."""
     return UNREAD not in fingerprint
 
 
@@ -138,7 +137,6 @@ def _stamp(path: Path) -> list[int]:
 
 
 def _cached(sql: str, rows: Iterable[Sequence[str]]) -> list[tuple[str, str, str]]:
-    """What the table of digests answers for each row; nothing where it cannot be used."""
     import sqlite3
 
     folder, rows = cache_folder(), list(rows)

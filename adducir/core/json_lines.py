@@ -48,12 +48,10 @@ def json_value(text: str, path: Path, line: int | None = None, hint: str | None 
 
 
 def json_document(path: Path) -> Any:
-    """The one value of a file."""
     return json_value(read_text(path), path)
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """The one object of a file."""
     found = json_document(path)
     if not isinstance(found, dict):
         raise InputError("this is not a JSON object.", path=path)
@@ -115,7 +113,6 @@ class JsonText:
                 return ""
 
     def take(self, mark: str) -> bool:
-        """Go behind a mark, if that comes next."""
         found = self.peek() == mark
         self._at += found
         return found
@@ -127,7 +124,6 @@ class JsonText:
             raise self._error(f"{mark!r} is missing {where}.")
 
     def end(self) -> None:
-        """An InputError if anything follows."""
         if self.peek():
             raise self._error("something follows the end.")
 

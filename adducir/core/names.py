@@ -26,7 +26,6 @@ class Numbered:
         return len(self._numbers)
 
     def number(self, found: int) -> int:
-        """The number of a hash: that of its first, or the next one."""
         return self._numbers.setdefault(found, len(self._numbers))
 
 
@@ -48,7 +47,6 @@ class Seen:
 
 
 def digest_of(name: str) -> int:
-    """64 bits of a BLAKE2b digest: the same in each process and version of Python."""
     found = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(found, "little")
 
@@ -125,7 +123,6 @@ class TextFile(Made[str]):
         self._starts, self._readable = array("q", [0]), 0
 
     def append(self, text: str) -> None:
-        """Add a text."""
         data = text.encode("utf-8", "surrogatepass")
         with explaining_writes(self._folder):
             self._file.write(data)

@@ -14,7 +14,6 @@ _TOKENIZERS = "RAYON_NUM_THREADS"
 
 
 def cores() -> int:
-    """The cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -20,7 +20,6 @@ class Progress:
 
     @contextmanager
     def doing(self, what: str, total: int | None, unit: str) -> Iterator[None]:
-        """The block is a piece of work; see :meth:`start`."""
         self.start(what, total, unit)
         try:
             yield
@@ -48,5 +47,4 @@ _listening: ContextVar[Progress] = ContextVar("progress", default=_SILENT)
 
 
 def progress() -> Progress:
-    """Whoever listens to the work that goes on here."""
     return _listening.get()

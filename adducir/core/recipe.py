@@ -113,19 +113,15 @@ class Recipe(BaseModel):
             made = handler(value)
         except ValidationError as error:
             wrong += [(one.path, one.what) for one in errors_of(error, value, cls)]
-        if not wrong:
-            wrong = [((cls.model_fields[key].alias or key,), what) for key, what in made._idle()]
+        for key in sorted(made.model_fields_set & cls.model_fields.keys()) if not wrong else ():
+            field = cls.model_fields[key]
+            for mark in [*field.metadata, cls.conditions.get(key)]:
+                is_given = isinstance(mark, Needs) and getattr(made, key) is not None
+                if is_given and not mark.holds(made):
+                    wrong.append(((field.alias or key,), f"has no effect {mark.what}"))
         if wrong:
             raise errors_at(*wrong)
         return made
-
-    def _idle(self) -> Iterator[tuple[str, str]]:
-        """The fields that were given and have no effect, and why."""
-        for key in sorted(self.model_fields_set & type(self).model_fields.keys()):
-            marks = [*type(self).model_fields[key].metadata, self.conditions.get(key)]
-            for mark in marks if getattr(self, key) is not None else ():
-                if isinstance(mark, Needs) and not mark.holds(self):
-                    yield key, f"has no effect {mark.what}"
 
 
 class _Called(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass has no public name
@@ -154,7 +150,6 @@ def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
 
 
 def told(error: ValidationError) -> str:
-    """What is wrong, in one line."""
     return "; ".join(map(str, errors_of(error)))
 
 
@@ -180,7 +175,6 @@ def errors_of(
 
 
 def _path(detail: Mapping[str, Any], data: Any) -> KeyPath:
-    """The keys and indexes of an error's place."""
     path: list[str | int] = []
     is_told = detail["type"] in (_TOLD, "missing")
     for number, part in enumerate(detail["loc"], start=1):
@@ -196,7 +190,6 @@ def _path(detail: Mapping[str, Any], data: Any) -> KeyPath:
 
 
 def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
-    """What is wrong, in the words of recipes."""
     kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
     message = str(detail["msg"])
     if kind == "extra_forbidden":
@@ -233,7 +226,6 @@ def one_of(choices: Sequence[str], given: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as a recipe's author knows it, shortened."""
     if value is None:
         return "empty"
     if isinstance(value, bool):
@@ -254,12 +246,7 @@ def _either(messages: Sequence[str]) -> str:
     return "; ".join(messages)
 
 
-def _is_model(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, BaseModel)
-
-
 def _leaves(hint: Any) -> Iterator[Any]:
-    """The types inside an annotation."""
     arguments = get_args(hint)
     for inner in arguments:
         yield from _leaves(inner)
@@ -278,12 +265,13 @@ def _slips(
     elif isinstance(value, list):
         for number, item in enumerate(value):
             yield from _slips(item, types, (*path, number))
-    elif isinstance(value, dict) and not any(map(_is_model, types)):
+    elif isinstance(value, dict) and not any(
+        isinstance(one, type) and issubclass(one, BaseModel) for one in types
+    ):
         for key, item in value.items():
             yield from _slips(item, types, (*path, key))
 
 
 def dotted(path: KeyPath) -> str:
-    """A key path as a user writes it."""
     parts = map(str, path)
     return ".".join(f'"{one}"' if "." in one or "=" in one or not one else one for one in parts)

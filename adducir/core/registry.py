@@ -54,7 +54,6 @@ class Family(Generic[K]):
 
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
-        """The kinds of other packages, by name."""
         found: dict[str, EntryPoint] = {}
         points = points_of(self.name)
         for point in sorted(points, key=lambda one: one.name):
@@ -117,7 +116,6 @@ class Family(Generic[K]):
             raise UsageError(f"{name}: {told(error)}.") from error
 
     def origin(self, name: str) -> dict[str, str]:
-        """Which package and version a kind comes from, for fingerprints; empty for our own."""
         point = self._installed.get(name)
         if point is None or point.dist is None or point.dist.name == _OWN:
             return {}

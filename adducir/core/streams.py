@@ -32,7 +32,6 @@ class BrokenStream(InputError):  # noqa: N818
     open_line = False  # the fault is in the line that follows the whole ones read, not behind them
 
     def after(self, lines: int) -> InputError:
-        """The error with the line, where so many whole ones were read."""
         line = (lines + self.open_line) or None
         return InputError(self.what, path=self.path, line=line, hint=self.hint)
 

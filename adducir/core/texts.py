@@ -47,7 +47,6 @@ def refuse_text(values: object, what: str) -> None:
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:
-    """The text, cut in the middle where it is too long for a message."""
     if len(text) <= most:
         return text
     half = (most - 3) // 2

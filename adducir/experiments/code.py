@@ -35,7 +35,6 @@ class Code:
 
     @property
     def is_of_study(self) -> bool:
-        """Whether it lies in the study's folder."""
         return self.root.is_relative_to(self.folder)
 
     def identity(self) -> dict[str, str]:
@@ -111,14 +110,12 @@ def find_code(name: str, folder: Path) -> Code:
 
 
 def _sources(root: Path) -> list[Path]:
-    """The Python files of a package's folder, or a module's file."""
     if root.is_dir():
         return [path for path in root.rglob("*.py") if path.is_file()]
     return [root] if root.is_file() else []
 
 
 def _imports(path: Path) -> set[str]:
-    """The top names of the modules that a file imports by statements."""
     found: set[str] = set()
     with suppress(OSError, SyntaxError, ValueError):
         for node in ast.walk(ast.parse(path.read_bytes())):

@@ -42,11 +42,9 @@ class Context:
         self._closing.close()
 
     def shown(self, path: Path) -> str:
-        """A path as the study's own, where it lies in it."""
         return shown(path, self.folder)
 
     def chunking(self, output: Path) -> "Chunking":
-        """How the chunks of an output are made."""
         from adducir.core.chunks import Chunking
 
         return Chunking(output, self.execution)

@@ -99,11 +99,7 @@ class Plan:
         for step in (*study.others(), *self.goals):
             add(step)
         self.steps = tuple(found)
-        self._refuse_shared_files()
-
-    def _refuse_shared_files(self) -> None:
-        """Refuse two things that would be made in one place, also where case does not count."""
-        makers: dict[str, Step] = {}
+        makers: dict[str, Step] = {}  # by their places, also where case does not count
         for step in self.steps:
             place = unicodedata.normalize("NFC", str(step.path)).casefold()
             other = makers.setdefault(place, step)
@@ -112,7 +108,6 @@ class Plan:
                 self.planner.add(step.place, f"{what}: {self.shown(step.path)}")
 
     def shown(self, path: Path) -> str:
-        """A path as the study's own, where it lies in it."""
         return shown(path, self.planner.folder)
 
     def state(self) -> dict[Step, str | None]:
@@ -158,7 +153,6 @@ class Plan:
         return needed
 
     def lines(self) -> list[str]:
-        """What running it would do, a line per artifact."""
         with leaving_unread(self.dry_run):
             return [f"{verb:6} {what}" for verb, what in self._lines()]
 
@@ -178,7 +172,6 @@ class Plan:
         yield "write", f"{self.shown(self.output)}/"
 
     def notes(self) -> list[str]:
-        """What a dry run lacks, a line each."""
         return self.planner.notes()
 
 
@@ -208,7 +201,6 @@ class Outcome:
 
     @property
     def table(self) -> ResultTable:
-        """The table, or the first of several."""
         return next(iter(self.tables.values()))
 
 

@@ -61,7 +61,6 @@ class Planner:
         self._errors.setdefault(ErrorDetail(place, what), None)
 
     def refer(self, place: KeyPath, section: str, name: str) -> None:
-        """Keep an error if a section has no entry of that name."""
         known = self.names.get(section, [])
         if name not in known:
             what = f"there is no {_ENTRIES[section]} `{name}` in this file"

@@ -134,7 +134,6 @@ class ComparisonRecipe(Testing):
             yield "test", f"systems that may be the best: model confidence set, {level}"
 
     def check(self, planner: Planner, *, several_runs: bool) -> None:
-        """Refuse what cannot be tested at all, or for systems with several runs."""
         if planner.names.get("systems"):
             for number, name in enumerate(self.baselines):
                 item = () if isinstance(self.baseline, str) else (number,)

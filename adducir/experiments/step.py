@@ -54,7 +54,6 @@ class Step(ABC):
         """Make it; what it is made from is there."""
 
     def title(self, shown: Shown) -> str:
-        """What it is, for the plan's lines."""
         return shown(self.path)
 
 

@@ -91,8 +91,6 @@ TASKS = Family(
 
 
 class Trial(NamedTuple):
-    """What is done once: a system on a data set."""
-
     system: str  # its name in the file
     data: str = ""  # the name of the data set, or topic set, where a file has several
     seed: int | None = None  # of the system's trainings; None where it has none
@@ -174,7 +172,6 @@ class Study(ABC):
         """What does it; nothing is loaded or trained. None where its data are not available."""
 
     def path_of(self, trial: Trial) -> Path:
-        """Where what a trial makes goes."""
         return self.folder / "runs" / self.name / trial.run
 
     def plan(self, trial: Trial) -> Step:
@@ -192,7 +189,6 @@ class Study(ABC):
 
     @cached_property
     def steps(self) -> Mapping[Trial, Step]:
-        """The step of each trial."""
         return {trial: self.plan(trial) for trial in self.trials()}
 
     def goals(self) -> Sequence[Step]:

@@ -58,12 +58,10 @@ class Stored:
     """Base of data classes whose fields are arrays, kept together in one file."""
 
     def save(self, path: Path) -> None:
-        """Write them by :func:`write_shard`."""
         write_shard(path, dict(vars(self)))
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read them by :func:`read_shard`."""
         return cls(**read_shard(path))
 
 
@@ -74,7 +72,6 @@ def weights_of(model: "torch.nn.Module") -> "dict[str, torch.Tensor]":
 
 
 def save_weights(path: Path, model: "torch.nn.Module") -> None:
-    """Write a network's parameters and buffers, whole or not at all."""
     write_shard(path, {name: one.numpy() for name, one in weights_of(model).items()})
 
 
@@ -89,7 +86,6 @@ def load_weights(path: Path, model: "torch.nn.Module") -> None:
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Of names, types, shapes and values, whose memory is contiguous, in the order of names."""
     digest = hashlib.sha256()
     for name, one in sorted(arrays.items()):
         digest.update(f"{name} {one.dtype} {list(one.shape)}\n".encode())

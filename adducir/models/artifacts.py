@@ -31,7 +31,6 @@ class ModelSettings(Recipe):
     what: ClassVar[str]  # what a folder without the file is not: "no encoder", say
 
     def save(self, folder: Path) -> None:
-        """Write the settings into a model's folder."""
         write_settings(folder / self.file, self.model_dump(mode="json"))
 
     @classmethod
@@ -54,7 +53,6 @@ def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read what :func:`write_settings` wrote, of an artifact that is whole."""
     refuse_damaged(path.parent)
     return json_object(path)
 

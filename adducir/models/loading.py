@@ -156,7 +156,6 @@ def load_model(
 def _made(
     load: Callable[..., Any], folder: Path | None, config: "PreTrainedConfig", **options: Any
 ) -> Any:
-    """A model, and what transformers says of its weights."""
     import torch
 
     return load(
@@ -290,7 +289,6 @@ def explaining(what: str, folder: Path) -> Iterator[None]:
 
 
 def _first(error: BaseException) -> str:
-    """The first line of what an error says."""
     lines = str(error).strip().splitlines()
     first = lines[0].rstrip(".:")[:300] if lines else type(error).__name__
     return f"there is no {first}" if isinstance(error, KeyError) else first

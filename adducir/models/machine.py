@@ -75,7 +75,6 @@ def settle_threads(count: int | None, place: "Place") -> None:
 
 
 def device_of(model: "torch.nn.Module") -> "torch.device":
-    """Where a model's weights are."""
     return next(model.parameters()).device
 
 
@@ -170,7 +169,6 @@ def _in_half(forward: Callable[..., Any], kind: str) -> Callable[..., Any]:
 
 
 def _single(found: Any) -> Any:
-    """A stack's output with its hidden states in single precision."""
     import torch
 
     if isinstance(found, torch.Tensor):

@@ -40,8 +40,6 @@ _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where a pretrained model comes from."""
-
     name: str
     folder: Path | None = None  # None: the Hub, fetched once, when it is first needed
     revision: str | None = None  # the Hub's branch, tag or commit; None: the main branch
@@ -139,7 +137,6 @@ _LATER = "which is fetched from the Hugging Face Hub"
 
 
 def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource:
-    """What a name stands for; a folder must hold one of some files."""
     if name == MINILM:
         spec = importlib.util.find_spec(_MINILM_PACKAGE)
         if spec is None or spec.origin is None:
@@ -221,7 +218,6 @@ def _refuse_custom_code(path: Path) -> None:
 
 
 def _digest(folder: Path) -> str:
-    """The SHA-256 of the names and contents of a model's files."""
     paths = [
         path
         for path in sorted(folder.rglob("*"))

@@ -58,8 +58,6 @@ class DataRecipe(GroupShares):
 
 @dataclass(frozen=True)
 class SpanData:
-    """A data set, opened."""
-
     recipe: DataRecipe
     folder: Path
     spans: tuple[MaskedSpan, ...]
@@ -68,7 +66,6 @@ class SpanData:
 
     @cached_property
     def groups(self) -> frozenset[str]:
-        """The books or questions of the contexts."""
         return frozenset(span.group for span in self.spans)
 
     def tasks(self) -> Iterator[SpanTask]:
@@ -132,7 +129,6 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
 
 
 def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
-    """All contexts whose gold item is known."""
     if recipe.relic:
         path = file_path(recipe.relic, folder)
         return (s for s in spans_of_relic(read_relic(path)) if s.extra["start"] is not None)

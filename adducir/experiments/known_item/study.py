@@ -81,13 +81,10 @@ class KnownItem(Task):
 
 
 def folder_name(name: str) -> str:
-    """A name as that of a folder."""
     return file_name(name).replace("/", "_")
 
 
 class KnownItemStudy(Study):
-    """A study of known-item search, opened."""
-
     makes: ClassVar[str] = "rankings"
     verb: ClassVar[str] = "rank"
     recipe: KnownItem
@@ -108,7 +105,6 @@ class KnownItemStudy(Study):
                 self._opened.add(name)
 
     def trials(self) -> Iterator[Trial]:
-        """Those of a data set and system together."""
         for data in self.recipe.data:
             for name, system in self.recipe.systems.items():
                 for seed in self.seeds(name):
@@ -127,7 +123,6 @@ class KnownItemStudy(Study):
         return self.folder.joinpath("runs", self.name, *map(folder_name, names))
 
     def findings(self, context: "Context") -> Sequence[Finding]:
-        """A table for each data set, and those of groups of contexts."""
         found: list[Finding] = []
         for data in self.recipe.data:
             name, folder = (data, folder_name(data)) if len(self.data) > 1 else ("", "")

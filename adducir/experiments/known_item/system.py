@@ -78,7 +78,6 @@ class RankingSystem(SystemEntry):
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Versions of the libraries that take part."""
         return {}
 
     @abstractmethod
@@ -140,7 +139,6 @@ class RankStep(ArtifactStep):
         return self.system.versions()
 
     def fill(self, folder: "Path", context: "Context") -> Mapping[str, Any]:
-        """Rank, and write the ranks."""
         what = f"{self.trial.data}, {self.trial.run}, {self.trial.part}"
         progress().note(f"{context.shown(self.path)}: {what}")
         tasks = context.shared("tasks", lambda: list(self.data.tasks()), key=self.trial.data)
@@ -172,7 +170,6 @@ class RankStep(ArtifactStep):
         return gold_ranks(tasks, found)
 
     def ranked(self) -> GoldRanks:
-        """The ranks that stand in its file."""
         (ranks,) = read_ranks(self.path / RANKS_FILE, self.trial.run).values()
         return ranks
 

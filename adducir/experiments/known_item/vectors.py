@@ -45,8 +45,6 @@ Pooling = Literal["first", "mean", "pooler"]
 
 
 class _Vectors(RankingSystem):
-    """A system that ranks by vectors of contexts and candidates."""
-
     kind: ClassVar[str] = "vectors"
 
     @abstractmethod
@@ -82,8 +80,6 @@ class _Vectors(RankingSystem):
 
 
 class _Encoder(_Vectors):
-    """A dual encoder."""
-
     @abstractmethod
     def source(self, step: RankStep) -> EncoderSource:
         """The encoder, which must be there."""
@@ -173,7 +169,6 @@ class Trained(_Encoder):
                     _check_examples(name, document, recipe, study)
 
     def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
-        """See :meth:`RankingSystem.models`; what several chains begin with is trained once."""
         read = study.recipe.contexts[trial.part].model_dump(mode="json")
         changes = (
             *self.set,
@@ -317,7 +312,6 @@ class LateVectors:
         return {"model": model, "reading": reading, "precision": self.precision, "context": read}
 
     def model(self) -> LateInteraction:
-        """The model that this process has, or loads."""
         found: LateInteraction = self.loaded.value or LateInteraction.load(
             self.source, self.reading
         )

@@ -38,8 +38,6 @@ class OpenedCorpus:
 
 
 class CorpusRecipe(Linked):
-    """The base of every kind of corpus."""
-
     @abstractmethod
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         """Open it; its documents are not read. ``seed``: of the trainings that it stands on."""
@@ -121,7 +119,6 @@ class ExpandedRecipe(CorpusRecipe):
     def _model(
         self, name: str, seed: int | None, study: "RetrievalStudy"
     ) -> tuple[Path, Any, str, Sequence[Step]]:
-        """The term weighter: its folder, settings and fingerprint, and what trains it."""
         from adducir.deepct.recipe import Settings
         from adducir.deepct.training import DeepCT
         from adducir.models.sources import ModelSource

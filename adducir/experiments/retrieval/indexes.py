@@ -132,7 +132,6 @@ class IndexStep(Step):
         return f"index {shown(self.path)} of {self.source}"
 
     def make(self, context: "Context") -> None:
-        """Build it, and say what it holds."""
         name, why = f"index {context.shown(self.path)}", self.why()
         if why not in (None, MISSING):
             progress().note(f"{name}: {why}")
@@ -141,7 +140,6 @@ class IndexStep(Step):
         progress().note(f"{name}: {counts['documents']:,} documents{empty}")
 
     def open(self, context: "Context") -> "Index":
-        """The index; it is closed at the end."""
         from adducir.indexes.engines import open_index
 
         own = partial(open_index, device=context.device, tokens=context.batch_tokens)
@@ -263,7 +261,6 @@ class Dense(IndexRecipe):
 
     @property
     def of_index(self) -> DenseSettings:
-        """The settings of FAISS's index."""
         given = {"kind": self.kind, **(self.model_extra or {})}
         return hyperparameters(DenseSettings, "a dense index", given, type(self).model_fields)
 

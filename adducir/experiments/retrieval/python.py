@@ -100,7 +100,6 @@ class Python(System):
         return Answer(run, note, {"python": settings}, seconds)
 
     def _frame(self, step: RunStep, context: "Context") -> "pd.DataFrame":
-        """What the transformer is given."""
         import pandas as pd
 
         from adducir.rerankers.texts import StoredTexts

@@ -101,7 +101,6 @@ class Rerank(System):
         }
 
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
-        """Open the reranker, or the recipe that makes it; no model is loaded."""
         place, planner = ("systems", trial.system), study.planner
         with planner.at(*place, "by"):
             scorer = self._scorer(trial, study)
@@ -119,7 +118,6 @@ class Rerank(System):
         return RunStep(self, trial, study, parts, scorer.models, reads, scorer)
 
     def _scorer(self, trial: Trial, study: "RetrievalStudy") -> Scorer:
-        """The reranker, or the recipe that trains it."""
         if self.is_trained(study.folder):
             from adducir.rerankers.training import CrossEncoderTraining
 

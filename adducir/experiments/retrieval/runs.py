@@ -85,11 +85,9 @@ class System(SystemEntry):
         }
 
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
-        """The step that makes its run."""
         return RunStep(self, trial, study, self.parts(trial, study))
 
     def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
-        """The file of its run."""
         return study.path_of(trial)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str | None:
@@ -165,11 +163,9 @@ class RunStep(Step):
         return None
 
     def answer(self, context: "Context") -> Answer:
-        """Rank the topics."""
         return self.system.answer(self, context)
 
     def make(self, context: "Context") -> None:
-        """Rank, and write the run with its metadata."""
         answer, study, topics = self.answer(context), self.study, self.topics
         progress().note(f"run {context.shown(self.path)}: {answer.note}")
         about = {
@@ -197,7 +193,6 @@ class RunStep(Step):
         return read_run(self.path, allow_empty=True)
 
     def counted(self, run: Run) -> str:
-        """How much a run of its topics holds."""
         return f"{len(run):,} documents for {len(run.qids):,} of {len(self.topics):,} topics"
 
 
@@ -252,8 +247,6 @@ class Given(System):
 
 
 class GivenRun(Step):
-    """A run that the user gives."""
-
     kept, stage = "read", 2
 
     def __init__(self, trial: Trial, run: Run) -> None:

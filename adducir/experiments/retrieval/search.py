@@ -217,7 +217,6 @@ class Fusion(TunableSystem):
         return {"weights": list(self.weights), **FUSION.settings(self.fusion, "method")}
 
     def fused(self, runs: Sequence[Run], *, depth: int | None, tag: str) -> Run:
-        """The fusion of the systems' runs."""
         values = self.fusion.model_dump()
         weights = self.weights or None
         return fuse(runs, self.method, weights=weights, depth=depth, tag=tag, **values)

@@ -109,8 +109,6 @@ class Retrieval(Task):
 
 
 class RetrievalStudy(Study):
-    """A retrieval experiment, opened."""
-
     makes: ClassVar[str] = "runs"
     recipe: Retrieval
 
@@ -169,17 +167,14 @@ class RetrievalStudy(Study):
         return self._opened[key]
 
     def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus:
-        """A corpus of the file."""
         found: OpenedCorpus = self._open("corpora", name, seed)
         return found
 
     def index(self, name: str, seed: int | None = None) -> IndexStep:
-        """The step of an index."""
         found: IndexStep = self._open("indexes", name, seed)
         return found
 
     def topic_set(self, name: str) -> TopicSet:
-        """A topic set; :class:`.Known` without one."""
         if name not in self.topic_sets:
             raise Known
         return self.topic_sets[name]
@@ -194,7 +189,6 @@ class RetrievalStudy(Study):
         }
 
     def index_path(self, name: str, seed: int | None) -> Path:
-        """Where an index goes."""
         own = name if seed is None else run_name(name, seed)
         return self.folder / "indexes" / file_name(own)
 
@@ -238,7 +232,6 @@ class RetrievalStudy(Study):
                 yield from (Trial(name, topics, seed) for topics in self.recipe.topics)
 
     def step(self, trial: Trial) -> Step:
-        """See :meth:`.Study.step`; topic sets that differ in judgements only share a run."""
         system = self.recipe.systems.get(trial.system)
         if system is None or trial.system in self.made_of(trial.system):
             raise Known

@@ -146,7 +146,6 @@ def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
 
 
 def _provenance(study: "RetrievalStudy", chosen: Chosen, context: "Context") -> dict[str, Any]:
-    """What a table records of its runs, indexes and topics."""
     runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
     for trial in _trials(study):
         runs[trial.data][trial.run] = _run(study, trial, context)
@@ -222,7 +221,6 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
 
 
 def _mean_cost(study: "RetrievalStudy", system: str) -> Cost:
-    """The mean cost of a system's runs; None of what is not known of each."""
     each = zip(*(_cost(study, system, seed) for seed in study.seeds(system)), strict=True)
     time, size, training = (None if None in some else fmean(some) for some in each)
     return Cost(time, None if size is None else round(size), training)
@@ -251,7 +249,6 @@ def _cost(
 
 
 def _models(steps: Iterable[Step]) -> set[ModelStep]:
-    """All trainings that steps are made from."""
     found: set[ModelStep] = set()
     for step in steps:
         found |= {step} if isinstance(step, ModelStep) else set()
@@ -293,7 +290,6 @@ def snippets(
 
 
 def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str, Document]]:
-    """Documents beside an index; none where it is not there, for no run to be made needs it."""
     with suppress(ArtifactError):
         store = DocumentStore(index.path)
         for docno in sorted(docnos):

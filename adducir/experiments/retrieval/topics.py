@@ -32,7 +32,6 @@ class TopicSet(JudgedTopics):
     judge: str = ""
 
     def identity(self) -> dict[str, str]:
-        """The fingerprints of topics and judgements."""
         return {**self.topics.identity(), **self.qrels.identity()}
 
 

@@ -48,7 +48,6 @@ class Pool:
 
     @classmethod
     def of(cls, sets: Sequence[JudgedTopics]) -> "Pool":
-        """Take topic sets together."""
         names = [each.name for each in sets]
         if not names or len(set(names)) < len(names):
             raise UsageError("tuning needs topic sets, each with a name of its own.")
@@ -76,7 +75,6 @@ class Pool:
 
     @cached_property
     def qrels(self) -> Qrels:
-        """The judgements of all sets, with ids for qids."""
         frames = [
             _renamed(each.qrels.frame, *self.names_of(number))
             for number, each in enumerate(self.sets)

@@ -94,8 +94,6 @@ def hyperparameters_of(kind: type[BaseModel]) -> dict[str, Hyperparameter]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter and the values to try, ascending."""
-
     name: str
     values: tuple[Number, ...]
     allowed: Hyperparameter
@@ -136,8 +134,6 @@ def parameter(
 
 @dataclass(frozen=True)
 class Grid:
-    """All settings, numbered from 0."""
-
     parameters: tuple[Parameter, ...]
 
     @classmethod
@@ -146,7 +142,6 @@ class Grid:
         values: Mapping[str, Sequence[Number | Decimal]],
         hyperparameters: Mapping[str, Hyperparameter],
     ) -> "Grid":
-        """Check values, in the order that breaks ties between equal settings."""
         if not values:
             raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
         return cls(tuple(parameter(name, v, hyperparameters) for name, v in values.items()))
@@ -156,7 +151,6 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each parameter has."""
         return tuple(len(one.values) for one in self.parameters)
 
     @property
@@ -168,6 +162,5 @@ class Grid:
         return tuple(int(place) for place in np.unravel_index(number, self.shape))
 
     def setting(self, number: int) -> Setting:
-        """The setting of a number."""
         places = zip(self.parameters, self.places(number), strict=True)
         return {one.name: one.values[place] for one, place in places}

@@ -42,12 +42,20 @@ def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dic
         for name, text in texts.items():
             with writing_text(hidden / name) as handle:
                 handle.write(text)
-        runs = _write_runs(tuning, hidden) if with_runs else []
-    return {name: folder / name for name in [*texts, *runs]}
+        names = [*texts]
+        about, pool = {"method": {"tuning": facts(tuning)}}, tuning.pool
+        if with_runs and pool.has_own_qids:
+            names.append("held-out.trec.gz")
+            write_run(tuning.run, hidden / names[-1], about, topics=pool.ids)
+        elif with_runs:
+            for number, each in enumerate(pool.sets):
+                names.append(f"held-out.{each.name.replace(' ', '_')}.trec.gz")
+                run, qids = pool.of_set(tuning.run, each.name), pool.names_of(number)[0]
+                write_run(run, hidden / names[-1], about, topics=qids)
+    return {name: folder / name for name in names}
 
 
 def facts(tuning: Tuning) -> dict[str, Any]:
-    """What there is to say about a tuning, in JSON's types."""
     pool, folds = tuning.pool, tuning.folds
     return {
         "adducir": __version__,
@@ -81,7 +89,6 @@ def facts(tuning: Tuning) -> dict[str, Any]:
 
 
 def _grid_lines(tuning: Tuning) -> Iterator[list[Any]]:
-    """The lines of ``grid.csv``, the header first."""
     pool, folds = tuning.pool, tuning.folds
     yield [
         *(*tuning.grid.names, "fold", "part", "topic set", "topics"),
@@ -112,20 +119,6 @@ def _topic_lines(tuning: Tuning) -> Iterator[list[Any]]:
         setting = [plain(value) for value in tuning.setting(fold).values()]
         value = float(tuning.held_out[row])
         yield [pool.sets[pool.set_of[row]].name, qid, tuning.folds.names[fold], *setting, value]
-
-
-def _write_runs(tuning: Tuning, folder: Path) -> list[str]:
-    """Write the pooled rankings, and return the names of the files."""
-    pool, about = tuning.pool, {"method": {"tuning": facts(tuning)}}
-    if pool.has_own_qids:
-        write_run(tuning.run, folder / "held-out.trec.gz", about, topics=pool.ids)
-        return ["held-out.trec.gz"]
-    names = []
-    for number, each in enumerate(pool.sets):
-        names.append(f"held-out.{each.name.replace(' ', '_')}.trec.gz")
-        run, qids = pool.of_set(tuning.run, each.name), pool.names_of(number)[0]
-        write_run(run, folder / names[-1], about, topics=qids)
-    return names
 
 
 def _csv(lines: Iterator[list[Any]]) -> str:

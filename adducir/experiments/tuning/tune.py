@@ -91,7 +91,6 @@ class TuneRecipe(Recipe):
 
     @property
     def values(self) -> dict[str, list[Decimal]]:
-        """The values by parameter."""
         return {name: from_recipe(given) for name, given in self.grid.items()}
 
     def errors(
