@@ -22,8 +22,8 @@ def open_index(
 ) -> Index:
     """Open an index of any engine.
 
-    A dense index has an encoder: ``device`` is where it runs, ``tokens`` how many of them a batch
-    of queries has, padded, and ``encoder`` its name, where it is not found under the one it had.
+    A dense index has an encoder: ``device`` is where it runs, ``tokens`` are the padded ones of a
+    batch of queries, and ``encoder`` is its name, where it is not found under the one it had.
 
     Raises:
         UsageError: An encoder is named, and this is not a dense index.

@@ -256,7 +256,7 @@ def java_exception() -> type[Exception]:
 
 
 def released(call: Callable[P, R]) -> Callable[P, R]:
-    """The same call for a pool's threads: Java keeps what it has for one until it lets go."""
+    """The same call for a pool's threads, of which Java keeps data until they are detached."""
 
     @functools.wraps(call)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -16,10 +16,10 @@ from adducir.runs.run import Run
 
 @dataclass(frozen=True)
 class Search:
-    """A run, and topics to tell of.
+    """A run, and the topics that a remark is due on.
 
-    Queries have no term (``empty``), or none in the index (``unanswered``); or all of several
-    documents have one score, so that docnos alone order them (``tied``).
+    Of ``empty`` ones no term is left after analysis, of ``unanswered`` ones none is in the index;
+    several documents of ``tied`` ones all have one score, so that docnos alone order them.
     """
 
     run: Run

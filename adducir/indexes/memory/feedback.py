@@ -32,7 +32,7 @@ _LEAST_NORM = np.float32(0.001)
 
 
 class Feedback:
-    """Expands queries; ``plain``: new terms must match ``[a-z0-9]+``."""
+    """Expands queries; ``documents``: as Lucene counts; ``plain``: new terms are ``[a-z0-9]+``."""
 
     def __init__(self, segment: SavedSegment, documents: int, *, plain: bool) -> None:
         self._segment, self._documents, self._plain = segment, documents, plain
