@@ -128,7 +128,6 @@ class Analysis:
         return jvm.java_class("adducir.Analysis")(analyser)
 
     def in_bulk(self) -> Any:
-        """A new Java object that turns blocks of texts into numbered terms."""
         language = LANGUAGES.make(self.language)
         words, stemmer = language.in_parts(self.stemmer, self.stopwords)
         return jvm.java_class("adducir.BulkTokens")(words, stemmer, language.is_piecewise)

@@ -49,9 +49,7 @@ _MERGED = 1 << 12  # queries
 class Ranking:
     """The k best candidates of a set for each of q queries.
 
-    Attributes:
-        numbers: (q, k) int32: candidates, best first.
-        scores: (q, k) float64.
+    ``numbers`` are (q, k) int32 candidates, best first; ``scores`` (q, k) float64.
     """
 
     numbers: np.ndarray[tuple[int, int], np.dtype[np.int32]]
@@ -140,7 +138,6 @@ class CandidateSet:
         return out
 
     def rank(self, queries: Sequence[Query], model: Model, depth: int | None = None) -> Ranking:
-        """The best candidates (all, without a ``depth``) for every query."""
         return self._ranked(_numbered(self._vocabulary, queries), model, depth)
 
     def _ranked(self, queries: Queries, model: Model, depth: int | None) -> Ranking:

