@@ -99,6 +99,7 @@ class Work(ABC):
         """Load what is needed: the kind of device, as far as it determines bytes, and the maker."""
 
     def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
+        """Fill an artifact's folder from the chunks; returns its counts."""
         raise NotImplementedError
 
 

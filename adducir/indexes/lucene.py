@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -24,8 +24,6 @@ from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
-from adducir.indexes.building import IndexSettings, documents_with, engine_versions, packed, stored
-from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import (
     BM25PRF,
     RM3,
@@ -39,6 +37,9 @@ from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search
 from adducir.indexes.jvm import translated
 from adducir.indexes.models import BM25, Model, refuse_unless_scored
 
+if TYPE_CHECKING:
+    from adducir.indexes.building import IndexSettings
+
 KIND = "lucene-index"
 FOLDER = "lucene"
 """Of an artifact, where Lucene's own files are."""
@@ -49,7 +50,7 @@ _QUERIES = 100  # whose documents' vectors are in memory at a time
 def build_index(
     corpus: Corpus,
     path: Path,
-    settings: IndexSettings | None = None,
+    settings: "IndexSettings | None" = None,
     *,
     threads: int | None = None,
     rebuild: bool = False,
@@ -66,6 +67,8 @@ def build_index(
         ArtifactError: ``path`` holds something that is not ours.
         UsageError: The settings name weights.
     """
+    from adducir.indexes.building import IndexSettings, engine_versions
+
     own = (settings or IndexSettings()).of(corpus)
     if own.weights is not None:
         raise UsageError(
@@ -83,7 +86,10 @@ def build_index(
     )
 
 
-def _make(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -> dict[str, Any]:
+def _make(corpus: Corpus, folder: Path, settings: "IndexSettings", threads: int) -> dict[str, Any]:
+    from adducir.indexes.building import documents_with, packed, stored
+    from adducir.indexes.documents import DocumentWriter
+
     inside = (folder / FOLDER).absolute()
     inside.mkdir()
     separate = settings.fields if settings.separate_fields else ()
