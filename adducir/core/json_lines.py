@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines, read_pieces, read_text
 from adducir.core.streams import BrokenStream
@@ -40,9 +38,11 @@ def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str,
 
 def json_value(text: str, path: Path, line: int | None = None, hint: str | None = None) -> Any:
     """The value of one line; without ``line`` of a whole file."""
+    import orjson
+
     try:
         return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+    except json.JSONDecodeError as error:
         what = f"this is not JSON: {error.msg} (character {error.colno})."
         raise InputError(what, path=path, line=line or error.lineno, hint=hint) from None
 
