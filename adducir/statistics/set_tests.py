@@ -98,7 +98,6 @@ class SetTests:
         return np.asarray(np.where(self.falls, low, high))
 
     def _pairs(self) -> tuple[Rows, Rows]:
-        """The rows of scores of every test of difference, measure by measure."""
         count = len(self.systems)
         if self.asked.all_pairs:
             second, first = np.triu_indices(count, 1)
@@ -200,7 +199,6 @@ class SetTests:
     def _intervals(
         self, difference: Floats, mean: Floats, sd: Floats, constant: Any
     ) -> tuple[Floats, Floats]:
-        """The confidence intervals of mean differences, of the kind that was asked for."""
         from scipy.special import stdtrit
 
         asked = self.asked
