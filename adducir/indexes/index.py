@@ -57,6 +57,7 @@ class Index(ABC):
 
     Attributes:
         manifest: What the index was built from; None for a folder of Lucene's own.
+        accurate_length: Whether BM25 sees exact lengths, as the index was built.
         analysis: How documents became terms, and queries do.
         fields: The fields that are indexed, joined.
         has_vectors: Whether it holds documents' terms, which feedback reads.
@@ -70,6 +71,7 @@ class Index(ABC):
         self.path, self.manifest = path, manifest
         recipe: Mapping[str, Any] = manifest.recipe if manifest else {}
         self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
+        self.accurate_length = bool(recipe.get("accurate_length"))
         settings = recipe.get("analysis")
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
         if settings and self.analysis.settings().get("lucene") != settings.get("lucene"):
@@ -78,10 +80,6 @@ class Index(ABC):
                 path=path,
                 hint="Build it again with 'adducir index --rebuild'.",
             )
-
-    @property
-    def accurate_length(self) -> bool:
-        return bool(self.manifest and self.manifest.recipe.get("accurate_length"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path.absolute(),)  # another process opens it anew

@@ -59,13 +59,8 @@ class _OverIndex(pt.Transformer):
 class DenseRetriever(_OverIndex):
     """Ranks documents for each query by the inner product of vectors.
 
-    Input columns: ``qid`` and ``query``. Output: one row per hit, with ``docno``, ``score`` and
-    ``rank`` (from 0).
-
-    Args:
-        index: A dense index, or its folder.
-        depth: Hits a query, at most; None for all documents.
-        device: Where the encoder of queries runs, where ``index`` is a folder.
+    Input columns: ``qid`` and ``query``. Output: at most ``depth`` rows per query, with ``docno``,
+    ``score`` and ``rank`` (from 0). The encoder of a folder runs on ``device``.
     """
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
@@ -106,7 +101,7 @@ class LexicalRetriever(_Adjustable):
         model: The name of a retrieval model, or a model itself.
         feedback: The name of a feedback method, or a method itself, to search twice at once;
             :class:`QueryExpansion` shows and changes what is in between.
-        depth: Hits a query, at most; None for all documents that hold a term of the query.
+        depth: Hits per query, at most; None for all documents that hold a term of the query.
         hyperparameters: Of the model; they are attributes afterwards.
     """
 

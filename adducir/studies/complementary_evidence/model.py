@@ -56,8 +56,6 @@ _TO_TEXT = 4
 
 
 class Settings(ModelSettings):
-    """How a trained model reads and selects."""
-
     file: ClassVar = "evidence.json"
     what: ClassVar = "not a model that selects evidence"
 
@@ -188,7 +186,6 @@ class EvidenceModel(torch.nn.Module, ABC):
 
     @classmethod
     def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> Self:
-        """A pretrained encoder, or two of it, with new heads."""
         torch.manual_seed(seed_of(seed, "head"))
         return cls(settings, [base] * len(cls.folders)).eval()
 
@@ -321,6 +318,5 @@ MODELS: dict[str, type[EvidenceModel]] = {"complementary": ComplementaryModel, "
 
 
 def load_evidence_model(path: Path) -> EvidenceModel:
-    """The trained model of a folder, or of its recipe."""
     folder = trained_folder(path, error=ArtifactError)
     return MODELS[Settings.load(folder).kind].load(folder)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
-    """A model's settings of the selection with some of them changed."""
     made, errors = validated(type(selection), {**selection.model_dump(), **changes})
     if made is None:
         known = ", ".join(type(selection).model_fields)

@@ -72,8 +72,6 @@ class UntrainedSystem(Recipe):
 
 
 class RoundRecipe(Recipe):
-    """Files of questions to train on, to choose settings with, to test on."""
-
     train: Several
     validation: Several = ()
     test: Several

@@ -87,8 +87,6 @@ class DRNSelectionPart(Recipe):
 
 
 class EvidenceTraining(TrainingRecipe):
-    """How a model is trained; a batch is of questions, each with all its passages."""
-
     batch_size: Annotated[int, Field(ge=1)] = 4
 
 

@@ -10,7 +10,7 @@ learned, and y still shows it.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -81,18 +81,14 @@ def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
     for name, docnos in groups.items():
         some = contexts[part_of(name, recipe.shares, recipe.seed)]
         for docno in docnos:
-            for number, target in enumerate(_targets(passages[docno], recipe, draw)):
-                key = f"{docno}-{number}"
+            text = passages[docno]
+            sentences = [text[first:past].split() for first, past in sentence_bounds(text)]
+            long = [words for words in sentences if len(words) >= recipe.shortest]
+            for number, place in enumerate(draw.permutation(len(long))[: recipe.sentences]):
+                kept = [word for word in long[place] if draw.random() >= recipe.dropped]
+                target, key = " ".join(kept or long[place][:1]), f"{docno}-{number}"
                 some.append(GroundedContext(key, inputs[name], target, (docno,), name))
     return Bed(passages, contexts, {name: len(docnos) for name, docnos in groups.items()})
-
-
-def _targets(text: str, recipe: ArgumentsRecipe, draw: np.random.Generator) -> Iterator[str]:
-    sentences = [text[first:past].split() for first, past in sentence_bounds(text)]
-    long = [words for words in sentences if len(words) >= recipe.shortest]
-    for place in draw.permutation(len(long))[: recipe.sentences]:
-        kept = [word for word in long[place] if draw.random() >= recipe.dropped]
-        yield " ".join(kept or long[place][:1])
 
 
 def _inputs(

@@ -93,7 +93,6 @@ def read_passages(path: Path) -> Iterator[PagePassage]:
 
 
 def write_passages(passages: Iterable[PagePassage], path: Path) -> int:
-    """Write passages as a corpus."""
     count = 0
     with writing_text(path) as handle:
         for count, passage in enumerate(passages, 1):  # noqa: B007
@@ -167,7 +166,6 @@ class _Provenance:
 
     @property
     def span(self) -> tuple[str, Place, Place] | None:
-        """Page, start and end; None where one is not known."""
         page, first, start = self.wikipedia_id, self.start_paragraph_id, self.start_character
         last, end = self.end_paragraph_id, self.end_character
         if page is None or first is None or start is None or last is None or end is None:

@@ -8,10 +8,9 @@ array or one per line are read, too. Columns that count: ``query_id``, ``query``
 
 x is the query, y its first well-formed answer; queries without one, and those whose answer is ``No
 Answer Present.``, are left out. Gold are the passages of the ranking collection that have the text
-of a selected passage (texts are compared with white space made one blank). A table is read twice,
-so that nothing of the queries that are left out is in memory, and of the others the selected
-passages alone: about 2 KB a query. (The Hindsight paper halves the development set: validation are
-the first 6,233 of its questions here.)
+of a selected passage, with white space made one blank. A table is read twice, so that only queries
+that are kept are in memory, with their selected passages. (The Hindsight paper halves the
+development set: validation are the first 6,233 of its questions here.)
 """
 
 import re
@@ -64,13 +63,12 @@ class NlgenQuestion:
 
     @property
     def selected(self) -> tuple[str, ...]:
-        """The texts of the passages that the annotator used."""
         texts = (" ".join(one.passage_text.split()) for one in self.passages if one.is_selected)
         return tuple(dict.fromkeys(texts))
 
 
 def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
-    """The questions that have a well-formed answer, and how many ``queries`` there are, by kind."""
+    """The questions with a well-formed answer, and counts of ``queries`` read and left out."""
     parse, counts, found = parsed_as(NlgenQuestion), Counter[str](), dict[str, NlgenQuestion]()
     for line, name, row in _rows(path):
         counts["queries"] += 1

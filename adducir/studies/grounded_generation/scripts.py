@@ -58,7 +58,6 @@ def recall_at(k: int, pages: Iterable[str], evidence: Sequence[Sequence[str]]) -
 
 
 def kilt_rouge_l(answer: str, reference: str) -> float:
-    """KILT's ROUGE-L, 0 to 1."""
     said, wanted = _sentences(answer), _sentences(reference)
     said_words, wanted_words = ({word for one in some for word in one} for some in (said, wanted))
     if not said_words or not wanted_words:
@@ -94,7 +93,6 @@ def _subsequence(first: Sequence[str], second: Sequence[str]) -> set[str]:
 
 
 def marco_rouge_l(text: str, answers: Sequence[str]) -> float:
-    """MS MARCO's ROUGE-L of a text with answers, 0 to 1."""
     found, precision, recall = marco_words(text), 0.0, 0.0
     for answer in answers:
         wanted = marco_words(answer)

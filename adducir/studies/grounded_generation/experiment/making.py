@@ -194,7 +194,6 @@ def different_texts(parts: Parts, name: str, device: torch.device) -> Live:
 def request_of(
     parts: Parts, named: Sequence[str], candidates: Path | None, device: torch.device
 ) -> ClosedRequest:
-    """What the closed sets of the contexts of some parts are made from."""
     problem, closed, some = parts.data.problem(), parts.recipe.closed, None
     if candidates is not None and closed.candidate_depth < len(problem.passages):
         some = Candidates.load(candidates / CANDIDATES)
@@ -221,7 +220,6 @@ class Answering(NamedTuple):
         return np.array(rows, dtype=np.int64)
 
     def write(self, rows: Numbers, tokens: int | None) -> Arrays:
-        """The texts of contexts, a line of JSON each."""
         problem, decoding = self.parts.data.problem(), self.parts.recipe.decode
         generator, lines = self.model.eval().generator, list[bytes]()
         for first in range(0, len(rows), _AT_ONCE):

@@ -67,8 +67,6 @@ class PartsStep(ArtifactStep):
 
 
 class VectorsStep(PartsStep):
-    """The vectors of all texts, of a network that is not trained."""
-
     kind = "frozen-vectors"
     verb = "encode"
 
@@ -117,8 +115,6 @@ class PhaseStep(PartsStep):
 
 @dataclass(eq=False, kw_only=True)
 class AnswerStep(ClosedStep):
-    """What a system ranks for the test contexts, and what it writes."""
-
     kind = "grounded-answers"
     verb = "answer"
     stage = 2

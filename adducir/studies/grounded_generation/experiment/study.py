@@ -94,7 +94,7 @@ class GroundedGeneration(Task):
 
 
 class GroundedStudy(Study):
-    """The part of a trial is its number of sampled passages, None for as the phases say."""
+    """A trial's part is its number of sampled passages; None: as its phases say."""
 
     makes: ClassVar[str] = "answers"
     verb: ClassVar[str] = "answer"

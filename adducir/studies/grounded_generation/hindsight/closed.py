@@ -126,7 +126,6 @@ class ClosedRequest:
         return found
 
     def encode(self, places: Numbers, tokens: int | None, part: str) -> Arrays:
-        """The vectors of some of the passages that a part encodes."""
         scorer: Scorer = getattr(self.model.eval(), part)
         passages: Vectors = getattr(self.data, f"{part}_passages")
         network, precision = scorer.network, self.recipe.precision

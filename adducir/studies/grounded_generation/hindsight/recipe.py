@@ -39,8 +39,6 @@ class RetrieverRecipe(Recipe):
 
 
 class GuideRecipe(Recipe):
-    """How the guide reads input and target."""
-
     order: Literal["input-target", "target-input"] = "input-target"
     separator: str = " | "
 
