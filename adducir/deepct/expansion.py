@@ -30,7 +30,7 @@ from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus, Document
 from adducir.deepct.model import Weighted
 from adducir.deepct.recipe import Settings
-from adducir.deepct.weighting import TermWeights
+from adducir.deepct.weighting import stored_weights
 from adducir.deepct.words import match_key, words
 
 WEIGHTED = "weighted"
@@ -49,14 +49,12 @@ class Rendering(Recipe):
     transform: Literal["linear", "sqrt"] = "linear"
 
     def repetitions(self, weights: NDArray[np.float32]) -> NDArray[np.int64]:
-        """How often words of these weights are repeated."""
         positive = np.maximum(weights.astype(np.float64), 0.0)
         if self.transform == "sqrt":
             positive = np.sqrt(positive)
         return np.rint(self.scale * positive).astype(np.int64)
 
     def is_lost(self, texts: Sequence[Weighted]) -> bool:
-        """Whether a document has words, but none of them is left."""
         has_words = any(text.words for text in texts)
         return has_words and not any(self.repetitions(text.weights).any() for text in texts)
 
@@ -80,11 +78,7 @@ class Rendering(Recipe):
 
 @dataclass(frozen=True)
 class ExpandedCorpus:
-    """The documents of a corpus with their weighted words.
-
-    Attributes:
-        weights: The artifact with its weights, which need not be there until documents are read.
-    """
+    """The documents of a corpus with their weighted words; weights are opened when it is read."""
 
     base: Corpus
     weights: Path
@@ -98,13 +92,11 @@ class ExpandedCorpus:
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        """The corpus's own, the weighted ones replaced by ``weighted``."""
         kept = [name for name in self.base.default_fields if name not in self.settings.text]
         return (*kept, WEIGHTED)
 
     def weighed(self) -> Iterator[tuple[Document, list[Weighted]]]:
-        """The documents with the weights of their text fields."""
-        return TermWeights(self.weights, self.settings).of(self.base)
+        return stored_weights(self.weights, self.settings, self.base)
 
     def __iter__(self) -> Iterator[Document]:
         for document, found in self.weighed():
@@ -122,7 +114,6 @@ class ExpandedCorpus:
             yield Document(document.docno, {**document.fields, WEIGHTED: text})
 
     def identity(self) -> dict[str, Any]:
-        """The weights, hence the corpus and the model, and the rendering."""
         return {
             "source": "expanded",
             "weights": self.weights_fingerprint,
@@ -141,15 +132,12 @@ class ExpandedCorpus:
         return sum(self.rendering.is_lost(found) for _, found in self.weighed())
 
     def write(self, output: Path) -> int:
-        """Write the documents as JSON lines, with their fields and the field ``weighted``."""
         return _write(self, ({"docno": docno, **fields} for docno, fields in self), output)
 
     def write_pairs(self, output: Path, keep: Sequence[str] = ()) -> int:
-        """Write for each document how often each word counts: ``{"docno": …, "weights": {…}}``.
+        """Write JSON lines ``{"docno": …, "weights": {…}}``, how often each word counts.
 
-        Args:
-            output: JSON lines, which ``adducir index --weights`` reads.
-            keep: Fields whose words count as often as they occur, beside the weighted ones.
+        Words of the fields ``keep`` count as often as they occur, beside the weighted ones.
         """
 
         def pairs() -> Iterator[dict[str, Any]]:

@@ -114,26 +114,17 @@ def _encoded(encoding: Any, inside: Sequence[Word], longest: int) -> Encoded:
 
 
 class TermWeighter:
-    """A network with its tokenizer and its settings."""
-
     def __init__(self, network: Any, reader: Reader) -> None:
-        self.network, self.reader = network, reader
+        self.network, self.reader, self.settings = network, reader, reader.settings
         self._half: Any = None
-
-    @property
-    def settings(self) -> Settings:
-        """How it reads texts."""
-        return self.reader.settings
 
     @classmethod
     def load(cls, folder: Path) -> "TermWeighter":
-        """A trained term weighter."""
         settings = Settings.load(folder)
         source = ModelSource(str(folder), folder)
         return cls(load_model(source, KIND), Reader.of(source, settings))
 
     def to(self, device: "torch.device") -> "TermWeighter":
-        """Move the network to a device."""
         self.network.to(device)
         return self
 

@@ -43,7 +43,6 @@ class Settings(ModelSettings):
 
     @cached_property
     def silent(self) -> frozenset[str]:
-        """The stop words, for looking up."""
         return frozenset(self.stop_words)
 
 

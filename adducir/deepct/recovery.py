@@ -38,14 +38,10 @@ class Recovery:
 
 
 def expected_average_precision(weights: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
-    """Average precision, in the mean over the orders of tied words.
+    """Average precision, in the mean over the orders of tied words; one at least must be relevant.
 
     A group of g tied words behind m others, r of it relevant, with R relevant before it, adds for
     its i-th place (r / g) * (R + 1 + (i - 1) * (r - 1) / (g - 1)) / (m + i).
-
-    Args:
-        weights: (words,).
-        relevant: (words,); at least one must be.
     """
     order = np.argsort(-weights, kind="stable")
     values, hits = weights[order], relevant[order]
@@ -63,7 +59,6 @@ def expected_average_precision(weights: NDArray[Any], relevant: NDArray[np.bool_
 
 
 def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]:
-    """The average precision of several ways to weight the words of the same passages."""
     counted = [row for row in rows if (row["targets"][~row["is_stop"]] > 0).any()]
     _, codes = np.unique([str(row["docno"]) for row in counted], return_inverse=True)
     counts, found = np.bincount(codes), []
@@ -85,8 +80,6 @@ def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]
 
 
 def by_model(weighter: TermWeighter, precision: Precision = "float32") -> Weigh:
-    """The weights of a model."""
-
     def weigh(rows: Sequence[Row]) -> Sequence[NDArray[Any]]:
         encoded = [Encoded(row["ids"].astype(np.int64), row["firsts"]) for row in rows]
         return weighter.weights(encoded, precision=precision)

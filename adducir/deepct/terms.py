@@ -92,8 +92,6 @@ class Targets(NamedTuple):
 
 @dataclass(frozen=True)
 class Matcher:
-    """Recognises the terms of passages and queries."""
-
     stop_words: Container[str]
     tokenization: Tokenization = "lucene"
 
@@ -106,7 +104,6 @@ class Matcher:
         return {stem: count / len(queries) for stem, count in held.items()}
 
     def terms(self, passage: str, inside: Sequence[Word]) -> Terms:
-        """The term that each of a passage's words is."""
         if self.tokenization == "bert":
             known = set(self._forms(passage))
             stems = [porter(word.text) if word.text in known else None for word in inside]
@@ -117,7 +114,6 @@ class Matcher:
         return Terms(stems, is_stop)
 
     def _forms(self, text: str) -> list[str]:
-        """The lower-case forms of a text that are not stop words, not stemmed."""
         if self.tokenization == "bert":
             cleaned = _NOT_ASCII_ALNUM.sub(" ", text.replace("'s", " "))
             forms = [token.lower() for token in _nltk()[1].tokenize(cleaned)]
@@ -127,7 +123,6 @@ class Matcher:
 
 
 def targets_of(stems: Sequence[str | None], recall: Mapping[str, float]) -> list[float]:
-    """The recall of each term; 0 for one that no query holds."""
     return [0.0 if stem is None else recall.get(stem, 0.0) for stem in stems]
 
 
@@ -138,12 +133,7 @@ def query_term_recall(
     stop_words: Container[str],
     tokenization: Tokenization = "lucene",
 ) -> Targets:
-    """QTR of each word of a passage: the share of its document's queries that hold its stem.
-
-    Args:
-        stop_words: Words that match nothing, on both sides; in lower case.
-        tokenization: How terms are found; see the module's text.
-    """
+    """QTR of each word of a passage; ``stop_words``, in lower case, match nothing."""
     matcher = Matcher(stop_words, tokenization)
     inside = words(passage, whole=tokenization == "lucene")
     stems, is_stop = matcher.terms(passage, inside)

@@ -70,8 +70,6 @@ The network is a token classifier with one label:
 
 
 class DeepCT(Trainable[DeepCTRecipe]):
-    """The training of a term weighter."""
-
     recipe_type = DeepCTRecipe
     artifact = "term-weighter"
     columns = ("ids", "firsts", "targets", "is_stop")
@@ -117,7 +115,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
         return {**topics.identity(), **qrels.identity(), "grade": part.grade}
 
     def _queries(self, document: Document) -> Sequence[str]:
-        """The queries of a document; none where nothing is known about it."""
         if not self._reference:
             return self._queries_of.get(document.docno, ())
         reference = text_of(document, self._reference)
@@ -140,7 +137,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
 
     @property
     def model_settings(self) -> Settings:
-        """What the model keeps of the recipe."""
         recipe = self.recipe
         return Settings(
             text=listed(recipe.text),
@@ -211,7 +207,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
             )
 
     def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
-        """The documents that leak control leaves."""
         by, known = self.recipe.held_out.by, set[str]()
         missing = {*listed(self.recipe.text), *self._reference, *listed(by or ())}
 
@@ -298,7 +293,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
         measured: int | None = None,
         known: int | None = None,
     ) -> dict[str, Any] | None:
-        """Average precision on what is held out, of some ways, tf-idf and constant weights."""
         part, held_out = ("test", data.test) if len(data.test) else ("validation", data.validation)
         can_be = [number for number, row in enumerate(held_out) if row["targets"].any()]
         rows = list(sample(held_out.select(can_be), measured, 0))
@@ -310,7 +304,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
         return {"part": part, "ways": [asdict(one) for one in found]}
 
     def report(self, counts: Mapping[str, Any]) -> list[str]:
-        """A line for each way to weight words, below a head."""
         if not (measured := counts.get("recovery")):
             return []
         ways, part = measured["ways"], measured["part"]

@@ -47,7 +47,6 @@ _NAME = "weights-{:06d}.safetensors"
 def weights_fingerprint(
     corpus: Corpus, model_fingerprint: str, precision: Precision = "float32"
 ) -> str:
-    """The fingerprint of the artifact that :func:`predict_corpus_weights` makes."""
     inputs = {"corpus": fingerprint(corpus.identity()), "model": model_fingerprint}
     return artifact_fingerprint(KIND, {"precision": precision}, inputs, _VERSION)
 
@@ -64,15 +63,10 @@ def predict_corpus_weights(
     rebuild: bool = False,
     execution: Execution = HERE,
 ) -> Manifest:
-    """Predict the weights of all documents, unless ``output`` holds them already.
+    """Predict the weights of all documents, unless ``output`` holds them; killed work goes on.
 
-    Work that was killed resumes: chunks that were made are not made again.
-
-    Args:
-        model: The folder of a term weighter.
-        corpus: The documents; they may lack some of the model's text fields.
-        tokens: Padded tokens in a batch; no weight depends on it (to 1e-5).
-        execution: Who makes the chunks.
+    ``model`` is the folder of a term weighter, whose text fields documents may lack. No weight
+    depends on the padded ``tokens`` of a batch (to 1e-5).
     """
     with using_threads(threads):
         return build_in_chunks(
@@ -148,37 +142,31 @@ class _Weighting(ModelWork):
         return counts | {name: found[name] for name in ("passages", "texts")}
 
 
-class TermWeights:
-    """The weights of a corpus, read in its order."""
+def stored_weights(
+    folder: Path, settings: Settings, corpus: Corpus
+) -> Iterator[tuple[Document, list[Weighted]]]:
+    """Each document of the weighted corpus, with the weights of its text fields."""
+    files = range(int(open_artifact(folder, KIND).counts["shards"]))
+    stored = (text for number in files for text in _texts(folder / _NAME.format(number)))
+    for document in corpus:
+        found = []
+        for name in settings.text:
+            inside = words(document.fields.get(name, ""), whole=settings.tokenization == "lucene")
+            weights, owned = next(stored, (None, []))
+            if weights is None or len(weights) != len(inside):
+                raise ArtifactError(
+                    f"these weights are not of {corpus.source}: they differ from "
+                    f"{document.docno!r} on.",
+                    path=folder,
+                    hint="Predict the weights of the corpus again.",
+                )
+            found.append(Weighted(inside, weights, owned))
+        yield document, found
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
-        self._folder, self._settings = folder, settings
-        self._chunks = int(open_artifact(folder, KIND).counts["shards"])
 
-    def of(self, corpus: Corpus) -> Iterator[tuple[Document, list[Weighted]]]:
-        """Each document of the weighted corpus, with the weights of its text fields."""
-        stored, whole = self._texts(), self._settings.tokenization == "lucene"
-        for document in corpus:
-            found = []
-            for name in self._settings.text:
-                inside = words(document.fields.get(name, ""), whole=whole)
-                weights, owned = next(stored, (None, []))
-                if weights is None or len(weights) != len(inside):
-                    raise ArtifactError(
-                        f"these weights are not of {corpus.source}: they differ from "
-                        f"{document.docno!r} on.",
-                        path=self._folder,
-                        hint="Predict the weights of the corpus again.",
-                    )
-                found.append(Weighted(inside, weights, owned))
-            yield document, found
-
-    def _texts(self) -> Iterator[tuple[Floats, list[int]]]:
-        for number in range(self._chunks):
-            arrays = read_shard(self._folder / _NAME.format(number))
-            passages = np.split(arrays["passages"], np.cumsum(arrays["texts"])[:-1])
-            counts = [some.sum() for some in passages]
-            for weights, owned in zip(
-                np.split(arrays["values"], np.cumsum(counts)[:-1]), passages, strict=True
-            ):
-                yield weights, owned.tolist()
+def _texts(path: Path) -> Iterator[tuple[Floats, list[int]]]:
+    arrays = read_shard(path)
+    passages = np.split(arrays["passages"], np.cumsum(arrays["texts"])[:-1])
+    weights = np.split(arrays["values"], np.cumsum([some.sum() for some in passages])[:-1])
+    for values, owned in zip(weights, passages, strict=True):
+        yield values, owned.tolist()

@@ -4,10 +4,6 @@
 because the weights end in a Lucene index: "don't" and "1,000.5" are one word, "e-mail" two, and
 every Han or Hiragana character is one. Unlike Lucene it gives no word for an emoji.
 
-:func:`basic_words` breaks it as BERT does before it cuts word pieces: at blanks and at every
-punctuation mark, in lower case and without accents. The original DeepCT looks its targets up by
-these.
-
 :func:`passages` cuts a text into parts that fit a model's input: at white space, and inside a chunk
 without any (a web address, Chinese) only where the chunk alone is too long, then at BERT's basic
 words. Joined, passages are the text again: white space belongs to the passage before it.
@@ -39,11 +35,7 @@ class Word(NamedTuple):
 
 
 def words(text: str, *, whole: bool = True) -> list[Word]:
-    """The words of a text in order; each word's text is the slice from its start to its end.
-
-    Args:
-        whole: Words as an index has them. If false, :func:`basic_words`.
-    """
+    """The words of a text in order, as an index has them; if not ``whole``, :func:`basic_words`."""
     if not whole:
         return basic_words(text)
     # A pattern of Unicode properties takes five times as long, and most texts need none.
@@ -55,10 +47,10 @@ def words(text: str, *, whole: bool = True) -> list[Word]:
 
 
 def basic_words(text: str) -> list[Word]:
-    """The words of BERT's basic tokenisation (uncased), punctuation marks among them.
+    """The words of BERT's basic tokenisation (uncased), by which the original DeepCT looks up.
 
-    A word's text is in lower case and without accents, so that it may be shorter or longer than the
-    slice of ``text`` that it stands for. Control characters are ignored.
+    It cuts at blanks and at every punctuation mark. A word's text, in lower case and without
+    accents, may differ in length from the slice that it stands for.
     """
     from tokenizers import PreTokenizedString
 
@@ -85,14 +77,10 @@ def match_key(word: str) -> str:
 def passages(
     text: str, count_pieces: CountPieces, *, length: int, unit: Unit = "pieces"
 ) -> list[tuple[int, int]]:
-    """Cut a text into passages of at most ``length`` word pieces or words, as long as possible.
+    """Where passages of at most ``length`` pieces or words, as long as possible, begin and end.
 
-    Args:
-        count_pieces: Counts word pieces; not called where ``unit`` is ``words``.
-        length: The most that a passage holds. A single word of more pieces is a passage of its own.
-
-    Returns:
-        Where passages begin and end (characters); a text of white space only is one passage.
+    A single word of more pieces is a passage of its own, and so is a text of white space only.
+    ``count_pieces`` is not called where ``unit`` is ``words``.
     """
     count = count_words if unit == "words" else count_pieces
     spans = [match.span() for match in _CHUNK.finditer(text)]

@@ -1,13 +1,9 @@
 """Encodes a corpus, spans or topics into an artifact, in chunks that can be made anywhere.
 
-Of a dense encoder:
-
-``docnos.txt``               one docno a line, in the order of the vectors
-``vectors-000000.safetensors``, ...   ``vectors`` (n, D) float32
-
-Of a learned sparse encoder (SPLADE; Formal et al., SIGIR 2021; or one that needs no inference for
-queries, whose tokens have fixed weights) ``weights.jsonl.gz``, the tokens of each text with their
-weights, which ``adducir index --weights`` and ``adducir search --topics`` read.
+A dense encoder makes ``docnos.txt``, one docno a line in the order of the vectors, and
+``vectors-000000.safetensors``, ...: ``vectors`` (n, D) float32. A learned sparse one (SPLADE;
+Formal et al., SIGIR 2021) makes ``weights.jsonl.gz``, the tokens of each text with their weights,
+which ``adducir index --weights`` and ``adducir search --topics`` read.
 """
 
 import dataclasses
@@ -55,11 +51,7 @@ Item = tuple[str, str | MaskedSpan]
 
 @dataclass(frozen=True)
 class Items:
-    """What is encoded: as plain values, by its fingerprint, and how it is read.
-
-    ``read`` gives all items anew at each call; its argument is whether to refuse duplicate docnos,
-    which takes memory for all docnos.
-    """
+    """What is encoded; ``read`` gives all items anew, and refuses duplicate docnos if told to."""
 
     what: dict[str, Any]
     identity: str
@@ -99,21 +91,18 @@ def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
 
 
 def items_of_texts(texts: Sequence[str], what: str) -> Items:
-    """Texts, named by their numbers; ``what`` they are, the artifact is to say."""
     items = tuple((f"{number}", text) for number, text in enumerate(texts))
     identity = fingerprint(list(texts))
     return Items({"items": what}, identity, "document", len(items), partial(_given, items))
 
 
 def items_of_topics(topics: Topics) -> Items:
-    """The queries of topics, by their qids."""
     items = tuple(zip(topics.qids, topics.texts, strict=True))
     identity = fingerprint(topics.identity())
     return Items({"items": "queries"}, identity, "query", len(items), partial(_given, items))
 
 
 def described(item: Item) -> tuple[str, bytes]:
-    """An item's docno, and the bytes of its text or span."""
     name, content = item
     if isinstance(content, str):
         return name, content.encode("utf-8", "surrogatepass")
@@ -163,7 +152,6 @@ class EncodingWork(ModelWork):
         return arrays
 
     def counted(self, made: Made, docnos: Sequence[str]) -> dict[str, Any]:
-        """The counts of the artifact."""
         if not docnos:
             raise InputError("there is nothing to encode.")
         width = int(read_vectors(made.files[0]).shape[1])
@@ -179,8 +167,6 @@ class EncodingWork(ModelWork):
 
 @dataclass(frozen=True, kw_only=True)
 class SparseWork(EncodingWork):
-    """Token weights of some items."""
-
     def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Any]]:
         from adducir.encoders.model import load_sparse_encoder
 
@@ -233,16 +219,11 @@ def encode(
     rebuild: bool = False,
     execution: Execution = HERE,
 ) -> Manifest:
-    """Encode, unless ``output`` holds the vectors already.
-
-    Work that was killed resumes: chunks that were made are not made again.
+    """Encode, unless ``output`` holds the vectors already; work that was killed goes on.
 
     Args:
-        source: The encoder, from :func:`adducir.encoders.sources.encoder_source`.
         encoder: The encoder itself where it is loaded already.
-        sparse: Whether it is a learned sparse encoder.
         tokens: Padded tokens in a batch.
-        execution: Who makes the chunks.
     """
     work: Any = SparseWork if sparse else EncodingWork
     with using_threads(threads):
@@ -269,7 +250,6 @@ def encode(
 
 
 def write_docnos(folder: Path, docnos: Sequence[str]) -> None:
-    """Write the docnos of an artifact."""
     with writing_text(folder / DOCNOS) as handle:
         handle.writelines(f"{docno}\n" for docno in docnos)
 
@@ -281,8 +261,6 @@ def read_vectors(path: Path) -> Floats:
 
 
 class Vectors:
-    """The vectors of an artifact, with their docnos."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest = open_artifact(folder, KIND)

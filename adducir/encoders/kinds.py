@@ -45,19 +45,15 @@ class TextEncoder(Recipe):
         """
 
     def to(self, device: "torch.device") -> "TextEncoder":
-        """The encoder on a device; by default it is where it is."""
         return self
 
     def encode_contexts(self, spans: Sequence[MaskedSpan], **_: Any) -> Floats:
-        """Vectors of the texts around masked spans."""
         return self.encode_queries([" ".join(filter(None, context(span))) for span in spans])
 
     def encode_queries(self, texts: Sequence[str], **_: Any) -> Floats:
-        """Vectors of queries."""
         return np.ascontiguousarray(self.encode(texts, "query"), dtype=np.float32)
 
     def encode_documents(self, texts: Sequence[str], **_: Any) -> Floats:
-        """Vectors of documents."""
         return np.ascontiguousarray(self.encode(texts, "document"), dtype=np.float32)
 
 

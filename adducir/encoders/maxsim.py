@@ -1,10 +1,8 @@
 """Late interaction: the score of a query and a document that have a vector for each token.
 
 ColBERT (Khattab and Zaharia, SIGIR 2020): score(q, d) = sum over q's vectors of the greatest inner
-product with any of d's vectors. What is padding must not take part. Padding that is set to zero
-does take part: where a query vector's products with all true vectors are negative, the zero is
-greater. So padding is set to minus infinity before the maximum is taken, and a padding of the query
-adds nothing to the sum.
+product with any of d's. Padding is minus infinity before the maximum, since a zero would be greater
+than products that are all negative; padding of the query adds nothing to the sum.
 """
 
 from dataclasses import dataclass
@@ -28,20 +26,11 @@ def maxsim(
     query_mask: "torch.Tensor",
     document_mask: "torch.Tensor",
 ) -> "torch.Tensor":
-    """Scores of queries and documents in padded arrays, with gradient.
+    """(...) scores of padded (..., Tq, D) queries and (..., Td, D) documents, with gradient.
 
-    The leading dimensions are broadcast. Pairs come as (B, Tq, D) with (B, Td, D), the documents
-    of each query as (B, 1, Tq, D) with (B, K, Td, D), all queries with all documents as
-    (Q, 1, Tq, D) with (N, Td, D).
-
-    Args:
-        queries: (..., Tq, D).
-        documents: (..., Td, D).
-        query_mask: (..., Tq), true or 1 where a vector counts.
-        document_mask: (..., Td), likewise.
-
-    Returns:
-        (...); minus infinity for a document without a vector, 0 for a query without one.
+    Masks, (..., Tq) and (..., Td), are true or 1 where a vector counts. Leading dimensions are
+    broadcast: (B, Tq, D) with (B, Td, D) are pairs, (Q, 1, Tq, D) with (N, Td, D) all with all. A
+    document without a vector scores minus infinity, a query without one 0.
     """
     products = queries @ documents.transpose(-1, -2)
     hidden = document_mask.bool().logical_not().unsqueeze(-2)
@@ -60,7 +49,6 @@ class MultiVectors:
         return len(self.starts) - 1
 
     def rows(self, first: int, last: int) -> "MultiVectors":
-        """The texts ``first`` to ``last`` - 1."""
         begin, end = self.starts[first], self.starts[last]
         return MultiVectors(self.values[begin:end], self.starts[first : last + 1] - begin)
 
@@ -74,11 +62,7 @@ class MultiVectors:
 
 
 def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
-    """All queries with all documents, without any padding: what ranks a set of candidates in full.
-
-    Returns:
-        (Q, N) float32; minus infinity for a document without a vector, 0 for a query without one.
-    """
+    """(Q, N) float32 scores of all queries with all documents; see :func:`maxsim` for infinity."""
     starts, first = documents.starts, 0
     scores = np.full((len(queries), len(starts) - 1), -np.inf, dtype=np.float32)
     asked = np.flatnonzero(np.diff(queries.starts))

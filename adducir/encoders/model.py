@@ -51,12 +51,7 @@ _MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
 
 
 class DualEncoder:
-    """A network with its tokenizers and with what it reads.
-
-    Attributes:
-        model: The network; a folder that :meth:`save` wrote, ``SentenceTransformer`` loads.
-        inputs: What makes token ids of texts.
-    """
+    """A network, as ``SentenceTransformer`` loads it, with what makes token ids of texts."""
 
     def __init__(self, model: SentenceTransformer, inputs: InputReader) -> None:
         self.model, self.inputs = model, inputs
@@ -75,14 +70,9 @@ class DualEncoder:
     ) -> "DualEncoder":
         """An encoder by its source.
 
-        What is not said here is as the encoder was trained; a model that Adducir did not train
-        reads whole contexts without a mask, and its vectors are compared as its folder says.
-
-        Args:
-            source: From :func:`adducir.encoders.sources.encoder_source`.
-            similarity: How vectors are compared; normalised ones are compared by cosine anyway.
-            towers: ``separate`` makes two towers of one.
-            seed: Where the encoder is to be trained: of new poolers.
+        What is not said is as the encoder was trained; a model that Adducir did not train reads
+        whole contexts without a mask. ``separate`` towers are made of one if need be; ``seed`` is
+        that of new poolers, where the encoder is to be trained.
         """
         if source.texts is not None:
             raise InputError(f"{source.name} is not a network, which this needs.")
@@ -99,7 +89,11 @@ class DualEncoder:
             model, document = query, query
         elif is_pair or towers == "separate":
             document = _loaded(source.document, pooling, seeds[1])
-            model = _paired(query, document)
+            towers_of: list[Any] = [list(query.children()), list(document.children())]
+            router = Router.for_query_document(*towers_of)
+            both = zip(SIDES, (query, document), strict=True)
+            prompts = {str(side): one.prompts.get(side) or "" for side, one in both}
+            model = SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
         else:
             model = document = query
         normalises = any(isinstance(module, Normalize) for module in query.modules())
@@ -113,7 +107,6 @@ class DualEncoder:
         return cls(model, InputReader(*readers, settings))
 
     def save(self, folder: Path) -> None:
-        """Write the network as sentence-transformers does, and what is read beside it."""
         lengths, longest = self.inputs.settings.lengths, self.inputs.query.longest
         most = min(lengths.context or longest, longest)
         longest = self.inputs.document.longest
@@ -125,13 +118,11 @@ class DualEncoder:
         self.inputs.settings.save(folder)
 
     def to(self, device: torch.device) -> "DualEncoder":
-        """Move the network to a device."""
         self.model.to(device)
         return self
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
         return self.model.device
 
     def forward(self, inputs: Sequence[Ids], side: Side) -> torch.Tensor:
@@ -162,15 +153,12 @@ class DualEncoder:
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
     def encode_contexts(self, spans: Sequence[MaskedSpan], **options: Any) -> Floats:
-        """Vectors of contexts; for options and result see :meth:`vectors`."""
         return self.vectors(self.inputs.contexts(spans), "query", **options)
 
     def encode_queries(self, texts: Sequence[str], **options: Any) -> Floats:
-        """Vectors of free queries; for options and result see :meth:`vectors`."""
         return self.vectors(self.inputs.queries(texts), "query", **options)
 
     def encode_documents(self, texts: Sequence[str], **options: Any) -> Floats:
-        """Vectors of spans or documents; for options and result see :meth:`vectors`."""
         return self.vectors(self.inputs.documents(texts), "document", **options)
 
 
@@ -242,7 +230,6 @@ def _loaded(
 
 
 def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> list[torch.nn.Module]:
-    """A transformer of Hugging Face with a pooling."""
     folder = source.local()
     if seed is not None:
         torch.manual_seed(seed)
@@ -291,17 +278,6 @@ def _place(folder: Path, name: str) -> str:
         *_, route, number = name.split(".")
         return f"{route}_{number}_Transformer"
     return str(json_document(folder / _MODULES)[int(name)].get("path", ""))
-
-
-def _paired(query: SentenceTransformer, document: SentenceTransformer) -> SentenceTransformer:
-    """One model of two, each with a route of its own."""
-    towers: list[Any] = [list(query.children()), list(document.children())]
-    router = Router.for_query_document(*towers)
-    prompts = {
-        "query": query.prompts.get("query") or "",
-        "document": document.prompts.get("document") or "",
-    }
-    return SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
 
 
 def _transformer(model: SentenceTransformer, side: Side) -> Transformer:

@@ -48,20 +48,14 @@ class SpanTask:
 
     @cached_property
     def same(self) -> "Distinct":
-        """Which candidates have the same text: all are read for it, once."""
         return Distinct(self.texts)
 
 
 @dataclass(frozen=True, eq=False)
 class ContextRanks:
-    """Where the gold items stand.
+    """How many candidates score better than the gold item of each context (Q,), or tie with it.
 
-    Attributes:
-        better: (Q,) candidates that score better than the gold item.
-        tied: (Q,) candidates that score as the gold item does, itself among them.
-        candidates: (Q,) all candidates.
-        first: (Q,) the number of the candidate that is ranked first, of several the first, where
-            that is known.
+    It ties with itself, too; ``first`` is the number of the candidate that is ranked first.
     """
 
     better: Integers
@@ -88,12 +82,7 @@ def task_among(spans: Sequence[MaskedSpan], candidates: Iterable[MaskedSpan]) ->
 
 
 def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Iterator[SpanTask]:
-    """All passages of a book of the quotation's own length are candidates (RELiC's task).
-
-    Args:
-        books: The books with their quotations.
-        hidden: Whether quotations whose place is hidden are among the contexts, too.
-    """
+    """Quotations among all passages of their book and length (RELiC); ``hidden`` ones as well."""
     for title, book in books.items():
         every = spans_of_relic({title: book})
         chosen = [span for span in every if hidden or span.extra["start"] is not None]
@@ -137,7 +126,6 @@ class Distinct:
         self.counts = np.bincount(self.of, minlength=len(self.firsts))
 
     def picked(self, texts: Sequence[str]) -> list[str]:
-        """(U,) the different ones of texts."""
         return [texts[number] for number in self.firsts.tolist()]
 
 
@@ -149,14 +137,7 @@ def by_vectors(contexts: Floats, candidates: Floats) -> Scores:
 def context_ranks(
     scores: Scores, gold: Integers, counts: Integers, *, block: int = SCORES
 ) -> ContextRanks:
-    """Where the gold items stand among U different ones.
-
-    Args:
-        scores: Gives the scores of the queries ``first`` to ``last`` - 1: (n, U).
-        gold: (Q,) the number of each query's gold item among the different candidates.
-        counts: (U,) how often each different candidate is there.
-        block: Scores that are held at a time.
-    """
+    """Where (Q,) gold items stand among U different ones, which are there (U,) ``counts`` times."""
     queries, size = len(gold), len(counts)
     if queries and not (gold.min() >= 0 and gold.max() < size):
         raise UsageError(f"a gold item's number is not below {size:,}, the number of candidates.")

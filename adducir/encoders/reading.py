@@ -67,7 +67,6 @@ class Reader:
 
     @property
     def padding(self) -> int:
-        """The id of padding."""
         return int(self.tokenizer.pad_token_id or 0)
 
     def texts(self, texts: Sequence[str], length: int | None = None) -> list[Ids]:
@@ -86,17 +85,11 @@ class Reader:
         side: int | None = None,
         masked: bool = True,
     ) -> list[Ids]:
-        """Token ids of contexts, left and right text with the mask between.
+        """Token ids of left and right texts, with the mask between where they are ``masked``.
 
-        What is too long is cut at its outer ends: each side to ``side`` tokens, and then both
-        together to ``length``, of which they keep equally much, and what a short side leaves free
-        is the other's. The prompt is never cut.
-
-        Args:
-            contexts: Left and right texts, from :func:`adducir.corpora.spans.context`.
-            length: Tokens, special ones included; None for as many as the network reads.
-            side: Tokens of each side, at most.
-            masked: Whether the mask token stands in the gap.
+        What is too long is cut at its outer ends: each side to ``side`` tokens, then both together
+        to ``length``, special ones included, of which they keep equally much, and what a short side
+        leaves free is the other's. The prompt is never cut.
         """
         mask, prompt = self.tokenizer.mask_token, self.prompt
         if masked and not mask:
@@ -156,14 +149,11 @@ class Reader:
 
 @dataclass(frozen=True)
 class InputReader:
-    """Makes token ids of contexts and queries, and of documents and spans."""
-
     query: Reader
     document: Reader
     settings: Settings
 
     def contexts(self, spans: Sequence[MaskedSpan]) -> list[Ids]:
-        """Token ids of the contexts of spans."""
         part = self.settings.context
         return self._pairs([context(span, part.left, part.right, part.words) for span in spans])
 
@@ -174,7 +164,6 @@ class InputReader:
         return self.query.texts(texts, self.settings.lengths.context)
 
     def documents(self, texts: Sequence[str]) -> list[Ids]:
-        """Token ids of spans or documents."""
         return self.document.texts(texts, self.settings.lengths.span)
 
     def _pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Ids]:

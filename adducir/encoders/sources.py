@@ -26,11 +26,9 @@ class EncoderSource:
 
     @property
     def is_shared(self) -> bool:
-        """Whether both sides have one folder."""
         return self.query is self.document
 
     def identity(self) -> str:
-        """What distinguishes this encoder from any other."""
         if self.texts is not None:
             kind = self.name.partition(":")[0]
             given = [self.texts.model_dump(mode="json"), ENCODERS.origin(kind)]
@@ -48,7 +46,6 @@ class EncoderSource:
 
 
 def refuse_tokenizer(tokenizer: str | None, path: Path) -> None:
-    """Refuse a tokenizer beside an encoder that Adducir trained."""
     if tokenizer is not None:
         raise InputError(
             "an encoder that Adducir trained has its tokenizer.",
@@ -60,15 +57,11 @@ def refuse_tokenizer(tokenizer: str | None, path: Path) -> None:
 def encoder_source(
     name: str, folder: Path | None = None, tokenizer: str | None = None
 ) -> EncoderSource:
-    """What an encoder's name stands for; nothing is fetched.
+    """What an encoder's name stands for; nothing is fetched. Relative paths start in ``folder``.
 
-    Args:
-        name: A name as :func:`adducir.models.sources.model_source` takes it; two of them with a
-            comma between, the first for queries, the second for documents (as DPR has them); the
-            folder of an encoder that Adducir trained; or its recipe, ``encoders/X.yaml``; or
-            another kind of encoder, with a colon behind it (:mod:`adducir.encoders.kinds`).
-        folder: Where relative paths start; by default the current folder.
-        tokenizer: The name of the model whose tokenizer both sides take; by default their own.
+    A name is one that :func:`adducir.models.sources.model_source` takes; two of them with a comma
+    between, for queries and for documents (as DPR has them); the folder of an encoder that Adducir
+    trained, or its recipe, ``encoders/X.yaml``; or another kind of encoder, with a colon behind it.
     """
     kind, colon, base = name.partition(":")
     if colon and kind in ENCODERS:

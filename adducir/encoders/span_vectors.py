@@ -122,7 +122,6 @@ class _Taken:
         )
 
     def take(self, count: int) -> MultiVectors:
-        """Those of the next texts, in memory."""
         parts = list(islice(self._each, count))
         return MultiVectors.of(parts, parts[0].shape[1] if parts else 0)
 

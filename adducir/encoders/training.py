@@ -3,10 +3,7 @@
 Each context is contrasted with all spans of its batch (in-batch negatives, InfoNCE): loss = mean
 over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)) (van den Oord et al., 2018;
 equation 1 of EGRET; section 3.2 of RELiC, which both sum where this takes the mean, and have
-t = 1). A span with the text of s_i is no wrong answer to c_i: such false negatives are left out of
-the sum.
-
-Pretraining and fine-tuning are a chain: the ``base`` of one recipe is the model of another.
+t = 1). Spans with the text of s_i, which are no wrong answers to c_i, are left out of the sum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -151,7 +148,6 @@ class EncoderTraining(Trainable[EncoderRecipe]):
 
     @cached_property
     def base(self) -> EncoderSource:
-        """What it starts from."""
         tokenizer = self.recipe.tokenizer and expanded(self.recipe.tokenizer)
         return encoder_source(expanded(self.recipe.base), self.folder, tokenizer)
 
@@ -167,7 +163,6 @@ class EncoderTraining(Trainable[EncoderRecipe]):
 
     @cached_property
     def encoder(self) -> DualEncoder:
-        """The base, as one tower or two."""
         recipe = self.recipe
         return DualEncoder.load(
             self.base,
@@ -283,6 +278,5 @@ def grouped_batches(
 
 
 def _cut(items: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
-    """Cut items into batches of ``size`` or less, of nearly one size."""
     count = -(-len(items) // size)
     return np.array_split(items, count) if count else []

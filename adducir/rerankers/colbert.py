@@ -10,8 +10,6 @@ are projected to 128 dimensions without bias, and have length 1.
 
 ``maxsim`` scores in the same way with any encoder, MiniLM for one: no markers, no filling, no
 projection, and the special tokens do not count, since nobody trained them to be matched.
-
-Padding never counts: it is minus infinity before the maximum (see :mod:`adducir.encoders.maxsim`).
 """
 
 import string
@@ -53,12 +51,7 @@ _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
 
 @dataclass(frozen=True)
 class Reading:
-    """How texts become tokens; the attributes are the recipes' keys.
-
-    Attributes:
-        special: Whether the special tokens count.
-        fill: Whether queries are filled with masks.
-    """
+    """How texts become tokens: whether ``special`` ones count, whether masks ``fill`` queries."""
 
     query_length: int = 32
     document_length: int | None = 220
@@ -100,7 +93,6 @@ class ColBERTRecipe(_LateRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A model of the authors' class."""
         return has_architecture(source, "ColBERT")
 
 
@@ -213,7 +205,6 @@ class LateInteraction(Pointwise):
         return max(1, self._lengths[0] - len(self._opening) - markers - len(self._closing))
 
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
-        """Queries as the network reads them."""
         found = []
         for one in self._read(texts, 0):
             filled = self._lengths[0] - len(one) if self.reading.fill else 0
@@ -229,7 +220,6 @@ class LateInteraction(Pointwise):
         return found
 
     def documents(self, texts: Sequence[str]) -> list[Tokens]:
-        """Texts as the network reads them."""
         return [
             replace(one, counts=one.counts * ~np.isin(one.ids, self._skipped))
             for one in self._read(texts, 1)

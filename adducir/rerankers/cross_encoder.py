@@ -1,12 +1,9 @@
 """Cross-encoders: a query and a text in one input, a score from a classifier's logits.
 
-Every token of the query attends to every token of the text, which makes the score exact and dear:
-nothing of a document can be computed before the query is known. Any model of transformers for
-sequence classification is taken: those of sentence-transformers (Reimers and Gurevych, EMNLP 2019),
-and those that ``adducir train`` makes. Of a model with one label the score is the raw logit.
-sentence-transformers shows its sigmoid by default, which orders alike until it rounds to 1. Of a
-model with two it is the log-probability of the class that is called relevant, wherever that stands;
-of two without names that of the last. A classifier of anything else is refused.
+Any model of transformers for sequence classification is taken, such as those of
+sentence-transformers (Reimers and Gurevych, EMNLP 2019). Of one label the score is the raw logit,
+whose sigmoid, which sentence-transformers shows, orders alike until it rounds to 1. Of two it is
+the log-probability of the class that is called relevant, or of the last of two without names.
 
 monoBERT (Nogueira and Cho, arXiv 1901.04085, 2019) is a cross-encoder with two classes: the input
 is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softmax(z)[relevant].
@@ -66,10 +63,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A classifier that says that it scores relevance.
-
-        Its class is called so; or it is a CrossEncoder of sentence-transformers with one output.
-        """
+        """Its class is called relevance; or it is a CrossEncoder with one output."""
         if not has_architecture(source, CLASSIFIER):
             return False
         config = load_config(source)
@@ -111,7 +105,6 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A classifier of pairs that is called monoBERT."""
         is_called_so = "monobert" in Path(source.name).name.lower()
         return is_called_so and has_architecture(source, CLASSIFIER)
 
@@ -124,8 +117,6 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
 
 class CrossEncoder(Joint):
-    """A classifier of pairs; the score is that of the class ``label``."""
-
     def __init__(
         self, network: Any, tokenizer: Any, *, length: int | None, label: int | str | None
     ) -> None:
@@ -145,7 +136,6 @@ class CrossEncoder(Joint):
 
 
 def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
-    """The number of the wanted class among ``names``; by default of the one that is relevance."""
     shown = shortened(", ".join(f"{number}: {name}" for number, name in enumerate(names)))
     if label is not None:
         number = names.index(label) if label in names else label

@@ -70,7 +70,6 @@ def fitted(query: Ids, text: Ids, room: int) -> tuple[Ids, Ids]:
 def fitted_pairs(
     tokenizer: Any, pairs: Sequence[tuple[str, str]], room: int
 ) -> list[tuple[Ids, Ids]]:
-    """The ids of queries and texts that fit; each different query and text is read once."""
     different = list(dict.fromkeys(text for pair in pairs for text in pair))
     ids = dict(zip(different, token_ids(tokenizer, different, room), strict=True))
     return [fitted(ids[query], ids[text], room) for query, text in pairs]
@@ -94,7 +93,6 @@ class PairReader:
         self._room = longest_input(config, tokenizer, length) - special
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        """The inputs of pairs of query and text."""
         (one, types_1), (two, types_2), (three, types_3) = self._special
         found = []
         for query, text in fitted_pairs(self._tokenizer, pairs, self._room):
@@ -104,7 +102,6 @@ class PairReader:
         return found
 
     def padded(self, batch: Sequence[Encoded], device: "torch.device") -> "dict[str, torch.Tensor]":
-        """What the network takes."""
         ids, mask = padded([one.ids for one in batch], self._tokenizer.pad_token_id or 0, device)
         found = {"input_ids": ids, "attention_mask": mask}
         if self._has_types:
@@ -113,7 +110,6 @@ class PairReader:
 
 
 def t5_ids(network: Any, tokenizer: Any) -> tuple[int, int, int]:
-    """The ids of a decoder's start, of the end of a text and of padding."""
     start, end = network.config.decoder_start_token_id, tokenizer.eos_token_id
     if None in (start, end, tokenizer.pad_token_id):
         raise InputError(

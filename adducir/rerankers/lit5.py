@@ -1,10 +1,9 @@
 """LiT5-Distill: lists of passages put in order by a T5 (Tamber et al., arXiv 2312.16098, 2023).
 
-Scaling Down, LiTting Up. Fusion-in-Decoder (Izacard and Grave, EACL 2021): each passage of a window
-is encoded by itself with the query and its number, as ``Search Query: q Passage: [i] p Relevance
-Ranking:``; the decoder attends to all of them at once and writes the numbers in order. Windows of
-20 go over the candidates from the bottom up by 10; the models of the second version take 100 at
-once (``window: 100``).
+Fusion-in-Decoder (Izacard and Grave, EACL 2021): each passage of a window is encoded by itself with
+the query and its number, as ``Search Query: q Passage: [i] p Relevance Ranking:``; the decoder
+attends to all of them at once and writes the numbers in order. Windows of 20 go over the candidates
+from the bottom up by 10; models of the second version take 100 at once (``window: 100``).
 
 Differing from the published loop: windows reach the top whatever the number of candidates is, and
 a long passage is cut where it stands, so that ``Relevance Ranking:`` stays. There is no score; the
@@ -69,7 +68,6 @@ class LiT5Recipe(RerankerRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A model that generates, and is called LiT5."""
         return "lit5" in Path(source.name).name.lower() and has_architecture(source, *cls.classes)
 
     def load(self, source: ModelSource) -> "LiT5":
@@ -87,8 +85,6 @@ class LiT5Recipe(RerankerRecipe):
 
 
 class LiT5(Pointwise):
-    """A T5 that reads passages apart and writes their order."""
-
     def __init__(self, network: Any, tokenizer: Any, recipe: LiT5Recipe) -> None:
         from transformers import GenerationConfig
 
@@ -123,7 +119,6 @@ class LiT5(Pointwise):
         return found
 
     def answer(self, query: str, texts: Sequence[str]) -> str:
-        """What the model writes about a window."""
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
@@ -154,7 +149,6 @@ class LiT5(Pointwise):
         return found
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
-        """The numbers of texts, the best first."""
         order = np.arange(len(texts))
         for first, end in windows(len(texts), self.recipe.window, self.recipe.stride):
             inside = order[first:end]
@@ -164,12 +158,9 @@ class LiT5(Pointwise):
 
 
 def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
-    """The windows over so many texts, from the bottom to the top.
+    """The windows over so many texts, from the bottom to the top; the last may be shorter.
 
-    Each begins ``stride`` above the one before it, so that a good text can rise all the way; the
-    last begins at the top, and may be shorter. (The loop that LiT5 was published with does nothing
-    for a list shorter than its window, and misses the top where the stride does not divide the
-    rest.)
+    Each begins ``stride`` above the one before it, so that a good text can rise all the way.
     """
     found, end = list[tuple[int, int]](), count
     while end > 0 and (not found or found[-1][0] > 0):
@@ -181,8 +172,7 @@ def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
 def repaired(answer: str, count: int) -> NDArray[np.int64]:
     """The order that an answer such as ``3 > 1 > 2`` gives to so many texts, from 0.
 
-    Whatever is not a number is ignored, as are numbers out of range and repetitions; texts that
-    the answer does not name follow in their old order.
+    All but new numbers in range is ignored; texts that are not named follow in their old order.
     """
     named = (int(digits) - 1 for digits in _NUMBER.findall(answer) if len(digits) <= _DIGITS)
     order = dict.fromkeys(number for number in named if 0 <= number < count)

@@ -4,12 +4,9 @@ Document Ranking with a Pretrained Sequence-to-Sequence Model, Findings of EMNLP
 ``Query: q Document: d Relevant:``; with z the decoder's first logits, the score is the
 log-probability of "true" against "false" alone, s = log softmax(z[false], z[true])[true].
 
-Two things are done with care. A long document is cut where it stands: whoever cuts the whole input
-at 512 tokens cuts off ``Relevant:``, and asks nothing. And padding comes last, masked: T5's
-positions are relative, so that padding between the document and ``Relevant:`` would let a score
-depend on the batch.
-
-Which two tokens are asked for depends on the checkpoint; see :data:`TOKENS`.
+A long document is cut where it stands: whoever cuts the whole input cuts off ``Relevant:``, and
+asks nothing. And padding comes last, masked: T5's positions are relative, so that padding before
+``Relevant:`` would let a score depend on the batch.
 """
 
 import re
@@ -62,7 +59,6 @@ class MonoT5Recipe(RerankerRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """A model that generates, and is called monoT5."""
         name = Path(source.name).name.lower()
         return bool(re.search(r"mono\w*t5", name)) and has_architecture(source, *cls.classes)
 
@@ -73,8 +69,6 @@ class MonoT5Recipe(RerankerRecipe):
 
 
 class MonoT5(Joint):
-    """A T5 that was trained to answer whether a document is relevant."""
-
     def __init__(
         self, network: Any, tokenizer: Any, *, tokens: tuple[str, str], length: int
     ) -> None:
@@ -95,7 +89,6 @@ class MonoT5(Joint):
         self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
 
     def encode(self, pairs: Sequence[Pair]) -> list[Ids]:
-        """Token ids of the prompts."""
         return [
             np.concatenate((self._query, query, self._document, text, self._end))
             for query, text in fitted_pairs(self.tokenizer, pairs, self._room)
@@ -114,6 +107,5 @@ class MonoT5(Joint):
 
 
 def tokens_of(name: str) -> tuple[str, str]:
-    """The tokens for "false" and "true" of a checkpoint, by its name."""
     last = f"/{Path(name).name.lower()}"
     return next(tokens for part, tokens in TOKENS if part in last)

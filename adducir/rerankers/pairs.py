@@ -1,12 +1,9 @@
 """What a cross-encoder is trained on: pairs of query and text, relevant or not.
 
 Of judged topics, the documents judged relevant are positives, and documents of runs (or judged
-lower) negatives. Of documents alone, one field asks and the others answer: a document's own text is
-the positive of its query, such as an argument's premise of its conclusion; texts of other
-documents, drawn at random, are the negatives, and nobody has to judge anything.
-
-Leak control keeps apart what a model is tested on: queries of topics, documents, and copies of
-these. No negative is a text that counts as the same as a positive of its query.
+lower) negatives. Of documents alone, one field asks and the others answer, as an argument's premise
+its conclusion: a document's own text is the positive of its query; texts of other documents, drawn
+at random, are the negatives. No negative counts as the same as a positive of its query.
 """
 
 from collections import Counter
@@ -86,8 +83,6 @@ class ExamplesPart(Recipe):
 
 
 class Example(NamedTuple):
-    """A pair; the label is 1 for a relevant text, or 0."""
-
     query: str
     text: str
     label: float
@@ -134,7 +129,6 @@ class PairSource:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What determines the examples beside the sources."""
         named = {"topics", "topic_field", "qrels", "corpus", "runs", "without"}
         return self.part.model_dump(mode="json", exclude=named, exclude_none=True)
 
@@ -163,7 +157,6 @@ class PairSource:
         yield from (Example(query, text, 0.0) for text in negatives)
 
     def _judged(self, folder: Path) -> Iterator[Example]:
-        """Examples of judged topics, topic by topic."""
         topics = self._candidates()
         wanted = {docno for _, *both in topics for docnos in both for docno in docnos}
         wanted |= self.documents.docnos

@@ -44,7 +44,6 @@ class Pointwise(ABC):
     tokens: int | None = None
 
     def to(self, device: "torch.device") -> None:
-        """Move the network to a device."""
         self.network.to(device)
 
     def batched(
@@ -62,15 +61,10 @@ class Pointwise(ABC):
 
     @abstractmethod
     def scores(self, pairs: Sequence[Pair]) -> Scores:
-        """(n,) the scores of pairs; of two texts for one query, the better has the greater.
-
-        No score depends on other pairs, but where the recipe is listwise.
-        """
+        """(n,) scores of pairs, greater for better; they depend on others only if listwise."""
 
 
 class Joint(Pointwise):
-    """A model that reads query and text in one input."""
-
     @abstractmethod
     def encode(self, pairs: Sequence[Pair]) -> Sequence[Any]:
         """What the network reads of each pair; its ``len()`` is in tokens."""
@@ -123,11 +117,9 @@ class RerankerRecipe(Recipe):
 
     @property
     def fingerprint_inputs(self) -> dict[str, Any]:
-        """What determines the score of a pair, beside the weights."""
         return self.model_dump(mode="json", exclude=_OF_TRAINING | {"fields", "batch_tokens"})
 
     def save(self, folder: "Path") -> None:
-        """Write what a trained model's use needs to know of its recipe."""
         write_settings(folder / SETTINGS_FILE, self.model_dump(mode="json", exclude=_OF_TRAINING))
 
     @classmethod
@@ -137,11 +129,7 @@ class RerankerRecipe(Recipe):
 
     @abstractmethod
     def load(self, source: "ModelSource") -> Pointwise:
-        """The model, on the processor.
-
-        Args:
-            source: Its weights; of a kind whose ``base`` is empty, not to be looked at.
-        """
+        """The model, on the CPU; a kind whose ``base`` is empty does not look at ``source``."""
 
     def scale(self, source: "ModelSource") -> str:
         """What its scores are, in a few words; the model is not loaded for that."""
@@ -149,7 +137,6 @@ class RerankerRecipe(Recipe):
 
 
 def config_of(source: "ModelSource") -> dict[str, Any]:
-    """What a model's ``config.json`` says."""
     return json_object(source.local() / "config.json")
 
 

@@ -58,12 +58,10 @@ class Reranker:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that determines the score of a pair."""
         return identity_of(self.recipe, self.source.identity() if self.recipe.base else "")
 
     @cached_property
     def model(self) -> Pointwise:
-        """The model, loaded and on its device."""
         model = self.recipe.load(self.source)
         model.precision, model.tokens = self.recipe.precision, self.batch_tokens
         model.to(choose_device(self.device))
@@ -71,7 +69,6 @@ class Reranker:
 
     @property
     def batch_tokens(self) -> int:
-        """Padded tokens in a batch: as the recipe says, or as suits the device."""
         return self.recipe.batch_tokens or tokens_for(choose_device(self.device))
 
     def in_batches(self, tokens: int | None) -> "Reranker":
@@ -80,18 +77,12 @@ class Reranker:
         return replace(self, recipe=self.recipe.model_copy(update=given))
 
     @property
-    def is_listwise(self) -> bool:
-        """Whether it puts lists in order rather than scores pairs."""
-        return self.recipe.is_listwise
-
-    @property
     def fields(self) -> tuple[str, ...]:
         """The documents' fields that it reads; none where its recipe does not say."""
         return listed(self.recipe.fields)
 
     @property
     def scale(self) -> str:
-        """What its scores are; the model need not be loaded for that."""
         return self.recipe.scale(self.source)
 
     def score(self, query: str, texts: Sequence[str]) -> Scores:
@@ -117,14 +108,11 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
 def open_reranker(
     name: str | Path, folder: Path | None = None, *, device: str = "auto"
 ) -> Reranker:
-    """The reranker of a name; nothing is loaded yet.
+    """The reranker of a name; nothing is loaded yet, and relative paths start in ``folder``.
 
-    Args:
-        name: A recipe (``rerankers/X.yaml``); the folder of a model that ``adducir train`` made; or
-            a pretrained model, by folder or name of the Hugging Face Hub, with its kind before it
-            if the model does not state it (``maxsim:minilm``, ``colbert:FOLDER``); or a kind
-            alone, for its default model.
-        folder: Where relative paths start; by default the current folder.
+    A name is a recipe (``rerankers/X.yaml``); the folder of a model that ``adducir train`` made; a
+    pretrained model, by folder or name of the Hugging Face Hub, with its kind before it if the
+    model does not state it (``maxsim:minilm``); or a kind alone, for its default model.
     """
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()
@@ -156,7 +144,6 @@ def open_reranker(
 
 
 def read_recipe(path: Path) -> RerankerRecipe:
-    """Read the recipe of a reranker."""
     document = load(path)
     kind = document.data.get("model", document.data.get("kind"))
     if not isinstance(kind, str) or kind not in RERANKERS:
@@ -171,7 +158,6 @@ def read_recipe(path: Path) -> RerankerRecipe:
 
 
 def is_trained(recipe: RerankerRecipe) -> bool:
-    """Whether a recipe makes a model, rather than naming one."""
     return getattr(recipe, "examples", None) is not None
 
 
@@ -196,7 +182,6 @@ def open_trained(name: str | Path, model: Path, *, device: str = "auto") -> Rera
 
 
 def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
-    """The model that a recipe names, with its tokenizer."""
     if not recipe.base:
         return ModelSource(recipe.model)
     tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)

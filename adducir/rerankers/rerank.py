@@ -4,8 +4,6 @@ Scores of a reranker and of the run before it are on different scales and are ne
 documents below the depth get scores below the lowest of the reranker's, in steps of 1 (after a
 listwise one, 1/rank goes on). Of equal scores, the document that stood higher stays higher.
 
-Topics are reranked in chunks that can be made anywhere (:mod:`adducir.core.chunks`).
-
 Scores are kept by model, kind of device, query text and text. A model's lie in a folder of their
 own, in files that are written whole and never changed:
 
@@ -98,8 +96,6 @@ class KnownScores(Stored):
 
 
 class ScoreCache:
-    """The files of the scores of one model, in a folder by all that determines them."""
-
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self.folder = folder / fingerprint(identity)[:16]
 
@@ -117,7 +113,6 @@ class ScoreCache:
         return KnownScores(np.concatenate(keys), np.concatenate(values))
 
     def add(self, scores: KnownScores) -> None:
-        """Keep scores."""
         if len(scores.values):
             name = f"scores-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.safetensors"
             scores.save(self.folder / name)
@@ -125,14 +120,9 @@ class ScoreCache:
 
 @dataclass
 class Reranked:
-    """A run in its new order, and what there is to say about it.
+    """A run in its new order, how many pairs of it the model computed, and how many were known.
 
-    Attributes:
-        computed: Pairs of query and text that the model was asked for.
-        cached: Those whose score was known.
-        seconds: How long all of it took, here.
-        work_seconds: How long the chunks took, all together, wherever they were made.
-        settings: Model, depth, score scale and batches, for the run's metadata.
+    ``seconds`` passed here, ``work_seconds`` in all chunks together, wherever they were made.
     """
 
     run: Run
@@ -158,12 +148,10 @@ def rerank(
     """Rerank a run to a depth.
 
     Args:
-        run: The candidates.
         topics: Their queries; topics that the run lacks are ignored.
         depth: Documents per topic that are put in a new order.
         tag: The new run's; by default the old one's with the reranker's name.
         cache: The folder for scores; None for none. Scores that are there are not computed again.
-        threads: Of each worker that has a process of its own.
         chunking: Who reranks, and beside which output chunks are kept.
     """
     if depth < 1:
@@ -178,7 +166,7 @@ def rerank(
         )
     best = run.top(depth)
     groups = best.frame.group_by("qid", maintain_order=True).agg("docno").iter_rows()
-    is_listwise = reranker.is_listwise
+    is_listwise = reranker.recipe.is_listwise
     work = _Reranking(
         # The windows of a topic have no part in another's batches.
         size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
@@ -225,7 +213,6 @@ def rerank(
 def _scored(
     work: "_Reranking", chunking: Chunking, cache: Path | None
 ) -> tuple[dict[str, NDArray[Any]], float]:
-    """What all chunks hold, and the seconds that they took."""
     with chunking.folder(work, is_cached=cache is not None) as folder:
         if cache is not None:
             kept = ScoreCache(cache, work.score_identity)
@@ -258,7 +245,6 @@ class _Reranking(ModelWork):
 
     @property
     def score_identity(self) -> dict[str, Any]:
-        """All that determines scores, beside the kind of device and what stands in a batch."""
         return {"reranker": self.reranker.identity, **super().identity()}
 
     def identity(self) -> Mapping[str, Any]:
@@ -291,7 +277,7 @@ class _Reranking(ModelWork):
     ) -> dict[str, NDArray[Any]]:
         """Each different pair that is not known is computed once; the model is loaded for one."""
         pairs = [(query, text) for _, query, docnos in topics for text in self.texts.get(docnos)]
-        if reranker.is_listwise:  # a text that is there twice has two places
+        if reranker.recipe.is_listwise:  # a text that is there twice has two places
             own = {"scores": reranker.model.scores(pairs), "counts": np.array([[len(pairs), 0]])}
             return {**_NONE, **own}
         scores = np.full(len(pairs), np.nan)

@@ -51,7 +51,6 @@ class RerankingTransformer(pt.Transformer):
             self._texts = StoredTexts(opened.documents, reranker.fields or opened.fields)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Rerank every query of the frame."""
         wanted = ["qid", "query", "docno"] + ([] if self._texts else [self.text_attr])
         pt.validate.columns(inp, includes=wanted)
         if "score" in inp.columns:

@@ -12,13 +12,7 @@ from adducir.indexes.documents import DocumentStore, DocumentWriter
 
 
 class Texts:
-    """Texts of documents by docno; another process can be given it.
-
-    Args:
-        find: Gives the text of a document; None where it is not there.
-        fields: The fields that make a document's text.
-        source: Where the documents come from, for errors.
-    """
+    """Texts of documents by docno, as ``find`` gives them; another process can be given it."""
 
     def __init__(
         self,
@@ -29,7 +23,6 @@ class Texts:
         self.find, self.fields, self.source = find, tuple(fields), source
 
     def get(self, docnos: Iterable[str]) -> list[str]:
-        """The text of each document; a missing one is an InputError."""
         found = []
         for docno in docnos:
             text = self.find(docno)
@@ -43,8 +36,6 @@ class Texts:
 
 
 class StoredTexts(Texts):
-    """Texts from a store, such as that beside an index, read as they are asked for."""
-
     def __init__(
         self, store: DocumentStore, fields: Sequence[str], source: str = "the index"
     ) -> None:
@@ -59,13 +50,7 @@ def _text_in(store: DocumentStore, fields: Sequence[str], docno: str) -> str | N
 def texts_of(
     corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path
 ) -> StoredTexts:
-    """Read the texts of some documents in one pass over a corpus.
-
-    Args:
-        docnos: The documents; those that are not there are an error only when they are asked for.
-        fields: The fields that make a document's text; none for the corpus' own.
-        folder: Where to keep them, made here.
-    """
+    """Texts, read in one pass into a new folder; a missing one is an error when it is asked for."""
     refuse_text(docnos, "docnos")
     refuse_text(fields, "fields")
     chosen, missing = tuple(fields) or corpus.default_fields, set(docnos)

@@ -53,8 +53,6 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
 
 class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
-    """The training of a cross-encoder."""
-
     recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
     artifact = "reranker"
     unit = "pairs"

@@ -9,13 +9,7 @@ from adducir.training.recipe import ModelRecipe
 
 @dataclass(frozen=True)
 class Card:
-    """What a model card says of one model, beside its recipe and how its training went.
-
-    Attributes:
-        summary: A paragraph: what it does.
-        tags: For the Hugging Face Hub.
-        usage: Markdown that shows how to use it; ``{name}`` is the model's folder.
-    """
+    """What a model card says of one model; ``{name}`` in its usage is the model's folder."""
 
     summary: str
     tags: tuple[str, ...]
@@ -29,7 +23,6 @@ def model_card(
     counts: Mapping[str, Any],
     history: Mapping[str, Any],
 ) -> str:
-    """A model card in Markdown, with the header that the Hugging Face Hub reads."""
     base = recipe.base.replace("\\", "\\\\").replace('"', '\\"')
     lines = ["---", "library_name: transformers", f'base_model: "{base}"', "tags:"]
     lines += [*(f"- {tag}" for tag in card.tags), "---", "", f"# {name}", "", card.summary]
@@ -59,11 +52,7 @@ def model_card(
 
 
 def kept_epoch(record: Mapping[str, Any]) -> str:
-    """Which epoch's weights a training kept, of how many: ``1 of 3, stopped early``.
-
-    Args:
-        record: What ``training.json`` holds; empty for a model that has none.
-    """
+    """Which epoch's weights were kept, of how many: ``1 of 3, stopped early``; empty if unknown."""
     epochs = {entry["step"]: entry["epoch"] for entry in record.get("validations", ())}
     if record.get("best_step") not in epochs:
         return ""

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -56,7 +56,6 @@ class HeldOut(Recipe):
         return self
 
     def part_of(self, name: str) -> str:
-        """The part of a name."""
         train = 1 - self.share - self.test
         shares = {"train": train, "validation": self.share, "test": self.test}
         return part_of(name, shares, self.seed)
@@ -70,7 +69,6 @@ class CorpusPart(Recipe):
     docno_field: str | None = None
 
     def open(self, folder: Path) -> Corpus:
-        """Open the corpus; relative paths start in ``folder``."""
         source = source_path(self.source, folder)
         return open_corpus(source, docno_field=self.docno_field, format=self.format)
 
@@ -96,7 +94,6 @@ class GroupShares(Recipe):
 
     @property
     def divided(self) -> dict[str, float]:
-        """The shares, default or not."""
         return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
 
 
@@ -129,7 +126,6 @@ class DataPart(GroupShares):
         return self
 
     def part_of(self, name: str) -> str:
-        """The part that a group of ``train`` is in."""
         if self.validation:
             return "train"
         if self.held_out:
@@ -137,14 +133,12 @@ class DataPart(GroupShares):
         return part_of(name, self.divided, self.seed)
 
     def files(self, folder: Path) -> dict[str, list[Path]]:
-        """The files, by the keys that name them."""
         names = {"train": self.train, "validation": self.validation, "without": self.without}
         return {
             key: [file_path(name, folder) for name in listed(value)] for key, value in names.items()
         }
 
     def identity(self, folder: Path) -> dict[str, str]:
-        """The fingerprints of the files, by the keys that name them."""
         with gathering() as each:
             digests = {
                 key: [each(partial(source_digest, path)) for path in paths]
@@ -153,12 +147,7 @@ class DataPart(GroupShares):
         return {key: fingerprint(of_files) for key, of_files in digests.items()}
 
 
-class Named(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-T = TypeVar("T", bound=Named)
+T = TypeVar("T", bound=Any)  # it has an `id`
 
 
 def divided(
@@ -209,8 +198,6 @@ def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iter
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Rows to train on, to validate with and to test with, and what became of the sources."""
-
     train: "Dataset"
     validation: "Dataset"
     test: "Dataset"
@@ -220,12 +207,9 @@ class TrainingData:
 def stored(
     folder: Path, features: Mapping[str, str], rows: Callable[[dict[str, Any]], Rows]
 ) -> TrainingData:
-    """Rows in files that are written once, and read row by row.
+    """Rows in files that are written once, if a killed training did not, and read row by row.
 
-    Args:
-        folder: Where they are kept; what is there from a training that was killed is read.
-        features: The type of each column; ``[int32]`` is a list of numbers.
-        rows: Yields the rows, and fills the dictionary that it is given with counts.
+    ``features`` gives the type of each column, ``[int32]`` for a list; ``rows`` fills its counts.
     """
     from datasets import Dataset, Features, List, Value
     from datasets.arrow_writer import ArrowWriter

@@ -1,8 +1,4 @@
-"""The kinds of models that can be trained, by the key ``kind`` of a recipe.
-
-Another package's kind is declared as an entry point of the group ``adducir.training``: a
-:class:`~adducir.training.trainable.Trainable`.
-"""
+"""The kinds of models that can be trained, by the key ``kind`` of a recipe."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,10 +28,8 @@ def open_training(
 ) -> Trainable[Any]:
     """Open a recipe's file and the sources that it names; no document is read, no model loaded.
 
-    Args:
-        recipe: The file, or what was read of it.
-        changes: Overrides such as ``training.epochs=2``.
-        folder: The study's, where relative paths start; by default that which holds the file.
+    ``changes`` are overrides such as ``training.epochs=2``; relative paths start in ``folder``, by
+    default the study's that holds the file.
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
     name = document.data.get("kind")

@@ -43,13 +43,10 @@ _PATTERN = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Excluded:
-    """The documents to leave out, by the source that names them."""
-
     by_source: dict[str, frozenset[str]]
 
     @cached_property
     def docnos(self) -> frozenset[str]:
-        """The docnos that some source names."""
         return frozenset[str]().union(*self.by_source.values())
 
     def __contains__(self, docno: object) -> bool:
@@ -113,7 +110,6 @@ class WithoutPart(Recipe):
     depth: Annotated[int, Field(ge=1)] = 50
 
     def excluded(self, folder: Path) -> Excluded:
-        """Read the documents that the sources name; relative paths start in ``folder``."""
         found: dict[str, frozenset[str]] = {}
 
         def add(kind: str, source: str) -> None:
@@ -172,7 +168,6 @@ def run_docnos(path: Path, depth: int) -> frozenset[str]:
 
 
 def _files(source: str, start: Path) -> Sequence[Path]:
-    """The file of a source, or those that its pattern fits, sorted."""
     if not _PATTERN.intersection(source):
         return [Path(source_path(source, start)).expanduser()]
     folder, _, name = source.rpartition("/")

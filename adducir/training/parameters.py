@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def freeze(model: "torch.nn.Module", patterns: Sequence[str]) -> None:
-    """Leave the parameters whose names fit a pattern as they are."""
     named = dict(model.named_parameters())
     for pattern in patterns:
         for name in _fitting(pattern, named, "freeze"):

@@ -17,7 +17,6 @@ Share = Annotated[float, Field(ge=0)]
 
 
 def listed(value: Several) -> tuple[str, ...]:
-    """One name or several, as several."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -102,15 +101,10 @@ class ModelRecipe(Recipe):
         return value
 
     def source(self, folder: Path) -> ModelSource:
-        """The model that training starts from; relative paths start in ``folder``."""
         tokenizer = self.tokenizer and expanded(self.tokenizer)
         return model_source(expanded(self.base), folder, tokenizer)
 
     def fingerprinted(self, exclude: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys that determine the weights, as plain values.
-
-        Args:
-            exclude: Keys that only name sources, as pydantic's ``exclude``.
-        """
+        """The keys that determine the weights; ``exclude`` has those that only name sources."""
         named = {"description": True, "base": True, "tokenizer": True}
         return self.model_dump(mode="json", exclude={**named, **exclude})

@@ -74,7 +74,6 @@ def train_model(
     recipe, chosen = trainable.recipe.training, choose_device(device)
 
     def trained() -> tuple[torch.nn.Module, TrainingData, dict[str, Any]]:
-        """The model with the best weights, its rows, and how the training went."""
         work = parts_folder(output, trainable.fingerprint)
         checkpoints = work / "checkpoints"
         with _arguments(recipe, checkpoints, chosen).main_process_first(local=False):
@@ -130,15 +129,9 @@ def fit(
 ) -> dict[str, Any]:
     """Train a network in place; it ends with its best weights, in evaluation mode.
 
-    Args:
-        objective: How rows become batches and losses: a :class:`.Trainable`, or what has its
-            ``unit``, ``batches()``, ``collate()`` and ``loss()``.
-        train: Rows to train on, by number.
-        validation: Rows that determine the best weights; there may be none.
-        checkpoints: A folder; a training that stands there goes on.
-
-    Returns:
-        How it went: what ``training.json`` holds.
+    ``objective`` is a :class:`.Trainable`, or has its ``unit``, ``batches()``, ``collate()`` and
+    ``loss()``; a training that stands in the folder ``checkpoints`` goes on. Returns what
+    ``training.json`` holds.
     """
     if recipe.patience is not None and not len(validation):
         raise InputError(
@@ -229,8 +222,6 @@ class _Loader(DataLoader[Any]):
 
 
 class _Trainer(Trainer):
-    """The Trainer, with a kind's batches and loss, in the recipe's precision."""
-
     objective: Any
     recipe: TrainingRecipe
 
@@ -346,7 +337,6 @@ def _last_checkpoint(folder: Path) -> str | None:
 
 
 def _history(state: Any, seconds: float) -> dict[str, Any]:
-    """How a training went: what ``training.json`` holds."""
     entries: dict[int, dict[str, Any]] = {}
     for log in state.log_history:
         entry = entries.setdefault(

@@ -1,10 +1,8 @@
 """What a kind of model brings to a training: recipe, data, network, loss.
 
-A kind extends :class:`Trainable`. Its constructor opens what a recipe names and reads no data;
-``settings`` and ``inputs`` say what determines the weights, so that the model's fingerprint is
-known before anything exists. :mod:`adducir.training.run` does the rest: lock, checkpoints, the
-Trainer of transformers, the model card. Another package's kind is declared as an entry point of
-the group ``adducir.training``.
+The constructor of a :class:`Trainable` opens what a recipe names and reads no data; ``settings``
+and ``inputs`` say what determines the weights, so that the model's fingerprint is known before
+anything exists. Other packages' kinds are entry points of the group ``adducir.training``.
 """
 
 from abc import ABC, abstractmethod
@@ -35,11 +33,9 @@ class Trainable(ABC, Generic[R]):
     """A model that can be trained, with one recipe of it.
 
     Attributes:
-        recipe: What the file says.
         folder: The study's, where relative paths start.
         origin: The package and version that the kind comes from; empty for our own.
         before: What trains the base, and the base's folder, where the recipe names another recipe.
-        recipe_type: The kind's recipe.
         artifact: What the trained model is called in manifests.
         version: Raised whenever the same recipe would give other weights.
         columns: The columns of the data that the loss reads; None for all.
@@ -74,11 +70,9 @@ class Trainable(ABC, Generic[R]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of the trained model."""
         return artifact_fingerprint(self.artifact, self.canonical, self.inputs, self.version)
 
     def is_current(self, output: Path) -> bool:
-        """Whether a folder holds the trained model."""
         return is_current(output, self.fingerprint)
 
     @abstractmethod

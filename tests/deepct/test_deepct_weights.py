@@ -14,7 +14,7 @@ from adducir.deepct import weighting
 from adducir.deepct.expansion import ExpandedCorpus, Rendering
 from adducir.deepct.model import Cut, TermWeighter, Weighted
 from adducir.deepct.recipe import PassageRecipe, Settings
-from adducir.deepct.weighting import TermWeights, predict_corpus_weights
+from adducir.deepct.weighting import predict_corpus_weights, stored_weights
 from adducir.deepct.words import words
 from adducir.training.kinds import open_training
 
@@ -137,8 +137,8 @@ def expanded(corpus, weights, **rendering):
 
 
 def values(folder, corpus):
-    stored = TermWeights(folder, SETTINGS)
-    return np.concatenate([t.weights for _, found in stored.of(corpus) for t in found])
+    stored = stored_weights(folder, SETTINGS, corpus)
+    return np.concatenate([t.weights for _, found in stored for t in found])
 
 
 def test_every_word_of_every_document_has_its_weight(study, model, weighter, corpus, monkeypatch):
@@ -149,7 +149,7 @@ def test_every_word_of_every_document_has_its_weight(study, model, weighter, cor
         "texts": 24,
         "shards": 3,
     }
-    for document, found in TermWeights(study / "w", SETTINGS).of(corpus):
+    for document, found in stored_weights(study / "w", SETTINGS, corpus):
         alone = weighter.weigh([document.fields[name] for name in SETTINGS.text])
         for text, other in zip(found, alone, strict=True):
             np.testing.assert_allclose(text.weights, other.weights, atol=1e-5)
@@ -192,7 +192,7 @@ def test_words_that_nothing_was_learned_about_have_weight_zero(study, model, cor
     silent = SETTINGS.model_copy(update={"stop_words": ("cats", "should")})
     silent.save(model)
     predict_corpus_weights(model, corpus, study / "w")
-    for _, found in TermWeights(study / "w", silent).of(corpus):
+    for _, found in stored_weights(study / "w", silent, corpus):
         for text in found:
             for word, weight in zip(text.words, text.weights, strict=True):
                 assert (weight == 0) == (word.text.lower() in ("cats", "cats'", "should"))
