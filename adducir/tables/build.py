@@ -70,23 +70,30 @@ def build_table(
     means = list(comparison.means.select("set", "system", "measure").iter_rows())
     heads: dict[tuple[str, str], Column] = {}
     for name, _, measure in means:
-        label = layout.measure_names.get(measure, "")
-        group = places[name][1]
-        heads.setdefault((group, measure), _column(comparison, measure, group, label))
-    for one in more:
-        own = (columns or {}).get(one.measure, Column(one.measure, descriptive=True))
-        group = places[one.topic_set][1]
-        heads.setdefault((group, one.measure), replace(own, group=group))
+        group, one = places[name][1], comparison.scores.measures[measure]
+        heads[group, measure] = Column(
+            measure,
+            group,
+            layout.measure_names.get(measure, ""),
+            higher_is_better=not lower_is_better(one),
+            descriptive=is_descriptive(one),
+            summed=is_summed(one),
+        )
+    for figure in more:
+        own = (columns or {}).get(figure.measure, Column(figure.measure, descriptive=True))
+        group = places[figure.topic_set][1]
+        heads.setdefault((group, figure.measure), replace(own, group=group))
     known = [(one.topic_set, one.system) for one in more if one.system not in comparison.systems]
     systems = {
         (places[name][0] or layout.sections.get(system, ""), system): name
         for name, system, *_ in [*known, *means]
     }
     found = _cells(comparison, layout.style)
-    for one in more:
-        summed = heads[places[one.topic_set][1], one.measure].summed
-        text = layout.style.number(one.value, 0 if summed else None)
-        found[one.topic_set, one.system, one.measure] = Cell(one.value, one.n, text=text)
+    for figure in more:
+        summed = heads[places[figure.topic_set][1], figure.measure].summed
+        text = layout.style.number(figure.value, 0 if summed else None)
+        place = figure.topic_set, figure.system, figure.measure
+        found[place] = Cell(figure.value, figure.n, text=text)
     by_place = any(section for section, _ in places.values())
     of_place = {place: name for name, place in places.items()}
     letters, ordered = _letters(comparison), _grouped(heads)
@@ -185,18 +192,6 @@ def topic_table(table: ResultTable, column: Column) -> ResultTable:
         sections={"": "All topics"},
     )
     return figure_table(heads, rows, layout)
-
-
-def _column(comparison: Comparison, name: str, group: str, label: str) -> Column:
-    measure = comparison.scores.measures[name]
-    return Column(
-        name,
-        group,
-        label,
-        higher_is_better=not lower_is_better(measure),
-        descriptive=is_descriptive(measure),
-        summed=is_summed(measure),
-    )
 
 
 def _letters(comparison: Comparison) -> dict[str, str]:

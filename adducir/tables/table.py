@@ -224,11 +224,6 @@ class ResultTable(Presented, Framed):
     def title_of(self, system: str) -> str:
         return next((row.title for row in self.rows if row.system == system), system)
 
-    def set_of(self, row: Row, column: Column) -> str | None:
-        """The topic set that a cell is of; None where its figure is of no comparison."""
-        wanted = (row.section if self.stacked else "", column.group)
-        return next((name for name, place in self.places.items() if place == wanted), None)
-
     def topics(self, column: Column) -> tuple[str, ...]:
         """The topics of a column; none where its sections have different ones."""
         if self.comparison is None:
@@ -242,7 +237,8 @@ class ResultTable(Presented, Framed):
 
     def values(self, row: Row, column: Column) -> NDArray[np.float64] | None:
         """(R, T) the values per topic of a cell, for each run of its system; None without."""
-        name = self.set_of(row, column)
+        wanted = (row.section if self.stacked else "", column.group)
+        name = next((name for name, place in self.places.items() if place == wanted), None)
         if self.comparison is None or name is None:
             return None
         matrix = self.comparison.matrix(name)

@@ -37,12 +37,9 @@ class CSV(TableFormat):
         out = io.StringIO()
         writer = CsvWriter(out)
         writer.row(frame.columns)
-        writer.rows(map(_shown, frame.iter_rows()))
+        for row in frame.iter_rows():  # truth values as JSON writes them
+            writer.row([str(one).lower() if isinstance(one, bool) else one for one in row])
         return out.getvalue()
-
-
-def _shown(line: tuple[object, ...]) -> list[object]:
-    return [str(one).lower() if isinstance(one, bool) else one for one in line]
 
 
 def topic_values(table: ResultTable) -> pl.DataFrame:
