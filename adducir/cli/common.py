@@ -107,12 +107,18 @@ class Workers(Recipe):
     ray: str | None = option(
         "Work on a Ray cluster: 'auto', or its address.", default=None, rare=True
     )
+    slurm: str | None = option(
+        "Work in Slurm jobs, at most --workers at a time; settings of submitit, as in "
+        "partition=gpu.",
+        default=None,
+        rare=True,
+    )
 
     def execution(self) -> "Execution":
         """Who makes the chunks."""
         from adducir.core.executors import Execution
 
-        return Execution(self.workers, self.ray)
+        return Execution(self.workers, self.ray, self.slurm)
 
 
 class Computing(Workers):

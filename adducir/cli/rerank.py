@@ -90,7 +90,7 @@ def rerank(settings: Rerank) -> None:
         using_threads(settings.threads),
         # The nodes of a cluster see what lies beside the output.
         TemporaryDirectory(
-            dir=None if execution.ray is None or is_stream(output) else output.absolute().parent,
+            dir=None if execution.is_local or is_stream(output) else output.absolute().parent,
             prefix=".adducir-",
             ignore_cleanup_errors=True,
         ) as scratch,

@@ -153,7 +153,7 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
             with execution.executor() as executor:
                 # One that kills its worker takes down all that this machine's processes make at
                 # that time; at last each is made alone, so that only the guilty one is named.
-                alone = execution.ray is None and attempt == ROUNDS - 1
+                alone = execution.is_local and attempt == ROUNDS - 1
                 key = f"{folder} {secrets.token_hex(4)}"
                 submit = partial(executor.submit, _make, key, sent, folder)
                 at_once = 0 if alone else executor.capacity

@@ -1,9 +1,12 @@
-"""Where chunks are made: this process, local processes, or Ray tasks."""
+"""Where chunks are made: this process, local processes, Ray tasks, or Slurm jobs by submitit."""
 
 import logging
 import os
+import shutil
 import socket
+import tempfile
 import threading
+from abc import abstractmethod
 from collections.abc import Callable
 from concurrent.futures import (
     BrokenExecutor,
@@ -18,7 +21,8 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import MachineError, UsageError
+from adducir.core.errors import AdducirError, MachineError, UsageError
+from adducir.core.files import cache_folder
 from adducir.core.processes import cores, share_cores
 
 
@@ -45,22 +49,30 @@ class Execution:
 
     workers: int = 1  # processes on this machine; 1: this process itself
     ray: str | None = None  # the address of a Ray cluster: "auto", or HOST:PORT
+    slurm: str | None = None  # settings of submitit: "partition=gpu,timeout_min=60"
 
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise UsageError(f"--workers is {self.workers}; it must be 1 or more.")
-        if self.ray is not None and self.workers != 1:
-            raise UsageError("ray does not go with --workers: the cluster has its own.")
+        if self.ray is not None and (self.slurm is not None or self.workers != 1):
+            raise UsageError("ray goes with neither slurm nor --workers: the cluster has its own.")
 
     @property
     def is_here(self) -> bool:
         """Whether this process itself makes them, with what it has loaded."""
-        return self.workers == 1 and self.ray is None
+        return self.workers == 1 and self.is_local
 
-    def executor(self) -> "Here | Processes | RayTasks":
+    @property
+    def is_local(self) -> bool:
+        """Whether all of it happens on this machine."""
+        return self.ray is None and self.slurm is None
+
+    def executor(self) -> "Here | Processes | Cluster":
         """What makes chunks; a MachineError where a package or the cluster is missing."""
         if self.ray is not None:
             return RayTasks(self.ray)
+        if self.slurm is not None:
+            return SlurmJobs(self.slurm, self.workers)
         return Here() if self.workers == 1 else Processes(self.workers)
 
 
@@ -147,11 +159,26 @@ def _on_node(sharing: int, folder: str, function: Callable[..., Any], *args: Any
     return function(*args)
 
 
-class RayTasks(Executor):
-    """Tasks of a Ray cluster (``auto``, ``HOST:PORT``) whose nodes share this file system.
+class Cluster(Executor):
+    """Calls on other machines, each waited for by a thread of this process."""
 
-    Each is waited for by a thread of this process.
-    """
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._threads = ThreadPoolExecutor(capacity)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
+        return self._threads.submit(self.call, str(Path.cwd()), function, *args)
+
+    @abstractmethod
+    def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function there; BrokenExecutor stands for a worker that died."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._threads.shutdown(wait=kind is None, cancel_futures=True)
+
+
+class RayTasks(Cluster):
+    """Tasks of a Ray cluster (``auto``, ``HOST:PORT``) whose nodes share this file system."""
 
     def __init__(self, address: str) -> None:
         self._ray = _connected(address)
@@ -159,23 +186,16 @@ class RayTasks(Executor):
         gpus = 1 if resources.get("GPU", 0) >= 1 else 0
         # Ray's own retries are off: the caller counts attempts.
         self._call = self._ray.remote(max_retries=0, num_cpus=1, num_gpus=gpus)(_on_node)
-        self.capacity = 2 * max(1, int(resources.get("GPU" if gpus else "CPU", 1)))
-        self._threads = ThreadPoolExecutor(self.capacity)
+        super().__init__(2 * max(1, int(resources.get("GPU" if gpus else "CPU", 1))))
 
-    def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
-        # A task gets one core of its node.
-        return self._threads.submit(self._result, cores(), str(Path.cwd()), function, *args)
-
-    def _result(self, *args: Any) -> Any:
+    def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
         try:
-            return self._ray.get(self._call.remote(*args))
+            # A task gets one core of its node.
+            return self._ray.get(self._call.remote(cores(), folder, function, *args))
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause if isinstance(error.cause, Exception) else error from error
         except self._ray.exceptions.RayError as error:
             raise BrokenExecutor(str(error)) from error  # its node or process is gone
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._threads.shutdown(wait=kind is None, cancel_futures=True)
 
 
 def _connected(address: str) -> Any:
@@ -197,3 +217,55 @@ def _connected(address: str) -> Any:
                 hint="Start one (ray start --head), and give its address or 'auto'.",
             ) from error
     return ray
+
+
+class SlurmJobs(Cluster):
+    """Slurm jobs, submitted by submitit; each makes one chunk, so many are queued at a time.
+
+    ``settings`` are ``KEY=VALUE,…`` as submitit's ``update_parameters`` takes them;
+    ``cluster=local`` runs jobs on this machine, ``folder=PATH`` says where calls and results lie,
+    which the nodes must see: by default in the user's cache.
+    """
+
+    def __init__(self, settings: str, at_once: int) -> None:
+        try:
+            import submitit
+        except ImportError as error:
+            hint = "Install it: pip install submitit"
+            raise MachineError("submitit is not installed.", hint=hint, absent=True) from error
+        given: dict[str, Any] = {}
+        for one in filter(None, settings.split(",")):
+            key, is_set, value = (part.strip() for part in one.partition("="))
+            if not is_set:
+                raise UsageError(f"slurm: {one!r} is not KEY=VALUE.")
+            given[key] = int(value) if value.isdigit() else value
+        cluster, above = given.pop("cluster", None), given.pop("folder", None) or cache_folder()
+        # They are pickles, which can run code: nobody else may write there.
+        self._folder = Path(tempfile.mkdtemp(prefix="slurm-", dir=above))
+        try:
+            self._executor = submitit.AutoExecutor(self._folder, cluster=cluster)
+            self._executor.update_parameters(**given)
+        except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
+            raise MachineError(
+                f"Slurm jobs cannot be submitted: {error}.",
+                hint="Run this where sbatch is, or give settings that submitit knows.",
+            ) from error
+        self._jobs: list[Any] = []
+        super().__init__(at_once if at_once > 1 else 64)  # 1 is the default of --workers
+
+    def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
+        # Slurm limits the cores that a job sees.
+        job = self._executor.submit(_on_node, 1, folder, function, *args)
+        self._jobs.append(job)
+        try:
+            return job.result()
+        except AdducirError:
+            raise
+        except Exception as error:  # a lost job, or its own error as text
+            raise BrokenExecutor(str(error)) from error
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        for job in self._jobs if kind is not None else ():
+            job.cancel()
+        super().__exit__(kind, *rest)
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -47,11 +47,7 @@ class Fault(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The good lines of a file in its order, and what is wrong with the others.
-
-    ``lines`` are those of the frame's rows; None: row 0 is line 1, and so on. ``faults`` are the
-    first :data:`MOST_FAULTS` of ``malformed`` lines.
-    """
+    """The good lines of a file, their numbers (None: 1, 2, ...), and the others' first faults."""
 
     frame: pl.DataFrame
     lines: Integers | None = None
@@ -59,16 +55,11 @@ class Columns(NamedTuple):
     malformed: int = 0
 
     def line(self, row: int) -> int:
-        """The 1-based line of a row."""
         return row + 1 if self.lines is None else int(self.lines[row])
 
 
 def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
-    """Read some columns of a file's content: String, the number's Float64.
-
-    Malformed are lines with another number of columns, without a finite number (of qrels: without
-    an integer), and those whose qid and docno an earlier one has.
-    """
+    """Read some columns of a content, the number as Float64; a repeated pair is a fault too."""
     width = len(layout.columns)
     lines = regular_lines(data, width)
     if lines is None:
@@ -83,10 +74,7 @@ def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
 
 
 def regular_lines(data: bytes, width: int) -> int | None:
-    """How many lines there are if single blanks divide them into ``width`` columns on average.
-
-    None where there is another control character than the line feed, or an empty column.
-    """
+    """The number of lines, if single blanks cut them into ``width`` columns on average, or None."""
     text = np.frombuffer(data, dtype=np.uint8)
     blanks = breaks = 0
     if not len(text) or text[0] <= 32:
@@ -129,7 +117,6 @@ def _parsed(data: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame 
 
 
 def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
-    """The same of a file that is not in order throughout."""
     rows, lines, faults = list[list[str]](), list[int](), list[Fault]()
     seen = dict[tuple[str, str], int]()
     for line, text in enumerate(data.split(b"\n"), 1):

@@ -24,8 +24,7 @@ class Document(NamedTuple):
 class Corpus(Protocol):
     """A source of documents that can be read again and again in the same order.
 
-    Iterating raises :class:`InputError` at the first malformed record, naming file and line,
-    and at the end where there was no document at all.
+    A malformed record, or no document at all, is an :class:`InputError`.
     """
 
     @property
@@ -75,11 +74,7 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
 
 
 def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
-    """Iterate over a corpus, and stop where a docno is repeated.
-
-    Lucene would keep both without a word (castorini/anserini#258), and a run would then hold
-    the same docno twice. Both places are named where they are known.
-    """
+    """Iterate over a corpus; a repeated docno is an error (Lucene keeps both: anserini#258)."""
     from adducir.core.names import Seen
 
     seen = Seen()
@@ -98,10 +93,7 @@ def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
 
 
 def as_text(value: Any) -> str | None:
-    """The text of one value: a string, a number, a truth value, or a list of these by lines.
-
-    None for what has no text to search: null, objects, bytes and lists that hold them.
-    """
+    """The text of a value, of a list by lines; None for what has no text to search."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -116,11 +108,10 @@ def as_text(value: Any) -> str | None:
 
 
 def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of a record without its docno; see :func:`as_text`.
+    """The fields of a record without its docno; of an argument conclusion, premise, stance, topic.
 
-    An argument comes in two shapes, which give the same four fields (conclusion, premise,
-    stance as PRO or CON, topic): args.me's own (Ajjour et al., 2019), with a list of premises and a
-    context, and the flat one, where the stance may be a truth value (true: PRO).
+    Args.me's own form (Ajjour et al., 2019) has a list of premises and a context; in the flat one,
+    the stance may be a truth value (true: PRO).
     """
     if isinstance(record.get("premises"), list) and "conclusion" in record:
         items = [one if isinstance(one, dict) else {"text": one} for one in record["premises"]]
@@ -142,11 +133,7 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def default_fields_of(names: Collection[str]) -> tuple[str, ...]:
-    """The fields to search among these, where the user names none.
-
-    An argument's conclusion and premise; else ``contents`` (Anserini's name for the whole
-    text); else ``text`` or ``body`` with the title; else all.
-    """
+    """The fields to search among these, where the user names none."""
     if set(ARGUMENT_FIELDS) <= set(names):
         return ARGUMENT_FIELDS
     if "contents" in names:

@@ -1,11 +1,8 @@
 """How documents stand in files: the family of formats, and all of them but TREC's.
 
-A format says which file names are its own and reads the documents of a file. Packages add formats
-of their own by the entry-point group ``adducir.formats``.
-
 JSON may be an array, alone or as the one member of an object, ``arguments`` (args.me's own files).
-The docno is the first of :data:`DOCNO_FIELDS` that the first object has. In TSV, a first line that
-begins with one of these names is a header; nothing is quoted.
+In TSV, a first line that begins with one of :data:`DOCNO_FIELDS` is a header; nothing is quoted.
+Packages add formats by the entry-point group ``adducir.formats``.
 """
 
 import re
@@ -112,10 +109,7 @@ def tsv_records(
     text_name: str,
     has_header: bool = False,
 ) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """The line, the id and the fields of each line that is not blank.
-
-    The first line is a header if it has to be one, or begins with one of the names of ids.
-    """
+    """The line, the id and the fields of each line; a first line that names an id is a header."""
     header: list[str] | None = None
     key, is_first = 0, True
     for number, line in lines:
@@ -199,7 +193,6 @@ class CACM(CorpusFormat):
 
 
 def _number(docno: str) -> int:
-    """The number of a paper: 46 for CACM-0046."""
     return int("".join(re.findall(r"[0-9]{1,9}\Z", docno)) or 0)
 
 

@@ -1,8 +1,4 @@
-"""Rows of (qid, docno, value), as runs and qrels have them: from Python's objects, and their pairs.
-
-Columns are known by PyTerrier's names (qid, docno, label, query) and by those of ir_datasets and
-ir_measures (query_id, doc_id, relevance, text).
-"""
+"""Rows of (qid, docno, value) of runs and qrels, by PyTerrier's or ir_datasets' column names."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -40,7 +36,6 @@ class Framed(ABC):
         """It as a frame."""
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The frame of :meth:`to_polars` in pandas."""
         import pandas as pd
 
         columns = self.to_polars().to_dict()
@@ -82,10 +77,7 @@ def repeated_rows(frame: pl.DataFrame, topics: Integers | None = None) -> Intege
 
 
 def rows_of(data: "Frame | Nested", value: Sequence[str], what: str) -> pl.DataFrame:
-    """Columns qid, docno (String) and the value, called ``value[0]``, of a frame or nested dicts.
-
-    ``value`` has the names that its column may have; ``what`` is what the rows make ("a run").
-    """
+    """Columns qid, docno, ``value[0]`` of dicts or a frame; ``value`` has the names it may have."""
     if isinstance(data, Mapping):
         wrong = next((type(each) for each in data.values() if not isinstance(each, Mapping)), None)
         if wrong is not None:

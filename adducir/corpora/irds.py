@@ -1,8 +1,4 @@
-"""ir_datasets: its documents, topics and judgements, quietly.
-
-What ir_datasets would write to the terminal goes to the caller's :class:`Progress`. A data set that
-cannot be downloaded becomes a :class:`MachineError`.
-"""
+"""ir_datasets: its documents, topics and judgements; what it logs goes to the caller's progress."""
 
 import difflib
 import io
@@ -123,11 +119,9 @@ def _unavailable(name: str, part: str, error: Exception) -> MachineError:
 
 @dataclass(frozen=True)
 class IrdsCorpus:
-    """The documents of an ir_datasets id.
+    """The documents of an ir_datasets id; every attribute that has text is a field.
 
-    Every attribute of a document that has text is a field. Where there are several, the field
-    ``default_text`` is what ir_datasets takes for the document's text. Arguments (args.me)
-    have the same four fields as in a local file: conclusion, premise, stance, topic.
+    Where there are several, ``default_text`` is what ir_datasets takes for the document's text.
     """
 
     source: str
@@ -210,5 +204,4 @@ class IrdsCorpus:
 
 
 def texts_of(record: Any, names: tuple[str, ...]) -> dict[str, str]:
-    """The attributes of a record that have text."""
     return {name: text for name in names if (text := as_text(getattr(record, name))) is not None}

@@ -31,11 +31,7 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """Judgements, each pair of qid and docno once.
-
-    Attributes:
-        frame: Columns ``qid`` (String), ``docno`` (String), ``grade`` (Int64), in file order.
-    """
+    """Judgements: a frame ``qid``, ``docno``, ``grade`` (Int64), each pair once, in file order."""
 
     frame: pl.DataFrame
     source: str
@@ -46,10 +42,10 @@ class Qrels:
         data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]",
         source: str = "qrels",
     ) -> "Qrels":
-        """Make judgements of what a program holds already; ``source`` is their name in messages.
+        """Make judgements of a frame (qid, docno, grade) or a dict ``{qid: {docno: grade}}``.
 
-        That is a frame of pandas or polars with the columns qid, docno and grade (or query_id,
-        doc_id; label, relevance or rel), or a dict ``{qid: {docno: grade}}``.
+        Columns may be called query_id, doc_id and label, relevance or rel; ``source`` is the name
+        in messages.
         """
         rows = rows_of(data, GRADE, "qrels")
         grades = rows["grade"].cast(pl.Float64, strict=False)

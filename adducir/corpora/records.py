@@ -42,10 +42,7 @@ def read_records(
     record_of: Callable[[Any], R],
     hint: str = "Every line needs an id of its own.",
 ) -> Iterator[R]:
-    """Yield the records of a file in its order, of its JSON values with their 1-based lines.
-
-    ``record_of`` makes a record of a value; it raises a UsageError where that is wrong.
-    """
+    """Yield the records of JSON values; ``record_of`` raises a UsageError for a wrong value."""
     lines: dict[str, int] = {}
     for line, value in values:
         try:
@@ -59,10 +56,7 @@ def read_records(
 
 
 def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]) -> int:
-    """Write records as JSONL, whole or not at all, gzipped where the name ends in ``.gz``.
-
-    Returns how many there were.
-    """
+    """Write records as JSONL, whole or not at all, also gzipped; returns how many there were."""
     seen = set[str]()
     with writing_text(path) as handle:
         for record in records:
@@ -92,11 +86,7 @@ def parsed_as(kind: type[T]) -> Callable[[Any], T]:
 
 
 def read_values(path: Path, kind: type[T], hint: str | None = None) -> Iterator[tuple[int, T]]:
-    """Yield what each line of a file holds, with its 1-based number; nothing of it need be unique.
-
-    Raises:
-        InputError: A line is not of that kind, a pydantic dataclass; with file and line.
-    """
+    """Yield what each line of a file holds, of a pydantic dataclass, with its 1-based number."""
     parse = parsed_as(kind)
     for line, value in json_values(path):
         try:

@@ -25,10 +25,7 @@ def expanded(source: str) -> str:
 
 
 def source_path(source: str, folder: Path) -> str:
-    """The source with its variables replaced; a relative path starts at ``folder``.
-
-    What is not a file there and does not read like a path is kept as it is: an ir_datasets id.
-    """
+    """The source with its variables replaced; a relative path starts at ``folder``, an id stays."""
     full = expanded(source)
     if not full.strip() or full.startswith((PREFIX, "~")) or Path(full).is_absolute():
         return full
@@ -47,5 +44,4 @@ def source_path(source: str, folder: Path) -> str:
 
 
 def file_path(source: str, folder: Path) -> Path:
-    """The path of a file with its variables replaced, starting at ``folder`` where relative."""
     return folder / Path(expanded(source)).expanduser()

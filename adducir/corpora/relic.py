@@ -48,11 +48,7 @@ MASK = "[masked sentence(s)]"
 
 
 class RelicQuote(NamedTuple):
-    """A quotation's place in its book, and the critic's sentences around it.
-
-    ``left`` ends with the nearest sentence, ``right`` begins with it; ``start`` is None where it is
-    hidden.
-    """
+    """A quotation (``start`` is None where it is hidden) and the critic's sentences around it."""
 
     left: list[str]
     start: Annotated[int, Field(strict=True, ge=0)] | None
@@ -61,10 +57,7 @@ class RelicQuote(NamedTuple):
 
 
 def candidate_starts(sentences: int, length: int) -> range:
-    """The first sentences of all passages of ``length`` sentences in a book of ``sentences``.
-
-    These are the candidates of a quotation of that length: a candidate's place is its number.
-    """
+    """The candidates of a quotation, by their first sentence: a candidate's place is its number."""
     return range(max(0, sentences - length + 1))
 
 
@@ -77,10 +70,7 @@ class RelicBook:
     candidates: InitVar[dict[str, list[int]] | None] = None
 
     def __post_init__(self, candidates: dict[str, list[int]] | None) -> None:
-        """Refuse quotations that the book does not hold, and candidates that are not all passages.
-
-        The latter would give other ranks.
-        """
+        """Refuse quotations that the book lacks, and candidates that would give other ranks."""
         for name, (_, start, length, _) in self.quotes.items():
             if start is not None and start not in candidate_starts(len(self.sentences), length):
                 raise ValueError(
@@ -104,11 +94,7 @@ def docno_of(title: str, start: int, length: int) -> str:
 def spans_of_relic(
     books: Mapping[str, RelicBook], extra: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Iterator[MaskedSpan]:
-    """Each quotation as a masked span whose group is its book.
-
-    A hidden quotation has no candidate, and :data:`HIDDEN` for each of its sentences. ``extra`` has
-    more to note of quotations, by their ids.
-    """
+    """Each quotation as a masked span of its book; ``extra`` has more to note, by their ids."""
     for title, book in books.items():
         for name, (left, start, length, right) in book.quotes.items():
             yield MaskedSpan(
@@ -123,10 +109,7 @@ def spans_of_relic(
 
 
 def read_relic(path: Path) -> dict[str, RelicBook]:
-    """Read an official file, plain or gzip.
-
-    All of it is one line: an InputError names the book and the quotation.
-    """
+    """Read an official file, plain or gzip; an InputError names the book and the quotation."""
     try:
         books = _BOOKS.validate_python(json_value(read_text(path), path))
     except ValidationError as error:
@@ -139,10 +122,7 @@ def read_relic(path: Path) -> dict[str, RelicBook]:
 
 
 def write_relic(books: Mapping[str, RelicBook], path: Path) -> int:
-    """Write an official file, whole or not at all, gzipped where the name ends in ``.gz``.
-
-    Returns how many quotations it has.
-    """
+    """Write an official file, whole or not at all; returns how many quotations it has."""
     data = {
         title: {
             "quotes": {name: list(quote) for name, quote in book.quotes.items()},
@@ -160,11 +140,7 @@ def write_relic(books: Mapping[str, RelicBook], path: Path) -> int:
 
 @dataclass(frozen=True)
 class Pools:
-    """BIRCO's queries: masked spans that have candidates of their own.
-
-    ``spans`` has one per query, each a group of its own, since the book is not given;
-    ``candidates`` the docnos of each span's pool in the order of the qrels.
-    """
+    """BIRCO's queries, each a group of its own, and the docnos of each span's pool."""
 
     spans: list[MaskedSpan]
     candidates: dict[str, list[str]]
@@ -172,7 +148,6 @@ class Pools:
 
 
 def read_pools(folder: Path) -> Pools:
-    """Read a folder of queries with pools."""
     texts = {docno: text for _, docno, text in _texts_in(folder / "corpus.jsonl")}
     qrels = folder / "qrels.txt"
     pools: dict[str, list[str]] = {}

@@ -1,10 +1,7 @@
 """Where sentences begin and end, as character offsets.
 
-The cuts are those of syntok (Leitner, https://github.com/fnl/syntok), rules in plain Python that
-need no download, with a few added and undone: novels join clauses by semicolons and dashes, their
-learned abbreviations are more than syntok knows, and answers on forums make lists and forget
-capitals. docs/studies/exemplification.md has the figures of syntok and its rivals, with and without
-this.
+The cuts are those of syntok (Leitner, https://github.com/fnl/syntok), with rules added and undone
+for novels and forums; docs/studies/exemplification.md has its figures and those of its rivals.
 """
 
 import re
@@ -37,11 +34,9 @@ _LONGEST_WORD = 40
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:
-    r"""The first and past-the-last character of each sentence, in order.
+    """The first and past-the-last character of each sentence; between them is only white space.
 
-    Between and around the sentences there is only white space: nothing is lost. A blank line always
-    ends a sentence, a line break only before an item of a list. Time grows linearly with the text,
-    about a second for a megabyte.
+    A blank line always ends a sentence, a line break only before an item of a list.
     """
     bounds: list[tuple[int, int]] = []
     for start, end in paragraph_bounds(text):
@@ -109,11 +104,7 @@ _LETTER = re.compile(r"[^\W_]")
 
 
 def literary_sentences(paragraphs: Iterable[str]) -> list[str]:
-    """The sentences of paragraphs as literary scholars quote them.
-
-    They end at ellipses, colons and semicolons as well: "literary scholars often only quote part of
-    what would typically be defined as a sentence" (Thai et al., ACL 2022, note 5).
-    """
+    """Sentences as scholars quote, ended by (semi)colons too (Thai et al., ACL 2022, note 5)."""
     found: list[str] = []
     for paragraph in paragraphs:
         for start, end in sentence_bounds(paragraph):
@@ -122,11 +113,7 @@ def literary_sentences(paragraphs: Iterable[str]) -> list[str]:
 
 
 def cut_sentence(sentence: str) -> list[str]:
-    """Cut a sentence after each ellipsis, colon and semicolon.
-
-    A colon or semicolon cuts where a blank or a dash follows, so that "3:16" stays whole. Marks
-    without a letter or digit go to the piece before them, or else to the one after.
-    """
+    """Cut a sentence after ellipses, and (semi)colons before a blank or dash (not "3:16")."""
     cuts = [match.end() for match in _EXTRA.finditer(sentence)]
     ends: list[int] = []
     for start, end in zip([0, *cuts], [*cuts, len(sentence)], strict=True):

@@ -27,10 +27,7 @@ _DATA_SUFFIXES = frozenset(
 
 
 def resolve(source: str | Path) -> Path | str:
-    """The existing path that a source names, or the unchanged id, which is not looked up yet.
-
-    An InputError where it is empty, not in the bundle, or reads like a path and is not there.
-    """
+    """The existing path that a source names, or the unchanged id, which is not looked up yet."""
     text = str(source)
     if not text.strip() or "\0" in text:
         hint = "Name a file, a folder or an ir_datasets id."

@@ -36,14 +36,12 @@ class MaskedSpan:
 
     Attributes:
         id: Names the span, and as qid its context; unique in a file.
-        group: The book or question it comes from. Splits keep groups whole, and negatives of a
-            batch are drawn inside a group where a study wants that.
-        left: Sentences before the span, in reading order, so the nearest is the last. That one
-            may be a fragment: the beginning of the sentence that the span is cut from.
+        group: The book or question it comes from, which splits keep whole.
+        left: Sentences before it, in reading order; the last may be a fragment of the span's own.
         span: The sentences of the masked text.
-        right: Sentences after the span; the first may be the rest of the span's own sentence.
+        right: Sentences after it; the first may be the rest of the span's own.
         candidate: The docno of the gold item among the candidates, where that is not ``id``.
-        negatives: Texts that look as if they fit the gap and do not, hardest first: hard negatives.
+        negatives: Texts that look as if they fit the gap and do not, hardest first.
         extra: What else is known (marker, offsets, source, kind), of JSON's types.
     """
 
@@ -58,7 +56,6 @@ class MaskedSpan:
 
     @property
     def text(self) -> str:
-        """The masked text."""
         return " ".join(self.span)
 
     @property
@@ -71,12 +68,10 @@ _SPAN = TypeAdapter(MaskedSpan)
 
 
 def read_spans(path: Path) -> Iterator[MaskedSpan]:
-    """Yield the spans of a file in its order."""
     yield from read_records(path, json_values(path), parsed_as(MaskedSpan))
 
 
 def write_spans(spans: Iterable[MaskedSpan], path: Path) -> int:
-    """Write spans as JSONL, whole or not at all; returns how many there were."""
     return write_records(
         spans, path, lambda span: _SPAN.dump_python(span, mode="json", exclude_defaults=True)
     )
@@ -88,11 +83,7 @@ def context(
     right: int | None = None,
     words: int | None = None,
 ) -> tuple[str, str]:
-    """The text on either side of the mask, cut to what is nearest to it.
-
-    ``left`` and ``right`` sentences are kept, of which a fragment of the span's own counts as one,
-    and of these ``words`` on each side; None: all.
-    """
+    """The text on either side of the mask: the nearest sentences, of these the nearest words."""
     before = " ".join(span.left if left is None else span.left[max(0, len(span.left) - left) :])
     after = " ".join(span.right[:right])
     if words is None:
@@ -116,5 +107,4 @@ def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict
 
 
 def two_texts(docno: str, path: Path | None = None) -> InputError:
-    """The error for a candidate that has two texts."""
     return InputError(f"the candidate {docno!r} has two texts.", path=path)

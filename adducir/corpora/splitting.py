@@ -21,9 +21,8 @@ def split(
 ) -> dict[str, list[Item]]:
     """Divide items by a key: spans by their groups, questions by their ids.
 
-    An item's part depends on its key, the seed and the shares alone: a book or question is in
-    the same part in every file, so that what one study trained on is not what another tests on.
-    The price is that the shares (by default 0.8, 0.1 and 0.1) hold on average only.
+    An item's part depends on its key, the seed and the shares alone, and is the same in every file;
+    the shares (by default 0.8, 0.1 and 0.1) hold on average only.
     """
     wanted = DEFAULT_SHARES if shares is None else shares
     check_shares(wanted)
@@ -37,10 +36,7 @@ def split(
 
 
 def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
-    """The part of one group: its hash, as a number in [0, 1), against the running sum of shares.
-
-    The sum runs in the order of :data:`PARTS`, whatever order the shares are given in.
-    """
+    """The part of a group: its hash, as a number in [0, 1), against the running sum of shares."""
     names = [name for name in PARTS if shares.get(name)]
     digest = hashlib.sha256(f"{seed}\0{group}".encode("utf-8", "surrogatepass")).digest()
     place = int.from_bytes(digest[:8]) / 2**64

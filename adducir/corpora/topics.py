@@ -86,11 +86,7 @@ class Topics:
     def of(
         cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, str]", source: str = "topics"
     ) -> "Topics":
-        """Make topics of what a program holds already; ``source`` is their name in messages.
-
-        That is a frame of pandas or polars with the columns qid and query (or query_id and text),
-        or a dict ``{qid: query}``.
-        """
+        """Make topics of a frame (qid, query or query_id, text) or a dict ``{qid: query}``."""
         if isinstance(data, Mapping):
             given, queries = list(data), list(data.values())
         else:
@@ -108,7 +104,6 @@ class Topics:
 
     @property
     def empty(self) -> list[str]:
-        """The qids of the empty queries."""
         return [qid for qid, query in zip(self.qids, self.queries, strict=True) if not query]
 
     @property
@@ -138,10 +133,9 @@ class Topics:
 
 
 def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
-    """Read topics.
+    """Read topics; ``field`` is what to search with, by default the token weights or ``title``.
 
-    ``field`` is what to search with, by default the token weights or ``title``; several are joined
-    by ``+``, and a topic that lacks one of them is searched with the others.
+    Several are joined by ``+``, and a topic that lacks one is searched with the others.
     """
     found = resolve(source)
     raw = _read_topics(found) if isinstance(found, Path) else _from_dataset(found)
@@ -154,26 +148,22 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     if not raw:
         raise InputError("there are no topics in it.", path=source)
     qids = list(lines)
-    vectors = _vectors(raw, found) if field is None else None
-    if vectors is not None and not any(topic.fields for topic in raw):
+    vectors: list[Mapping[str, float]] = []
+    if field is None:
+        vectors += [topic.vector for topic in raw if topic.vector is not None]
+    if vectors and len(vectors) < len(raw):
+        lacks = next(topic for topic in raw if topic.vector is None)
+        what = f"the topic {lacks.qid!r} has no token weights, which others have."
+        hint = "Give them to all, or name a field to search with."
+        raise InputError(what, path=found, line=lacks.line, hint=hint)
+    if vectors and not any(topic.fields for topic in raw):
         return Topics(qids, [""] * len(qids), str(source), "vector", vectors)
     names = _fields(raw, field, found)
     queries = [
         collapse(" ".join(topic.fields[name] for name in names if name in topic.fields))
         for topic in raw
     ]
-    return Topics(qids, queries, str(source), "+".join(names), vectors)
-
-
-def _vectors(topics: Sequence[_RawTopic], source: str | Path) -> list[Mapping[str, float]] | None:
-    """The token weights of topics; None where none has any."""
-    found = [topic.vector for topic in topics if topic.vector is not None]
-    if found and len(found) < len(topics):
-        lacks = next(topic for topic in topics if topic.vector is None)
-        what = f"the topic {lacks.qid!r} has no token weights, which others have."
-        hint = "Give them to all, or name a field to search with."
-        raise InputError(what, path=source, line=lacks.line, hint=hint)
-    return [*found] or None
+    return Topics(qids, queries, str(source), "+".join(names), vectors or None)
 
 
 def _from_dataset(name: str) -> list[_RawTopic]:
@@ -191,7 +181,6 @@ def _from_dataset(name: str) -> list[_RawTopic]:
 
 
 def _fields(topics: Sequence[_RawTopic], field: str | None, source: str | Path) -> list[str]:
-    """The names of the fields to join, each of which some topic has."""
     present = list(dict.fromkeys(name for topic in topics for name in topic.fields))
     if field is None:
         usual = [name for name in _DEFAULTS if name in present]
@@ -208,7 +197,6 @@ def _fields(topics: Sequence[_RawTopic], field: str | None, source: str | Path) 
 
 
 def _read_topics(path: Path) -> list[_RawTopic]:
-    """The topics of a file, in file order."""
     if path.is_dir():
         raise InputError("this is a folder, not a file of topics.", path=path)
     lines = list(read_lines(path))

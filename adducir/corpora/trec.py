@@ -122,11 +122,7 @@ class Element(NamedTuple):
 
 
 def elements(body: str, *, unclosed: bool = False) -> Iterator[Element]:
-    """The outermost elements of a piece of SGML, in one pass over its tags.
-
-    A tag that is never closed opens nothing (``<P>``), or with ``unclosed`` an element that ends
-    where the next tag begins (``<title>`` in topics).
-    """
+    """The outermost elements of a piece of SGML; ``unclosed`` ones may end at the next tag."""
     tags = list(_TAG.finditer(body))
     last_close = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
     ends = [tag.start() for tag in tags[1:]] + [len(body)]

@@ -70,8 +70,8 @@ class GoldRanks:
         tied: (Q,) candidates that score as the gold item does, itself among them.
         candidates: (Q,) all candidates.
         keys: Properties of the queries to break figures down by, each (Q,) texts.
-        unranked: (Q,) where the system did not rank the gold item; it counts as the last candidate.
-        rouge: (Q,) ROUGE-L of the candidate that the system ranks first, with the gold text.
+        unranked: (Q,) where the gold item was not ranked; it counts as the last candidate.
+        rouge: (Q,) ROUGE-L of the candidate that is ranked first, with the gold text.
     """
 
     qids: tuple[str, ...]
@@ -154,11 +154,7 @@ def rank_scores(
 
 
 def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
-    """Read the ranks of one or several systems; ``system`` is the name where the file has none.
-
-    An InputError with the line where a column is missing, a number cannot be, or a system has a
-    query twice.
-    """
+    """Read the ranks of one or several systems; ``system`` is the name where the file has none."""
     found: dict[str, dict[str, tuple[Any, ...]]] = {}
     names: tuple[str, ...] = ()
     for line, record in records(path, REQUIRED):
@@ -191,7 +187,6 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
 
 
 def _ranks(rows: Mapping[str, tuple[Any, ...]], names: Sequence[str]) -> GoldRanks:
-    """The ranks of one system, whose queries have keys of these names."""
     better, tied, candidates, unranked, rouge, texts = zip(*rows.values(), strict=True)
     keys = dict(zip(names, zip(*texts, strict=True), strict=True)) if names else {}
     return GoldRanks(

@@ -1,9 +1,4 @@
-"""Qrels and a run as the measures want them: where the judged documents stand.
-
-A run of a million rows has perhaps a tenth of them judged. One join finds them; every measure is
-then a sum over these few rows. A topic that the run lacks, and a topic without relevant documents,
-gets 0.
-"""
+"""Qrels and a run as the measures want them: where the judged documents stand, by one join."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,14 +26,8 @@ WHOLE_LIST = int(np.iinfo(np.int64).max)
 class Judgements:
     """Qrels in columns, prepared once for any number of runs.
 
-    Attributes:
-        qids: The T topics, in the order of the qrels.
-        topic: (J,) topic number of each judgement, 0 to T - 1.
-        docno: (J,) its document.
-        grade: (J,) its grade, negative ones as ``negative`` says.
-        raw_grade: (J,) its grade as in the qrels.
-        negative: Whether negative grades became 0 ("zero") or stayed ("trec_eval").
-        source: Where the qrels come from, for messages.
+    (J,) ``topic`` (number, 0 to T - 1), ``docno``, ``grade`` and, as in the qrels, ``raw_grade`` of
+    each judgement; ``negative``: whether negative grades became 0 ("zero") or stayed.
     """
 
     qids: tuple[str, ...]
@@ -51,7 +40,6 @@ class Judgements:
 
     @classmethod
     def prepare(cls, qrels: Qrels, negative: NegativeGrades) -> "Judgements":
-        """Prepare qrels, which must hold a judgement."""
         frame = qrels.frame
         if frame.is_empty():
             raise InputError("The qrels hold no judgements.", path=qrels.source)
@@ -69,7 +57,6 @@ class Judgements:
 
     @cached_property
     def counts(self) -> "GradeCounts":
-        """How many documents each topic has at each grade."""
         return self.count(self.grade)
 
     def count(self, grade: Integers) -> "GradeCounts":
@@ -80,11 +67,7 @@ class Judgements:
         return GradeCounts(levels, table.reshape(len(self.qids), len(levels)))
 
     def regrade(self, gains: dict[int, int]) -> Integers:
-        """(J,) grades after replacing grade g by ``gains[g]``, where it is given.
-
-        The grades replaced are those after negative ones became 0, if they did, unless ``gains``
-        names a negative grade itself.
-        """
+        """(J,) grades after replacing grade g by ``gains[g]``, where it is given."""
         graded = self.grade.copy()
         for grade in sorted(gains, reverse=True):  # negative ones last: they win
             graded[(self.raw_grade if grade < 0 else self.grade) == grade] = gains[grade]
@@ -103,11 +86,7 @@ class GradeCounts:
         return np.asarray(self.table[:, (self.levels >= low) & (self.levels < high)].sum(axis=1))
 
     def ideal_dcg(self, gain: Callable[[Integers], Floats], cutoff: int | None) -> Floats:
-        """(T,) DCG of the ranking by descending grade, cut at ``cutoff``.
-
-        A grade's documents are neighbours in that ranking, so its share is its gain times a
-        difference of cumulated discounts.
-        """
+        """(T,) DCG of the ranking by descending grade, cut at ``cutoff``."""
         positive = self.levels > 0
         levels, table = self.levels[positive][::-1], self.table[:, positive][:, ::-1]
         ends = np.cumsum(table, axis=1)
@@ -123,7 +102,6 @@ class Lists:
     """Judged documents of a run, by topic and rank; what several measures need is computed once.
 
     Attributes:
-        judgements: The qrels.
         retrieved: (T,) documents in each topic's list.
         topic: (m,) topic number of each judged document.
         rank: (m,) its rank in the list, from 0, ascending within a topic.
@@ -187,7 +165,6 @@ class Lists:
 
     @property
     def topics(self) -> int:
-        """T."""
         return len(self.retrieved)
 
     def ranked(self, condensed: bool = False) -> "Lists":
@@ -199,10 +176,7 @@ class Lists:
         return self.condense(self.grade)
 
     def condense(self, grade: Integers) -> "Lists":
-        """Without what is unjudged, or whose (m,) grade stayed negative (trec_eval's ``-J``).
-
-        The list is as long as it has judged documents.
-        """
+        """Without what is unjudged, or whose (m,) grade stayed negative (trec_eval's ``-J``)."""
         kept = grade >= 0
         topic = self.topic[kept]
         retrieved = np.bincount(topic, minlength=self.topics)

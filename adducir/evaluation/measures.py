@@ -1,13 +1,8 @@
 """Measures: read as people type them, checked, and which way each points.
 
-``nDCG(judged_only=True)@5 Bpref, P_5 ndcg_cut.10,20`` is four kinds of spelling in one line:
-ir_measures' own names with parameters, and trec_eval's. Measures are separated by blanks or commas;
-a comma inside parentheses belongs to the measure. ir_measures' own ``parse_measure`` is not used:
-it walks ``ast.Num`` and ``ast.Str``, which Python 3.14 no longer has, and its errors are
-assertions. What is read here equals what it reads (tests hold that).
-
-What packages compute from other things than a run and qrels (the rank of the gold item, a rating, a
-selected set) is a :class:`NamedMeasure`.
+``nDCG(judged_only=True)@5 Bpref, P_5 ndcg_cut.10,20`` has ir_measures' names and trec_eval's.
+ir_measures' own ``parse_measure`` is not used: it walks ``ast.Num``, which Python 3.14 no longer
+has, and its errors are assertions. What is read here equals what it reads.
 """
 
 import ast
@@ -33,9 +28,8 @@ SUMMED = frozenset({"NumQ", "NumRel", "NumRet"})
 
 
 class NamedMeasure(Measure):
-    """A measure without parameters that nothing but its name distinguishes.
+    """A measure that only its name distinguishes, equal to ir_measures' that is written alike.
 
-    It is equal to a measure of ir_measures that is written alike (``R@5``).
     ``lower_is_better`` is None where nobody has said.
     """
 
@@ -113,11 +107,7 @@ def _defined(name: str, kind: type[MeasureKind]) -> Measure:
 
 
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Read measures, in the order given, each once.
-
-    A text holds measures separated by blanks or commas. A UsageError where there is none, or one is
-    unknown or has a parameter that is unknown, missing or out of range.
-    """
+    """Read measures, separated by blanks or commas, in the order given, each once."""
     parts = [text] if isinstance(text, (str, Measure)) else list(text)
     found: dict[Measure, None] = {}
     for part in parts:
@@ -220,10 +210,7 @@ def _value(node: ast.expr, piece: str) -> Any:
 
 
 def check_measure(measure: Measure) -> Measure:
-    """The measure with its parameters checked, integers as floats where wanted (IPrec@1.0).
-
-    ir_measures checks them too, but late (at evaluation) and by assertions.
-    """
+    """The measure with its parameters checked: ir_measures does it late, and by assertions."""
     if not isinstance(measure, Measure):
         raise UsageError(f"{measure!r} is not a measure.")
     if kind_of(measure) is not None:

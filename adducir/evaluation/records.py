@@ -19,12 +19,7 @@ def first_line(path: Path) -> str:
 
 
 def records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
-    """The records with the 1-based lines they begin in, without white space around cells.
-
-    JSON's null is an empty text; blank lines and columns without a name are ignored. An InputError
-    where a required column or key is missing, a column is duplicated, or a line has another length
-    than the header.
-    """
+    """The records with the 1-based lines they begin in; JSON's null is an empty text."""
     first = first_line(path)
     if first.startswith("{"):
         for line, value in json_objects(path):

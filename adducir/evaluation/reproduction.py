@@ -1,15 +1,11 @@
-"""How well one experiment reproduces another (Breuer et al., SIGIR 2020).
+"""How well one experiment reproduces another (Breuer et al., SIGIR 2020); equal to ``repro_eval``.
 
 * **Order of documents**: rank-biased overlap (Webber, Moffat and Zobel 2010) up to a depth, divided
-  by the sum of its weights, so that equal rankings that reach the depth have 1. Shorter ones have
-  less: with p = .8 .998 for 20 documents, .86 for 5.
+  by the sum of its weights, so that equal rankings that reach the depth have 1.
 * **Effectiveness**: root mean square error of the values per topic.
-* **Overall effect**, where a baseline was run in both experiments: the effect ratio, mean
-  improvement over the baseline there divided by that in the original (1: the same effect), and the
-  delta relative improvement, relative improvement in the original less that in the reproduction
-  (0: the same).
-
-All equal ``repro_eval``.
+* **Overall effect**, where a baseline was run in both: the effect ratio, mean improvement there
+  divided by that in the original (1: the same), and the delta relative improvement, relative
+  improvement in the original less that in the reproduction (0: the same).
 """
 
 from math import nan
@@ -23,14 +19,7 @@ from adducir.runs.run import Run
 
 
 class Reproduced(NamedTuple):
-    """How alike the effectiveness of two experiments is, on one measure.
-
-    Attributes:
-        rmse: Root mean square error over topics; NaN on another collection.
-        effect_ratio: NaN where the original has no effect; None without baselines.
-        delta_improvement: Delta relative improvement; NaN where a baseline's mean is 0; None
-            without baselines.
-    """
+    """How alike two experiments are on a measure: None without baselines, NaN where undefined."""
 
     rmse: float
     effect_ratio: float | None = None
@@ -60,7 +49,10 @@ def overlap_of_runs(
     """Mean rank-biased overlap of two runs over the topics that both have, and their number."""
     if depth < 1 or not 0 < p < 1:
         raise UsageError(f"depth ({depth}) must be at least 1 and p ({p}) between 0 and 1.")
-    first, second = (_rankings(run.top(depth)) for run in (original, reproduced))
+    first, second = (
+        dict(run.top(depth).frame.group_by("qid", maintain_order=True).agg("docno").iter_rows())
+        for run in (original, reproduced)
+    )
     overlaps = [
         rank_biased_overlap(first[qid], second[qid], p=p, depth=depth)
         for qid in first
@@ -74,10 +66,7 @@ def overlap_of_runs(
 def compare_effects(
     original: Scores, reproduced: Scores, baselines: tuple[Scores, Scores] | None = None
 ) -> dict[str, Reproduced]:
-    """How alike the effectiveness of two experiments is, for each measure by its name.
-
-    ``baselines`` are the scores of the baseline in the original experiment and in the reproduction.
-    """
+    """How alike the effectiveness of two experiments is, by measure; ``baselines`` are of each."""
     every = (original, reproduced, *(baselines or ()))
     if any(set(one.measures) != set(original.measures) for one in every):
         raise UsageError("the scores to be compared have different measures.")
@@ -95,9 +84,3 @@ def compare_effects(
         delta = before / means[2] - after / means[3] if means[2] and means[3] else nan
         found[measure] = Reproduced(rmse, ratio, delta)
     return found
-
-
-def _rankings(run: Run) -> dict[str, list[str]]:
-    """The documents of each topic, in their order."""
-    found = run.frame.group_by("qid", maintain_order=True).agg("docno")
-    return dict(found.iter_rows())

@@ -1,13 +1,8 @@
-"""ROUGE-L of generated or retrieved texts with true ones.
+"""ROUGE-L of generated or retrieved texts with true ones (Lin 2004, section 3.1).
 
-Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004), section 3.1, on texts as one
-sentence each: with the longest common subsequence LCS of a reference of m tokens and a text of n,
-recall R = LCS / m, precision P = LCS / n, F = (1 + b^2) R P / (R + b^2 P). Here b = 1, as
-everywhere since Lin's script: F = 2 LCS / (m + n).
-
-Tokens are those of Google's ``rouge_score``, from which today's figures come: lower case, runs of
-a to z and 0 to 9; all else (accented letters too) separates words. The subsequence is found by
-RapidFuzz, a hundred times faster than ``rouge_score``.
+Texts are one sentence each: with the longest common subsequence LCS of a reference of m tokens and
+a text of n, F = 2 LCS / (m + n). Tokens are those of Google's ``rouge_score``: lower case, runs of
+a to z and 0 to 9. RapidFuzz finds the subsequence a hundred times faster.
 """
 
 import re
@@ -22,13 +17,11 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, as ``rouge_score`` cuts it."""
     return _WORD.findall(text.lower())
 
 
 @lru_cache(maxsize=1 << 12)
 def stems_of(text: str) -> list[str]:
-    """The stems of words of more than three letters, as ``rouge_score`` makes them."""
     return [_stemmer().stem(word) if len(word) > 3 else word for word in words_of(text)]
 
 

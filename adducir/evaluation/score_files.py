@@ -83,12 +83,7 @@ not known, or the file does not say which way the measure points."""
 
 
 def read_scores(path: Path, system: str) -> Scores:
-    """Read the values per topic of the systems of a file, plain or gzipped.
-
-    The format is found by what the file holds; ``system`` is the system's name where the file does
-    not say it. An InputError where it is no format of these, a value is not a number or given
-    twice, or a topic has none.
-    """
+    """Read the values per topic of a file of these formats; ``system`` where it names none."""
     frame = pl.DataFrame(list(_values(path)), schema=_COLUMNS, orient="row")
     frame = frame.filter(~pl.col("qid").is_in(_MEANS))
     frame = frame.with_columns(pl.col("system").replace("", system))
@@ -112,7 +107,11 @@ def read_scores(path: Path, system: str) -> Scores:
     for gap in wanted.join(frame, on=[*own, "qid", "measure"], how="anti").head(1).rows(named=True):
         raise InputError("{system} has no {measure} of topic {qid}.".format(**gap), path=path)
     known = frame.group_by("measure", maintain_order=True).agg(pl.col(HIGHER).first())
-    measures = {name: _directed(name, higher) for name, higher in known.iter_rows()}
+    measures: dict[str, Measure] = {}
+    for name, higher in known.iter_rows():
+        measures[name] = measure = measure_of(name)
+        if higher is not None and not (higher and is_known(measure)):
+            measures[name] = NamedMeasure(name, lower_is_better=not higher)
     if len({str(one) for one in measures.values()}) < len(measures):
         raise InputError(f"{', '.join(measures)} name a measure twice.", path=path)
     frame = frame.with_columns(pl.col("measure").replace({n: str(m) for n, m in measures.items()}))
@@ -120,10 +119,7 @@ def read_scores(path: Path, system: str) -> Scores:
 
 
 def measure_of(name: str) -> Measure:
-    """A measure by any of the names that programs give it, or one of that name.
-
-    Its ``lower_is_better`` is None where the name says nothing.
-    """
+    """A measure by any of its names; ``lower_is_better`` is None where the name says nothing."""
     match = _AT.fullmatch(name)
     spelt = _NAMES.get(name.lower(), name)
     if match and match["name"].lower() in _NAMES:
@@ -148,14 +144,6 @@ def usually_falls(title: str) -> bool:
     return _FALLING.search(title.replace("_", " ")) is not None
 
 
-def _directed(name: str, higher: bool | None) -> Measure:
-    """A measure with the direction that the file says."""
-    measure = measure_of(name)
-    if higher is None or (higher and is_known(measure)):
-        return measure
-    return NamedMeasure(name, lower_is_better=not higher)
-
-
 def _number(text: str) -> float | None:
     """The finite number that a cell holds (true is 1, false 0)."""
     try:
@@ -166,7 +154,6 @@ def _number(text: str) -> float | None:
 
 
 def _values(path: Path) -> Iterable[Value]:
-    """Every value of a file, whatever its format."""
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     first = first_line(path)
     is_object = first.startswith("{")

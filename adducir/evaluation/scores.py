@@ -28,8 +28,6 @@ class Evaluation:
     """What is to be known of the evaluation of a run by qrels, beside its values.
 
     Attributes:
-        set: The topic set.
-        system: The system.
         missing: Topics of the qrels that the run lacks; their values are 0.
         extra: Topics of the run that the qrels lack; they are ignored.
         negative: How negative grades were treated.
@@ -52,12 +50,7 @@ class Evaluation:
 class ScoreMatrix:
     """The scores of S systems on the same T topics and M measures.
 
-    Attributes:
-        systems: S names.
-        qids: T topics.
-        measures: M measures.
-        values: (M, S, T); of a system of several runs their means.
-        runs: Of each system of several runs their scores, (R, M, T).
+    ``values`` are (M, S, T), of a system of several runs their means, whose own are (R, M, T).
     """
 
     systems: tuple[str, ...]
@@ -120,7 +113,6 @@ class Scores(Framed):
 
     @classmethod
     def concat(cls, scores: "Scores | Iterable[Scores]") -> "Scores":
-        """Several together."""
         if isinstance(scores, Scores):
             return scores
         every = list(scores)
@@ -133,7 +125,6 @@ class Scores(Framed):
         return cls(frame, measures, tuple(e for one in every for e in one.evaluations))
 
     def in_set(self, name: str) -> "Scores":
-        """The same, all of one topic set."""
         evaluations = tuple(replace(one, set=name) for one in self.evaluations)
         return replace(
             self, frame=self.frame.with_columns(set=pl.lit(name)), evaluations=evaluations
@@ -159,17 +150,14 @@ class Scores(Framed):
 
     @cached_property
     def sets(self) -> tuple[str, ...]:
-        """The topic sets."""
         return tuple(self.frame["set"].unique(maintain_order=True))
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
-        """The systems."""
         return tuple(self.frame["system"].unique(maintain_order=True))
 
     @cached_property
     def qids(self) -> tuple[str, ...]:
-        """The topics."""
         return tuple(self.frame["qid"].unique(maintain_order=True))
 
     @property
@@ -196,10 +184,7 @@ class Scores(Framed):
         return float(self.values(measure).mean())
 
     def means(self) -> pl.DataFrame:
-        """A row for each set, system and measure: the mean over topics and runs, of counts the sum.
-
-        trec_eval and ir_measures sum counts, too.
-        """
+        """The mean over topics and runs by set, system and measure; the sum of counts."""
         counts = [name for name, one in self.measures.items() if is_summed(one)]
         keys = ["set", "system", "measure"]
         each = self.frame.group_by(*keys, "qid", maintain_order=True).agg(pl.col("value").mean())
@@ -209,10 +194,7 @@ class Scores(Framed):
         return each.group_by(keys, maintain_order=True).agg(value=shown.first(), topics=pl.len())
 
     def matrix(self, topic_set: str | None = None) -> ScoreMatrix:
-        """The scores on a topic set, which may be left out where there is only one, as arrays.
-
-        A UsageError where systems have other topics or measures, or a value is not a finite number.
-        """
+        """The scores on a topic set, which may be left out where there is only one, as arrays."""
         part = self.frame if topic_set is None else self.frame.filter(set=topic_set)
         wrong = part.filter(~pl.col("value").is_finite())
         if wrong.height:
@@ -269,11 +251,9 @@ class Scores(Framed):
         return pooled
 
     def to_polars(self) -> pl.DataFrame:
-        """The frame."""
         return self.frame
 
     def _repr_html_(self) -> str:
-        """The figure of each measure, for a notebook."""
         rows = self.means().select("system", "measure", "value").head(MOST_ROWS).rows()
         caption = f"{', '.join(self.systems[:3])}: {len(self.qids):,} topics"
         return html_table(caption, ("system", "measure", "value"), rows)

@@ -35,14 +35,7 @@ _MOST = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The score of each of T topics, and how far completions can move it.
-
-    Attributes:
-        low: (T,) least value.
-        value: (T,) with unjudged documents as not relevant.
-        high: (T,) greatest value.
-        unjudged: (T,) unjudged documents among those that count.
-    """
+    """(T,) scores with unjudged documents as not relevant, their bounds, and how many these are."""
 
     low: Floats
     value: Floats
@@ -51,15 +44,10 @@ class Bounds:
 
     @property
     def means(self) -> tuple[float, float, float]:
-        """The means over topics of the least value, the value and the greatest."""
         return float(self.low.mean()), float(self.value.mean()), float(self.high.mean())
 
     def surely_better(self, other: "Bounds") -> bool:
-        """Whether this mean is the greater one whatever the unjudged documents are.
-
-        Judged by the bounds of each alone, which a document in both rankings cannot reach at once:
-        False therefore says that nothing is sure.
-        """
+        """Whether this mean is surely the greater one; where not, nothing is sure."""
         return bool(self.low.mean() > other.high.mean())
 
 
@@ -75,7 +63,7 @@ def bounds_of(run: Run, qrels: Qrels, measures: Iterable[Measure]) -> dict[str, 
     """Bounds over all completions of a run, of each measure that has them, by its name.
 
     nDCG has trec_eval's linear gain; for AP and RBP grades from 1 are relevant. Negative grades
-    count as 0, and so does a topic that the run lacks. A UsageError where completions are too many.
+    count as 0, and so does a topic that the run lacks.
     """
     found = {}
     for measure in measures:
@@ -106,7 +94,6 @@ def _topics(run: Run, qrels: Qrels, k: int) -> Iterator[tuple[Integers, Integers
 
 
 def _by_topic(frame: pl.DataFrame) -> dict[str, Integers]:
-    """The grades of each topic, in the frame's order."""
     topics = frame.group_by("qid", maintain_order=True).agg("grade")
     return {qid: np.array(grades, dtype=np.int64) for qid, grades in topics.iter_rows()}
 

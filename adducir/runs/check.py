@@ -31,10 +31,7 @@ _TOP = 10
 
 
 class Finding(NamedTuple):
-    """One thing to know about a run: ``code`` names the rule, ``line`` is 1-based, 0 for none.
-
-    An error where figures would be wrong or missing, a warning where they may mislead.
-    """
+    """One thing to know about a run: ``code`` names the rule, ``line`` is 1-based, 0 for none."""
 
     run: str
     severity: Severity
@@ -44,10 +41,7 @@ class Finding(NamedTuple):
 
 
 class TopicSet(NamedTuple):
-    """The topics that a run should have, those it lacks, and those it has beside them.
-
-    ``is_other``: there is none that both have.
-    """
+    """The wanted topics, those a run lacks or has beside them; ``is_other``: none is shared."""
 
     holder: str
     qids: Sequence[str]
@@ -73,7 +67,6 @@ class Case:
 
     @cached_property
     def grades(self) -> pl.DataFrame:
-        """Frame (qid, docno, grade): the qrels."""
         qrels = self.qrels or Qrels.of({})
         return qrels.frame.select("qid", "docno", "grade")
 
@@ -97,8 +90,6 @@ class Case:
 
 
 class Rule(NamedTuple):
-    """What is looked for."""
-
     code: str
     severity: Severity
     tell: Callable[[Case], Iterator[Told]]
@@ -230,10 +221,7 @@ def _truncated(case: Case) -> Iterator[Told]:
 
 
 def _cut_short(docnos: pl.Series, names: pl.Series) -> tuple[str, ...] | None:
-    """A docno and its whole name, if the longest docnos are unknown beginnings of names.
-
-    One such docno may be chance (d1 and d10), so at least half of the longest ones must be.
-    """
+    """A docno and its whole name, if half of the longest docnos or more are beginnings of names."""
     length = int(docnos.str.len_chars().to_numpy().max())
     longest = docnos.filter(docnos.str.len_chars() == length).to_frame("docno")
     longer = names.filter(names.str.len_chars() > length).to_frame("name")
@@ -371,8 +359,6 @@ def check(
 
 
 def _opened(path: Path, found: list[Finding]) -> tuple[Run | None, pl.DataFrame | None]:
-    """The run of a file's good lines, and its columns; what is wrong is added to the findings."""
-
     def add(code: str, line: int, message: str) -> None:
         found.append(Finding(str(path), "error", code, line, message))
 
@@ -389,7 +375,6 @@ def _opened(path: Path, found: list[Finding]) -> tuple[Run | None, pl.DataFrame 
 
 
 def _together(runs: Sequence[Run]) -> Iterator[Finding]:
-    """What is to be said of runs that are compared with one another."""
     same = defaultdict[tuple[str, str], list[str]](list)
     for run in runs:
         ranking = run.frame.select("qid", "docno").write_csv(separator=" ", quote_style="never")

@@ -127,7 +127,6 @@ def _versions(*names: str) -> list[str]:
 
 
 def _found(path: str, pattern: str) -> str:
-    """What a pattern finds in a file of the system; nothing where there is no such file."""
     with suppress(OSError):
         if found := re.search(f"^{pattern}", Path(path).read_text(encoding="utf-8"), re.M):
             return found[1].strip()

@@ -26,14 +26,14 @@ _TOPIC_STRIDE = 1 << 33
 def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.DataFrame:
     """Rows (qid, docno, score) by topic of first appearance, score descending, docno.
 
-    ``ties`` is the order of docnos that share a score: ascending as in Anserini, for what we write,
-    or descending as in trec_eval, for what others wrote; by their UTF-8 bytes, as ``strcmp``.
-    ``single``: scores that are equal in single precision are ties, and become that one number.
+    ``ties`` orders the docnos of equal scores, by UTF-8 bytes: ascending as in Anserini, or
+    descending as in trec_eval. ``single``: scores equal in single precision become one number.
     """
     frame = frame.select("qid", "docno", "score")
     topic = topic_numbers(frame["qid"])
     score = frame["score"].to_numpy()
-    if not _in_order(topic, score):
+    falls = (score[1:] <= score[:-1]) | (topic[1:] != topic[:-1])
+    if not falls.all() or (topic[1:] < topic[:-1]).any():
         rows = np.lexsort((-score, topic))
         frame, topic, score = frame[rows], topic[rows], score[rows]
     if single and (merged := _merged(topic, score)) is not None:
@@ -45,13 +45,6 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
     # Tied rows differ in nothing but their docnos: to exchange these few is all there is to do.
     docnos = frame["docno"]
     return frame.with_columns(docnos.clone().scatter(places, docnos.gather(rows)))
-
-
-def _in_order(topic: Integers, score: Floats) -> bool:
-    """Whether topics do not decrease and scores do not increase within a topic."""
-    same = topic[1:] == topic[:-1]
-    falls = (score[1:] <= score[:-1]) | ~same
-    return bool((topic[1:] >= topic[:-1]).all() and falls.all())
 
 
 def _merged(topic: Integers, score: Floats) -> Floats | None:
@@ -69,10 +62,7 @@ def _merged(topic: Integers, score: Floats) -> Floats | None:
 def _tied(
     topic: Integers, score: Floats, docnos: pl.Series, *, descending: bool
 ) -> tuple[Integers, Integers]:
-    """The places of tied rows, and for each place the row whose docno belongs there.
-
-    Only tied rows are sorted: there are few of them in most runs.
-    """
+    """The places of tied rows, and for each place the row whose docno belongs there."""
     same = (score[1:] == score[:-1]) & (topic[1:] == topic[:-1])
     member = np.zeros(len(score), dtype=bool)
     member[1:] = same
@@ -107,14 +97,12 @@ def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Float
         raise UsageError("a score is not a finite number.")
     if ((scores[1:] > scores[:-1]) & ~starts[1:]).any():
         raise UsageError("scores must be in descending order before their ties are broken.")
-    keys = _keys(scores)
+    with np.errstate(over="ignore"):
+        bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
+    keys = np.where(bits >= 0, bits, _SIGN - bits)  # in the order of floats; both zeros are 0
     if ((keys[1:] < keys[:-1]) | starts[1:]).all() and abs(keys).max() <= _LARGEST:
         return scores.copy()
-    return _lowered(scores, keys, np.flatnonzero(starts))
-
-
-def _lowered(scores: Floats, keys: Integers, first: Integers) -> Floats:
-    """Scores after the change; ``first`` holds the row at which each topic begins."""
+    first = np.flatnonzero(starts)
     lengths = np.diff(first, append=len(scores))
     rank = np.arange(len(scores)) - np.repeat(first, lengths)
     below = np.repeat(lengths, lengths) - 1 - rank
@@ -123,17 +111,5 @@ def _lowered(scores: Floats, keys: Integers, first: Integers) -> Floats:
     line = np.minimum(keys, _LARGEST) + rank - depth
     new = np.minimum.accumulate(line) - rank + depth
     new = np.maximum(new, below - _LARGEST)  # room for the rest above the lowest float
-    return np.where(new == keys, scores, _values(new))
-
-
-def _keys(scores: Floats) -> Integers:
-    """(n,) integers in the order of single-precision floats; both zeros are 0."""
-    with np.errstate(over="ignore"):
-        bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
-    return np.where(bits >= 0, bits, _SIGN - bits)
-
-
-def _values(keys: Integers) -> Floats:
-    """(n,) the floats of such integers."""
-    bits = np.where(keys >= 0, keys, _SIGN - keys)
-    return bits.astype(np.int32).view(np.float32).astype(np.float64)
+    lowered = np.where(new >= 0, new, _SIGN - new).astype(np.int32).view(np.float32)
+    return np.where(new == keys, scores, lowered.astype(np.float64))

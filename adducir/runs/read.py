@@ -69,7 +69,6 @@ def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
 
 
 def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], str]:
-    """The rows of rankings in JSON, and the run's tag."""
     first, tag = text.lstrip().split("\n", 1)[0], path.name.split(".")[0]
     rankings: list[tuple[int | None, Any, Iterable[tuple[Any, Any]]]] = []
     if '"results"' in first and '"query_id"' in first:

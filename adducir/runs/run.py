@@ -22,14 +22,11 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 
 @dataclass(frozen=True, eq=False)
 class Run(Framed):
-    """Ranked documents by topic.
-
-    The constructor takes a frame in its final order; :meth:`ranked` takes rows in any.
+    """Ranked documents by topic; the constructor takes a frame in its final order.
 
     Attributes:
-        frame: Columns qid (String), docno (String), score (Float64, finite): a topic's rows are
-            neighbours, topics stand in order of first appearance, scores do not increase within
-            a topic.
+        frame: Columns qid (String), docno (String), score (Float64, finite): topics in order of
+            first appearance, scores that do not increase within a topic.
         tag: The system's name: the last column of a TREC run.
         path: The file it was read from.
     """
@@ -65,10 +62,9 @@ class Run(Framed):
     def of(
         cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]", tag: str
     ) -> "Run":
-        """Make a run of what a program holds already.
+        """Make a run of a frame (qid, docno, score) or a dict ``{qid: {docno: score}}``.
 
-        That is a frame of pandas or polars with the columns qid, docno and score (or query_id and
-        doc_id), such as PyTerrier's, whose rank is ignored; or a dict ``{qid: {docno: score}}``.
+        Columns may be called query_id and doc_id; a rank, as PyTerrier has it, is ignored.
         """
         return cls.ranked(rows_of(data, SCORE, "a run"), tag)
 

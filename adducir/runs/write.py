@@ -47,7 +47,10 @@ def write_run(
     scores = strictly_decreasing(run.frame["score"].to_numpy(), run.topics)
     content = _lines(run, scores)
     if content and regular_lines(content, len(RUN.columns)) is None:
-        _refuse_blanks(run)
+        for values in (pl.Series("tag", [run.tag]), run.frame["qid"], run.frame["docno"]):
+            for one in values.filter(values.str.contains(_UNWRITABLE)).head(1):
+                what = f"the {values.name} {one!r} cannot stand in a run: it is empty or holds a"
+                raise UsageError(f"{what} blank.")
     if path.suffix == ".gz":
         content = gzip.compress(content, _GZIP_LEVEL, mtime=0)
     if is_standard_output(path) or (path.exists() and not path.is_file()):
@@ -76,11 +79,7 @@ def write_run(
 
 
 def _publish(path: Path, content: bytes, facts: str) -> None:
-    """Give run and metadata their places, when both are on the disk.
-
-    A kill in between, or another process, leaves a run without metadata, never one with another
-    run's.
-    """
+    """A kill leaves a run without metadata at most, never one with another run's."""
     beside = metadata_for(path)
     with locked(path), publishing(beside) as hidden_facts:
         hidden_facts.write_bytes(facts.encode())
@@ -90,15 +89,6 @@ def _publish(path: Path, content: bytes, facts: str) -> None:
             if beside.is_file():
                 sync(hidden)
                 beside.unlink()
-
-
-def _refuse_blanks(run: Run) -> None:
-    tag = pl.Series("tag", [run.tag])
-    for values in (tag, run.frame["qid"], run.frame["docno"]):
-        odd = values.filter(values.str.contains(_UNWRITABLE))
-        for one in odd.head(1):
-            what = f"the {values.name} {one!r} cannot stand in a run: it is empty or holds a blank."
-            raise UsageError(what)
 
 
 def _lines(run: Run, scores: Floats) -> bytes:

@@ -1,18 +1,14 @@
 """Which systems may be the best: the model confidence set (Hansen, Lunde and Nason 2011).
 
 Systems are eliminated, the worst first, until the hypothesis that all that are left are equally
-good is not rejected. With
-probability 1 - alpha the set holds every truly best system. The statistic is their T_R, the
-largest |t| among all pairs of the set; topics are drawn with replacement. A system's ``p_best``
-is the smallest alpha at which it is no longer in the set. As in ``arch.bootstrap.MCS`` with
-blocks of one topic, except that the variance of a difference is the bootstrap's own, sum((d -
-mean)^2) / n^2, and not estimated from the samples, that p = (c + 1) / (samples + 1), and that
-no p is below 2^(1 - topics), the least that a randomisation test can give: samples of few topics
-vary too little.
+good is not rejected. With probability 1 - alpha the set holds every truly best system. The
+statistic is their T_R, the largest |t| among all pairs of the set; ``p_best`` is the smallest alpha
+at which a system is no longer in it. As ``arch.bootstrap.MCS`` with blocks of one topic, but the
+variance of a difference is the bootstrap's own, sum((d - mean)^2) / n^2, p = (c + 1) / (samples +
+1), and no p is below 2^(1 - topics), the least of a randomisation test.
 
-No rejection of the set depends on the order in which pairs are looked at: the elimination follows
-from the observed scores alone, so that one pass over the pairs, from the last two systems left to
-all of them, gives the largest |t| of every step.
+The elimination follows from the observed scores alone, so that one pass over the pairs, from the
+last two systems left to all of them, gives the largest |t| of every step.
 """
 
 import numpy as np
@@ -47,16 +43,7 @@ def confidence_sets(
 
 
 class _Elimination:
-    """The order in which systems are eliminated, and what samples say of it.
-
-    Attributes:
-        means: (S,).
-        equal: By how much means may differ and count as equal.
-        order: (S,) systems, the first eliminated first.
-        observed: (S - 1,) the largest t among those that are left at each step.
-        reached: (S - 1,) samples whose largest |t| among the systems that are left at a step
-            reaches the observed one.
-    """
+    """(S,) systems in order of elimination; (S - 1,) the largest t, and samples that reach it."""
 
     def __init__(self, scores: Floats) -> None:
         systems, topics = scores.shape

@@ -1,16 +1,10 @@
 """Compare systems with baselines, with each other, and with the best: :func:`compare`.
 
-Each topic set is tested by itself. The tests of a measure are corrected together (``family:
-measure``), or those of all measures (``table``). Two baselines are tested against each other once.
-The equivalence tests are a family of their own: an equivalence mark is a claim too, and the chance
-of a false one grows with the number of marks. Within one TOST nothing is to be corrected. Only
-corrected p-values decide verdicts.
-
-Descriptive measures rate no system (share judged, counts of what was retrieved): their means are
-shown, they are neither tested nor part of a family.
-
-Which tests to run must be planned before looking at the figures, and on topics that no parameter
-was tuned on.
+Each topic set is tested by itself. The tests of a measure (``family: measure``) or of all measures
+(``table``) are corrected together; those of equivalence are a family of their own, as an
+equivalence mark is a claim too. Only corrected p-values decide verdicts. Descriptive measures
+(share judged, counts) are not tested. Which tests to run must be planned before looking at the
+figures, and on topics that no parameter was tuned on.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,19 +32,17 @@ class Comparison(Framed):
     Attributes:
         scores: What was compared.
         testing: What was asked for.
-        means: A row for each set, system and measure: mean, topics, best (whether no system has a
-            better mean; of a descriptive measure never), p_best (p of the system in the model
-            confidence set: the least alpha at which it is no longer there; null without).
+        means: A row for each set, system and measure: mean, topics, best (never of a descriptive
+            measure), p_best (the least alpha at which the system leaves the model confidence set).
         tests: A row for each tested pair: set, measure, claim ("difference", "equivalence" or
             "non-inferiority"), system, reference, difference (of their means), low and high (its
             interval, uncorrected), statistic, p, p_corrected, verdict ("better" or "worse", which
-            speak of quality, or "equivalent", or null), effect (mean difference in standard
-            deviations of the differences; Cohen's d_z), wins, ties and losses (topics on which the
-            system is better, equal, worse), method (how it was tested; "refused" where there was
-            too little to test, and p is null for a difference and 1 for an equivalence), constant
-            (whether the difference is the same on every topic).
-        designs: By set and measure, how many topics find a difference of ``topics_for``, if that
-            was asked for; or why it is not known.
+            speak of quality, or "equivalent", or null), effect (Cohen's d_z), wins, ties and losses
+            (topics on which the system is better, equal, worse), method (how it was tested;
+            "refused" where there was too little to test, and p is null for a difference and 1 for
+            an equivalence), constant (whether the difference is the same on every topic).
+        designs: By set and measure, how many topics find a difference of ``topics_for``, or why
+            that is not known.
     """
 
     scores: Scores
@@ -62,16 +54,13 @@ class Comparison(Framed):
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
-        """The systems in the order given."""
         return self.scores.systems
 
     def matrix(self, topic_set: str) -> ScoreMatrix:
-        """The scores on a topic set as arrays."""
         return self._matrices[topic_set]
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The names of the measures in the order given."""
         return tuple(self.scores.measures)
 
     def best(self, measure: str, topic_set: str = "") -> str:
@@ -124,7 +113,6 @@ class Comparison(Framed):
         return self.tests if self.tests.height else self.means
 
     def _repr_html_(self) -> str:
-        """The first tests, for a notebook."""
         found = self.to_polars()
         names = ("measure", "system", "reference", "mean", "difference", "p_corrected", "verdict")
         keys = [name for name in names if name in found.columns]

@@ -1,10 +1,9 @@
 """The differences per topic that every paired test starts from, and what of them is rounding.
 
-The arithmetic that makes a measure leaves noise in its last bits: 0.3 - 0.2 and 0.2 - 0.1 differ by
-3e-17. A rank or sign test would take that noise for evidence, and a t-test on a constant difference
-would report p = 1e-48. So differences closer together than :data:`NOISE` times the largest score
-count as equal wherever equality matters: in zeros, in tied ranks, in wins and losses, and in
-telling whether differences vary at all.
+The arithmetic of a measure leaves noise in its last bits: 0.3 - 0.2 and 0.2 - 0.1 differ by 3e-17.
+A rank test would take it for evidence, a t-test on a constant difference would report p = 1e-48. So
+differences closer together than :data:`NOISE` times the largest score count as equal wherever
+equality matters: zeros, tied ranks, wins and losses, and whether differences vary at all.
 """
 
 from typing import TypeAlias
@@ -22,10 +21,7 @@ NOISE = 1e-12
 
 
 def tolerance(first: Floats, second: Floats) -> Floats:
-    """(K,) by how much the scores of (K, T) rows may differ and be equal.
-
-    At least 1e-100, so that squares of what is more than noise do not underflow.
-    """
+    """(K,) how far scores of (K, T) rows may differ and be equal; its square does not underflow."""
     largest = np.maximum(np.abs(first).max(axis=1), np.abs(second).max(axis=1))
     return np.asarray(np.maximum(NOISE * largest, 1e-100))
 

@@ -19,21 +19,14 @@ from numpy.typing import NDArray
 
 from adducir.statistics.differences import Flags, Floats, Integers, constant_rows, tolerance
 from adducir.statistics.settings import EquivalenceTest, Side
-from adducir.statistics.two_level import TwoLevel, two_level
+from adducir.statistics.two_level import two_level
 
 FEW = 15
 """With fewer topics that differ, the t-tests are not relied on."""
 
 
 class Tost(NamedTuple):
-    """What the tests of K pairs of systems found.
-
-    Attributes:
-        p: (K,) the larger of the two one-sided p-values, or the one that was asked for.
-        differing: (K,) topics on which the two scores differ.
-        constant: (K,) whether the differences do not vary.
-        refused: (K,) whether the scores allow no test; p is 1.
-    """
+    """(K,) p, topics that differ, whether differences are constant, the test refused (p is 1)."""
 
     p: Floats
     differing: Integers
@@ -115,16 +108,12 @@ def tost_of_runs(
             spread = found.error**2 * (1 - found.topics) + float(gap.var()) / topics
             third = float(((gap - gap.mean()) ** 3).mean()) / topics**2
         for row, sign in enumerate((-1.0, 1.0)):
-            sides[row] = _over_runs(found, sign * found.difference - delta, spread, sign * third)
+            above = sign * found.difference - delta
+            sides[row] = found.below(above / found.error)
+            if spread > 0:
+                t, g = above / np.sqrt(spread), sign * third / spread**1.5
+                bent = found.below(t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6)
+                sides[row] = np.maximum(sides[row], bent)
     return Tost(
         _chosen(sides, side), np.array([differing]), np.array([constant]), np.array([refused])
     )
-
-
-def _over_runs(found: TwoLevel, gap: float, variance: float, third: float) -> float:
-    """P of H0: the mean is delta or more, ``gap`` above it; of ``t`` alone without ``variance``."""
-    p = found.below(gap / found.error)
-    if not variance > 0:
-        return p
-    t, g = gap / np.sqrt(variance), third / variance**1.5
-    return max(p, found.below(t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6))

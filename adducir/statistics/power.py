@@ -1,7 +1,4 @@
-"""The number of topics that finds a difference: topic set size design (Sakai 2016).
-
-For the two-sided paired t-test, by the noncentral t distribution of statsmodels.
-"""
+"""The number of topics that finds a difference by the paired t-test (Sakai 2016)."""
 
 from bisect import bisect_left
 
@@ -13,12 +10,7 @@ MAX_TOPICS = 1_000_000
 
 
 def topics_needed(difference: float, sd: float, alpha: float = 0.05, wanted: float = POWER) -> int:
-    """The fewest topics with which a paired t-test of level alpha finds a true mean difference.
-
-    ``sd`` is that of the differences, such as sqrt(2 :func:`.corrections.error_variance`). A
-    UsageError without a difference or a variance, or where more than a million topics would be
-    needed.
-    """
+    """The fewest topics with which a paired t-test finds a difference; ``sd`` of differences."""
     from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
 
     if not difference or not sd > 0:

@@ -17,14 +17,7 @@ from adducir.statistics.differences import Floats
 
 
 class PoweredMean(NamedTuple):
-    """A mean as humans would judge it.
-
-    Attributes:
-        mean: The estimate.
-        low: Lower end of its interval (normal).
-        high: Upper end.
-        weight: Lambda, the weight of the model's judgements, from 0 to 1.
-    """
+    """A mean as humans would judge it, its normal interval, and lambda, the weight of the model."""
 
     mean: float
     low: float
@@ -35,11 +28,9 @@ class PoweredMean(NamedTuple):
 def powered_mean(
     human: Floats, model: Floats, model_alone: Floats, *, level: float = 0.95
 ) -> PoweredMean:
-    """Mean of what humans would judge, from some human and many model judgements.
+    """Mean of what humans would judge, of (n,) items judged by both and (N,) by the model alone.
 
-    ``human`` and ``model`` are (n,) judgements of the same items, drawn at random; ``model_alone``
-    (N,) the model's of the other items. For the difference of two systems give differences, topic
-    by topic, in all three.
+    For the difference of two systems give differences, topic by topic, in all three.
     """
     from scipy.special import ndtri
 

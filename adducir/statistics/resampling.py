@@ -21,16 +21,11 @@ CACHED_ROWS = 2048
 
 
 def block_rows(topics: int, systems: int) -> int:
-    """How many draws to take at a time."""
     return max(1, _CELLS // max(topics, systems))
 
 
 def random_bits(seed: int, permutations: int, topics: int, rows: int) -> Iterator[Floats]:
-    """Fair random bits in blocks of at most (rows, topics).
-
-    Each vector takes its bits from whole 64-bit words of PCG64's stream, so vector k is the same
-    whatever the size of the blocks.
-    """
+    """Fair random bits in blocks of (rows, topics), the same whatever the blocks' size."""
     generator = np.random.Generator(np.random.PCG64(seed))
     words = -(-topics // 64)
     buffer = np.empty((min(rows, permutations), topics))
@@ -44,10 +39,7 @@ def random_bits(seed: int, permutations: int, topics: int, rows: int) -> Iterato
 
 
 def every_half(topics: int, rows: int) -> Iterator[Floats]:
-    """All 2^(topics - 1) bit vectors whose last bit is 0, in blocks of (rows, topics).
-
-    The other half are their complements, whose sums differ in sign only.
-    """
+    """All bit vectors whose last bit is 0; their complements' sums differ in sign only."""
     places = np.arange(topics, dtype=np.uint64)
     for start in range(0, total := 1 << (topics - 1), rows):
         numbers = np.arange(start, min(start + rows, total), dtype=np.uint64)
@@ -74,11 +66,8 @@ def percentile_interval(
 ) -> tuple[float, float]:
     """The percentile bootstrap interval of a statistic (Efron and Tibshirani 1993, ch. 13).
 
-    Samples without a value are left out; without any the ends are NaN.
-
-    Args:
-        statistic: From (B, U) numbers of times that each unit is drawn to the (B,) values.
-        clusters: (U,) the cluster of each unit; units of one are drawn together.
+    ``statistic`` makes (B,) values of (B, U) numbers of times that each unit is drawn, NaN where
+    there is none; units of one of the (U,) ``clusters`` are drawn together.
     """
     _, members = np.unique(clusters, return_inverse=True)
     rows = max(1, _CELLS // (2 * members.size))
@@ -95,11 +84,7 @@ def percentile_interval(
 def reached_by_largest(
     sums: Floats, first: Rows, second: Rows, scale: Floats, bounds: Floats
 ) -> Floats:
-    """(K,) how many of N draws let a pair from the k-th on reach the bound of the k-th.
-
-    ``sums`` (S, N) is a value of each system in each draw; a pair's gap is |sums[first] -
-    sums[second]| times its scale.
-    """
+    """(K,) in how many of N draws, (S, N), a pair from the k-th on reaches the k-th bound."""
     counts: Floats = _compiled(_count_reached)(sums, first, second, scale, bounds)
     return counts
 
@@ -133,11 +118,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """A context in which BLAS uses one thread.
-
-    The products here are small and many. Spread over threads they gain nothing on an idle machine,
-    and on a busy one they wait for each other: 35 ms in place of 0.8.
-    """
+    """One thread for BLAS: several take 35 ms for these products in place of 0.8 if busy."""
     limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limit
 

@@ -68,7 +68,6 @@ class SetTests:
         self.rows = matrix.values.reshape(-1, self.topics)
 
     def means(self) -> pl.DataFrame:
-        """The rows of :attr:`Comparison.means`."""
         measures, systems = self.average.shape
         p_best = np.full((measures, systems), np.nan)
         if self.asked.best == "set" and systems > 1 and self.tested:
@@ -116,7 +115,6 @@ class SetTests:
         return (starts + first).ravel(), (starts + second).ravel()
 
     def differences(self) -> pl.DataFrame:
-        """The tests of difference."""
         first, second = self._pairs()
         if not first.size:
             return pl.DataFrame(schema=TESTED)
@@ -140,7 +138,10 @@ class SetTests:
             method[:] = ["refused" if one.refused else "two-level" for one in found]
         kept = method != "refused"
         corrected = np.full(first.size, np.nan)
-        corrected[kept] = self._corrected(p[kept], first[kept], second[kept])
+        correction = asked.make_correction()
+        for family in self._families(first[kept]):
+            of = np.flatnonzero(kept)[family]
+            corrected[of] = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
         higher, lower = ((sign * difference > noise[:, None]).sum(axis=1) for sign in (1.0, -1.0))
         falls = np.array(self.falls)[first // len(self.systems)]
         is_better = (mean > 0) != falls
@@ -220,14 +221,6 @@ class SetTests:
                 ).confidence_interval
         return low, high
 
-    def _corrected(self, p: Floats, first: Rows, second: Rows) -> Floats:
-        """The p-values adjusted over their families."""
-        correction = self.asked.make_correction()
-        adjusted = np.empty_like(p)
-        for of in self._families(first):
-            adjusted[of] = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
-        return adjusted
-
     def _families(self, first: Rows) -> Iterator[Rows]:
         """The places of the tests that are corrected together."""
         measure = first // len(self.systems)
@@ -237,7 +230,6 @@ class SetTests:
             yield np.flatnonzero(measure == one)
 
     def equivalences(self) -> pl.DataFrame:
-        """The tests of equivalence, or of non-inferiority."""
         asked, count = self.asked, len(self.systems)
         is_there = asked.against == "best" or asked.against in self.systems
         if asked.equivalence is None or count < 2 or not is_there:

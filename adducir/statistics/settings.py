@@ -209,7 +209,6 @@ class Testing(Kind):
 
     @property
     def permutes(self) -> bool:
-        """Whether the test or the correction draws sign vectors."""
         kinds = TESTS.kind(self.test), CORRECTIONS.kind(self.correction)
         return any("permutations" in kind.model_fields for kind in kinds)
 
@@ -226,22 +225,18 @@ class Testing(Kind):
 
     @property
     def named(self) -> set[str]:
-        """The systems that it names."""
         return {*self.baselines, self.against} - {"best"}
 
     @property
     def all_pairs(self) -> bool:
-        """Whether all pairs of systems are compared."""
         return self.comparisons == "all-pairs"
 
     @property
     def differences(self) -> bool:
-        """Whether differences are tested."""
         return self.all_pairs or bool(self.baselines)
 
     @property
     def anything(self) -> bool:
-        """Whether it asks for anything at all."""
         on_request = (self.equivalence, self.topics_for)
         return self.differences or self.best == "set" or any(one is not None for one in on_request)
 

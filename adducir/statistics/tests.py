@@ -17,7 +17,6 @@ from pydantic import Field
 
 from adducir.statistics.differences import (
     Floats,
-    Integers,
     Rows,
     constant_rows,
     settled,
@@ -135,8 +134,12 @@ class Randomisation(SignificanceTest):
             for n in np.unique(used[exact & (used > 0)]):
                 rows = np.flatnonzero(exact & (used == n))
                 kept = difference[rows][differing[rows]].reshape(rows.size, n)
-                blocks = every_half(int(n), block_rows(int(n), rows.size))
-                ps[rows] = _extremes_of_rows(kept, bounds[rows], blocks) / 2.0 ** (n - 1)
+                half, bound = kept.sum(axis=1)[:, None] / 2.0, bounds[rows, None]
+                counted = [
+                    (np.abs(kept @ bits.T - half) >= bound).sum(axis=1)
+                    for bits in every_half(int(n), block_rows(int(n), rows.size))
+                ]
+                ps[rows] = np.sum(counted, axis=0) / 2.0 ** (n - 1)
             drawn = np.flatnonzero(~exact)
             if drawn.size:
                 systems, compact = np.unique(
@@ -157,17 +160,10 @@ def extreme_bounds(observed: Floats, values: Floats, first: Rows, second: Rows) 
     return np.asarray((np.abs(observed) - slack) / 2.0)
 
 
-def _extremes_of_rows(rows: Floats, bounds: Floats, blocks: Iterable[Floats]) -> Integers:
-    """(K,) how many bit vectors make |row . b - sum(row)/2| at least its bound."""
-    half = rows.sum(axis=1)[:, None] / 2.0
-    counts = [(np.abs(rows @ b.T - half) >= bounds[:, None]).sum(axis=1) for b in blocks]
-    return np.asarray(np.sum(counts, axis=0))
-
-
 def _extremes_of_pairs(
     values: Floats, first: Rows, second: Rows, bounds: Floats, blocks: Iterable[Floats]
 ) -> Floats:
-    """(K,) the same of the differences of pairs of (S, T) ``values``."""
+    """(K,) how many bit vectors b make |d . b - sum(d)/2| of a pair reach its bound."""
     counts = np.zeros(first.size)
     half = values.sum(axis=1)[:, None] / 2.0
     groups = [(system, np.flatnonzero(second == system)) for system in np.unique(second)]

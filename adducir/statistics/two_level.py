@@ -29,15 +29,10 @@ FEW_RUNS = 3
 
 @dataclass(frozen=True, slots=True)
 class TwoLevel:
-    """The difference of two systems over topics and runs.
+    """The difference of two systems over topics and runs; ``p`` is 1 where it is ``refused``.
 
-    Attributes:
-        difference: Mean of the first less mean of the second.
-        error: Standard error of the difference.
-        t: Difference over its error; infinite without any variance.
-        p: Two-sided; 1 where it is refused.
-        terms: Variance and degrees of freedom of topics, and of the runs of each system.
-        refused: Whether a system has two runs, which are too few to test anything.
+    ``terms``: variance and degrees of freedom of topics, and of the runs of each system; of two
+    runs, which are too few, nothing is tested.
     """
 
     difference: float

@@ -23,10 +23,8 @@ class Layout(Presented):
     Attributes:
         system_names: Printed name of each system, where it differs from the system's name.
         measure_names: Printed name of each measure, by its exact name.
-        sections: Section (say a corpus variant) of each system; systems without one stand in a
-            section without a name.
-        places: Section and group of columns of each topic set, where its name is not simply that of
-            a group.
+        sections: Section (say a corpus variant) of systems.
+        places: Section and group of columns of topic sets whose name is not that of a group.
         notes: Sentences to add below.
         evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
         unit: What a topic is called.
@@ -41,7 +39,6 @@ class Layout(Presented):
     unit: str = "topic"
 
     def table(self, columns: Sequence[Column], rows: Iterable[Row], **more: Any) -> ResultTable:
-        """A table that is presented so."""
         own = {one.name: getattr(self, one.name) for one in fields(Presented)}
         return ResultTable(tuple(columns), tuple(rows), **own, **more)
 
@@ -203,7 +200,6 @@ def _column(comparison: Comparison, name: str, group: str, label: str) -> Column
 
 
 def _letters(comparison: Comparison) -> dict[str, str]:
-    """The letters that stand for references, where there are several."""
     references = comparison.references
     if len(references) < 2:
         return {}
@@ -212,7 +208,6 @@ def _letters(comparison: Comparison) -> dict[str, str]:
 
 
 def _cells(comparison: Comparison, style: Style) -> dict[tuple[str, str, str], Cell]:
-    """The cells by set, system and measure."""
     letters, references = _letters(comparison), comparison.references
     systems = comparison.means.group_by("set").agg(pl.n_unique("system"))
     several = {name: count > 1 for name, count in systems.iter_rows()}
@@ -263,7 +258,6 @@ def _lines(
     letters: Mapping[str, str],
     style: Style,
 ) -> Iterator[str]:
-    """The lines under a mean, as the style asks for: one per detail and reference."""
     for detail in style.details:
         if detail == "equivalence_p":
             if equivalence is not None:
@@ -276,7 +270,6 @@ def _lines(
 
 
 def _detail(detail: Detail, one: PairResult, style: Style) -> str:
-    """One detail as text, empty where it is not known."""
     if detail == "difference":
         return style.number(one.difference, signed=True)
     if detail == "ci" and one.low is not None:

@@ -1,8 +1,4 @@
-"""What a report shows beyond its table: queries, hits, judgements, texts, costs and trainings.
-
-A table knows systems, topics and figures only. Whoever evaluates runs hands in the rest here; every
-part may be missing, and the section of the report that needs it is then left out.
-"""
+"""What a report shows beyond its table: queries, hits, judgements, texts, costs and trainings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,13 +23,10 @@ class TopicHits:
 
     Attributes:
         queries: The text of each topic, by qid.
-        runs: By system, a frame as of a :class:`~adducir.runs.run.Run`, in its order, cut at
-            :func:`hits_held`.
+        runs: By system, a frame as of a run, cut at :func:`hits_held`.
         grades: A frame (qid, docno, grade) of the judgements.
-        precision: By system, the interpolated precision at recall 0, .1, ..., 1, the mean over
-            topics.
-        bounds: By measure and system, the mean of the least value over all completions of the
-            unjudged documents, of the value with them as not relevant, and of the greatest.
+        precision: By system, the mean interpolated precision at recall 0, .1, ..., 1.
+        bounds: By measure and system, least mean, mean and greatest mean (:mod:`.unjudged`).
     """
 
     queries: Mapping[str, str] = field(default_factory=dict)
@@ -45,13 +38,7 @@ class TopicHits:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a system took.
-
-    Attributes:
-        milliseconds: Per topic, of wall-clock time.
-        index_bytes: Size of the index that it searches.
-        training_seconds: Time of its training.
-    """
+    """What a system took: wall-clock time per topic, its index, its training."""
 
     milliseconds: float | None = None
     index_bytes: int | None = None
@@ -60,13 +47,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Curve:
-    """The losses of one training.
-
-    Attributes:
-        training: Step and mean training loss.
-        validation: Step and validation loss.
-        kept: The step whose weights were kept.
-    """
+    """Step and loss of one training, in training and validation, and the step that was kept."""
 
     training: tuple[tuple[float, float], ...] = ()
     validation: tuple[tuple[float, float], ...] = ()
@@ -75,15 +56,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Material:
-    """All of it.
-
-    Attributes:
-        topics: By the group of columns that a topic set is; ``""`` for the only one.
-        snippets: The beginning of documents' texts, by docno.
-        costs: By system.
-        curves: By the name of what was trained.
-        plan: The steps of the plan: each its title and the titles that it is made from.
-    """
+    """Hits by group of columns, snippets by docno, costs by system, curves by training, plan."""
 
     topics: Mapping[str, TopicHits] = field(default_factory=dict)
     snippets: Mapping[str, str] = field(default_factory=dict)

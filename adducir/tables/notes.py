@@ -1,8 +1,4 @@
-"""The lines below a table: its marks, how it was tested and judged, and what to beware of.
-
-By default these are at most four. What was asked for beyond means and differences (equivalence, the
-set of best systems, several runs, details, topic set size) adds a line of its own.
-"""
+"""The lines below a table: its marks, how it was tested and judged, and what to beware of."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -84,7 +80,6 @@ class _Lines:
         return f"{name}, " if self.several_sets else ""
 
     def marks(self) -> Note:
-        """What the marks of means and differences say."""
         parts: list[Note] = []
         if any(cell.best for _, _, cell in self.table.cells()):
             parts.append((Mark("best"), f" best mean{self.section}"))
@@ -106,7 +101,6 @@ class _Lines:
         return (*joined[1:], ".") if joined else ()
 
     def tested(self) -> str:
-        """The test, its correction, alpha, the topics, and what was not tested."""
         asked, parts = self.asked, []
         if self.differences["p"].count():
             title = "two-level t-test" if self.comparison.runs else TESTS.kind(asked.test).title
@@ -128,7 +122,6 @@ class _Lines:
         return f"{'; '.join(parts)}."
 
     def _corrected(self, correction: str, tests: pl.DataFrame) -> str:
-        """How p-values were corrected, over how many tests."""
         whole = self.asked.family == "table"
         keys = ["set"] if whole else ["set", "measure"]
         counts = tests.filter(pl.col("p").is_not_null()).group_by(keys).len()["len"]
@@ -143,8 +136,6 @@ class _Lines:
         return f"{how if title else 'no correction for'} {which} {of}"
 
     def judged(self) -> str:
-        """How unjudged documents and negative grades counted."""
-
         def counts(one: Measure) -> bool:
             return getattr(one, "NAME", None) is not None and not is_descriptive(one)
 
@@ -170,13 +161,11 @@ class _Lines:
         return f"{'; '.join(sentences)}." if sentences else ""
 
     def _by_set(self) -> Iterator[tuple[str, list[Evaluation]]]:
-        """The evaluations of each topic set, with its name where there are several."""
         every = sorted(self.comparison.scores.evaluations, key=lambda one: one.set)
         for name, many in groupby(every, key=lambda one: one.set):
             yield f"{name}: " if self.several_sets else "", list(many)
 
     def attention(self) -> Iterator[str]:
-        """What a reader should beware of."""
         yield from unmatched(self.comparison.scores.evaluations, self.layout.system_names)
         if len(self.comparison.systems) == 1 and self.asked.anything:
             yield "There is one system only, and nothing to test."
@@ -215,7 +204,6 @@ class _Lines:
         ]
 
     def equivalence(self) -> Note:
-        """The claim of equivalence or non-inferiority, and how it was tested."""
         asked, claims = self.asked, self.claims
         if not claims.height:
             return ()
@@ -251,7 +239,6 @@ class _Lines:
         return (*shown, text)
 
     def best_set(self) -> Note:
-        """The set of systems that may be the best."""
         found = self.comparison.means.filter(pl.col("p_best").is_not_null())
         if not found.height:
             return ()
@@ -277,7 +264,6 @@ class _Lines:
         return (*shown, text)
 
     def runs(self) -> str:
-        """Which systems have several runs."""
         runs = self.comparison.runs
         if not runs:
             return ""
@@ -295,13 +281,11 @@ class _Lines:
         return text
 
     def details(self) -> str:
-        """What stands below each mean."""
         level = f"{100 * self.asked.level:g}% "
         shown = [_DETAILS[detail].format(level) for detail in self.table.style.details]
         return f"Below each mean: {'; '.join(shown)}." if shown else ""
 
     def design(self) -> str:
-        """How many topics a difference takes."""
         found = [
             f"{self.in_set(name)}{self.measure(measure)} "
             + (f"unknown ({count})" if isinstance(count, str) else f"{count:,}")
@@ -317,7 +301,6 @@ class _Lines:
 
 
 def plural(count: int, noun: str) -> str:
-    """A number with its noun."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 

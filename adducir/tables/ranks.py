@@ -157,7 +157,6 @@ def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
 
 
 def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
-    """What a reader must know about ties and gold items without a rank."""
     sentences = [_TIES[ties]]
     every = [runs for systems in sets.values() for runs in _runs(systems).values()]
     missing: dict[str, int] = {}

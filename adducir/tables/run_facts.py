@@ -25,12 +25,7 @@ _RECALL = [f"IPrec@{level / 10}" for level in range(11)]
 
 
 class RunFacts:
-    """Collects from the runs of one topic set, of which one is in memory at a time.
-
-    Hits for the report of so many ``systems`` (0: none), with the text of each topic by its qid; on
-    request how far unjudged documents could move the measures; figures by the judgements of a
-    ``model``, which evaluates by them, ``judge`` being its name and version.
-    """
+    """Collects hits, bounds and judgements by a model from runs of a topic set, one at a time."""
 
     def __init__(
         self,
@@ -67,7 +62,6 @@ class RunFacts:
                 self._shown.setdefault(measure, {})[system] = found.means
 
     def hits(self) -> TopicHits:
-        """What the report shows of the topics."""
         return TopicHits(self._queries, self._runs, self.qrels.frame, self._precision, self._shown)
 
     def notes(
@@ -127,7 +121,6 @@ def _powered_notes(
     judge: str,
     names: Mapping[str, str],
 ) -> Iterator[str]:
-    """Prediction-powered means, and differences to baselines, of human and model judgements."""
     if comparison.runs:
         raise UsageError(
             f"there is no prediction-powered mean of systems with several runs: {TOPICS_ALONE}."

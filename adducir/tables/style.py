@@ -13,17 +13,14 @@ ABSENT = "–"
 
 @dataclass(frozen=True)
 class Style:
-    """How a table's numbers are printed.
-
-    Numbers are rounded to ``decimals`` from the exact binary double, ties to even, as Python's
-    ``format`` does; nothing is rounded before that.
+    """How a table's numbers are printed: rounded once, from the exact double, ties to even.
 
     Attributes:
         decimals: Digits after the point of means, differences and interval ends.
         leading_zero: ``0.842`` if true, the field's ``.842`` if not.
         details: What to print under each mean, in this order.
         fit: How LaTeX places the table: in one ``column`` of the page, over the whole ``page``
-            (``table*``), or by its number of columns (``auto``), scaled down where it is wider.
+            (``table*``), or by its number of columns (``auto``).
         footer: Whether LaTeX prints the notes below the table.
     """
 

@@ -1,9 +1,8 @@
 """The model of a result table: what every format prints, and nothing about how.
 
-A row is a system, a column is a measure; columns may stand in groups (one group a topic set, say a
-year), rows in sections (say a corpus variant). A cell holds its figure as an exact double, what was
-found out about it, and how that is printed: rounded, with marks. :func:`.build_table` makes a table
-of a :class:`~adducir.statistics.comparison.Comparison`; renderers test nothing and round nothing.
+A row is a system, a column is a measure; columns may stand in groups (topic sets), rows in sections
+(say corpus variants). :func:`.build_table` makes a table of a
+:class:`~adducir.statistics.comparison.Comparison`; renderers test nothing and round nothing.
 """
 
 import re
@@ -75,17 +74,13 @@ class Cell:
     """One system's figure in one column.
 
     Attributes:
-        mean: Mean over the column's topics, or their sum where the column says so; None where
-            the system was not evaluated there.
-        n: Number of topics.
+        mean: Mean over the ``n`` topics, or their sum; None where there is none.
         best: Whether it is the best of its column (equal ones all).
         in_set: Whether it is in the set of systems that may be the best, which does not hold all.
         p_best: p of the system in that set, None where there is no set.
         tests: Tests of difference against each reference, in the order of the table's.
         equivalence: Test of equivalence, if one was made.
-        text: The figure as it is printed.
-        marks: The signs behind it.
-        lines: The details below it.
+        text: The figure as it is printed, with ``marks`` behind and ``lines`` of details below.
     """
 
     mean: float | None = None
@@ -100,7 +95,6 @@ class Cell:
     lines: tuple[str, ...] = ()
 
     def against(self, reference: str) -> PairResult | None:
-        """The test against a system, or None if there is none."""
         return next((one for one in self.tests if one.reference == reference), None)
 
 
@@ -112,9 +106,8 @@ class Column:
         measure: The measure's exact name, e.g. ``nDCG(judged_only=True)@5``.
         group: Name of the topic set, empty where the table has only one.
         label: The name to print; empty means the exact name.
-        higher_is_better: False for, e.g., a mean rank.
-        descriptive: True for what is descriptive (``Judged@5``): shown without best and marks.
-        summed: True for counts (``NumRet``), which are sums over topics.
+        descriptive: Shown without best and marks (``Judged@5``).
+        summed: A count (``NumRet``), which is a sum over topics.
     """
 
     measure: str
@@ -126,15 +119,11 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The name to print."""
         return self.label or printed_name(self.measure)
 
 
 def printed_name(text: str) -> str:
-    """A measure's name for readers: ``nDCG@5 (condensed)`` of ``nDCG(judged_only=True)@5``.
-
-    In a sentence, that of each measure it names.
-    """
+    """A measure's name for readers, ``nDCG@5 (condensed)``; in a sentence, of each it names."""
 
     def printed(match: re.Match[str]) -> str:
         name, before, after, cutoff = match.groups()
@@ -146,10 +135,7 @@ def printed_name(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One system: its name, a cell a column, the name to print, the section it stands in.
-
-    ``letter`` stands for it in marks, where it is one of several references.
-    """
+    """One system: a cell a column, its printed name, its section, its letter in marks, if any."""
 
     system: str
     cells: tuple[Cell, ...]
@@ -159,22 +145,12 @@ class Row:
 
     @property
     def title(self) -> str:
-        """The name to print."""
         return self.label or self.system
 
 
 @dataclass(frozen=True, kw_only=True)
 class Presented:
-    """What a table has beside its figures.
-
-    Attributes:
-        title: Caption.
-        label: LaTeX label.
-        style: How numbers are printed.
-        head: What the rows are.
-        provenance: How the table was made: commands, versions, fingerprints.
-        material: What the report shows beyond the table.
-    """
+    """What a table has beside its figures; ``head``: what rows are, ``provenance``: its making."""
 
     title: str = ""
     label: str = "tab:results"
@@ -186,11 +162,9 @@ class Presented:
 
 @dataclass(frozen=True)
 class ResultTable(Presented, Framed):
-    """A whole table.
+    """A whole table: columns and rows, of which those of one group or section stand together.
 
     Attributes:
-        columns: The columns; those of one group stand together.
-        rows: The rows; those of one section stand together.
         notes: Lines that every format prints below the table.
         comparison: What the figures are from, where systems were compared.
         places: The section and the group of columns of each of its topic sets.
@@ -219,12 +193,10 @@ class ResultTable(Presented, Framed):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What systems were tested against."""
         return () if self.comparison is None else self.comparison.references
 
     @property
     def pairs(self) -> bool:
-        """Whether all pairs were tested."""
         return self.comparison is not None and self.comparison.testing.all_pairs
 
     @cached_property
@@ -247,7 +219,6 @@ class ResultTable(Presented, Framed):
         return list(counts.items()) if any(counts) else []
 
     def cells(self) -> Iterator[tuple[Row, Column, Cell]]:
-        """Every cell with its row and its column, row by row."""
         for row in self.rows:
             for column, cell in zip(self.columns, row.cells, strict=True):
                 yield row, column, cell
@@ -289,10 +260,7 @@ class ResultTable(Presented, Framed):
         return alone
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each figure and reference, of a figure that was not tested one, as in CSV.
-
-        Of the test of equivalence the same stands in each row of a figure.
-        """
+        """A row for each figure and reference, of a figure that was not tested one, as in CSV."""
         rows: list[tuple[object, ...]] = []
         best = self.comparison is not None and self.comparison.testing.against == "best"
         for row, column, cell in self.cells():
@@ -313,7 +281,6 @@ class ResultTable(Presented, Framed):
         return pl.DataFrame(rows, schema=HEADER, orient="row", infer_schema_length=None)
 
     def _repr_html_(self) -> str:
-        """The table as the HTML report has it, for a notebook."""
         # The report builds on this module, which therefore cannot import one by a statement.
         html = import_module("adducir.tables.report.page")
         fragment: str = html.fragment(self)

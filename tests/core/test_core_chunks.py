@@ -1,11 +1,12 @@
 """Long work in chunks: killed, damaged, failing or elsewhere, the artifact stays the same."""
 
+import sys
 from dataclasses import replace
 
 import pytest
 from fake_work import FakeWork, build, digest
 
-from adducir.core.errors import ArtifactError, IncompleteError, MachineError
+from adducir.core.errors import ArtifactError, IncompleteError, MachineError, UsageError
 from adducir.core.executors import HERE, Execution
 
 TWO = Execution(workers=2)
@@ -91,3 +92,18 @@ def test_chunks_of_different_device_types_are_refused(tmp_path):
         build(tmp_path / "x", FakeWork(trouble={"d22": "data"}, device="GPU"))
     with pytest.raises(ArtifactError, match="GPU, abacus"):
         build(tmp_path / "x", FakeWork())
+
+
+@pytest.mark.slow
+def test_slurm_jobs_give_the_same_artifact(tmp_path, monkeypatch):
+    """By submitit's own executor of local jobs."""
+    pytest.importorskip("submitit")
+    monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    work = FakeWork(count=9, trouble={"d5": "kill once"}, folder=tmp_path)
+    made = build(tmp_path / "x", work, Execution(workers=2, slurm="cluster=local,timeout_min=5"))
+    assert digest(made) == digest(build(tmp_path / "y", FakeWork(count=9)))
+    with pytest.raises(UsageError):
+        build(tmp_path / "z", work, Execution(slurm="partition"))
+    assert not list((cache / "adducir").glob("slurm-*"))

@@ -18,6 +18,7 @@ WITHOUT = {
     "--workers": "what is made does not depend on it",
     "--set batch_tokens": "moves no figure by more than its last digits",
     "--set ray": "needs a cluster",
+    "--set slurm": "needs a cluster",
     "--set device": "decides where networks run; other devices are not at hand",
     "--threads": "no figure depends on it",
     "--force": "the same for all commands: index has it",

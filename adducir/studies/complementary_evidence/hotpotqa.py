@@ -49,13 +49,7 @@ Title = Annotated[str, AfterValidator(_title)]
 
 @dataclass(frozen=True, slots=True)
 class HotpotQuestion:
-    """A question as HotpotQA has it.
-
-    Attributes:
-        facts: The supporting facts: title and number of the sentence, from 0.
-        context: The paragraphs that come with it, title and sentences: the gold ones and
-            distractors, or what a retriever found (fullwiki), which may lack the gold ones.
-    """
+    """A question as HotpotQA has it: titles and sentences, and those that support its answer."""
 
     question: str
     context: tuple[tuple[Annotated[Title, Field(min_length=1)], tuple[str, ...]], ...]
@@ -69,18 +63,11 @@ class HotpotQuestion:
 
     @property
     def paragraphs(self) -> Iterator[Passage]:
-        """The paragraphs of its context, sentences joined by one blank each."""
         for title, sentences in self.context:
             yield passage_of(title, " ".join(filter(None, map(str.strip, sentences))))
 
 
 def read_hotpotqa(path: Path) -> Iterator[HotpotQuestion]:
-    """Yield the questions of a file.
-
-    Raises:
-        InputError: It is not JSON, an object is not a question, or an id is duplicated; with file
-            and line.
-    """
     hint = "Objects must be as in hotpot_dev_distractor_v1.json, each with an id of its own."
     yield from read_records(path, read_objects(path), parsed_as(HotpotQuestion), hint)
 
@@ -94,9 +81,6 @@ def paragraphs_of_corpus(source: str | Path) -> Iterator[Passage]:
     """The documents of a corpus: BEIR's ``corpus.jsonl``, or HotpotQA's abstracts as they unpack.
 
     Those are folders of files ``AA/wiki_00.bz2``, JSON lines whose ``text`` is a list of sentences.
-
-    Raises:
-        InputError: The corpus cannot be read, or a document has no title or no ``text``.
     """
     for document in open_corpus(source):
         title, text = _title(document.fields.get("title", "")), document.fields.get("text")
@@ -138,19 +122,11 @@ def bm25_pools(
     gold: Literal["always", "found"] = "always",
     model: BM25 | None = None,
 ) -> tuple[list[EvidenceQuestion], Counter[str]]:
-    """Give each question the paragraphs that BM25 ranks first.
+    """Give each question the paragraphs that BM25 ranks first; text by title is searched.
 
-    Args:
-        questions: Those without supporting facts get a pool without gold sets.
-        paragraphs: All that is searched: title and text, with a line break between, by title.
-        passages: Paragraphs of a pool.
-        gold: ``found`` leaves the pool as BM25 makes it, as in the paper, and counts in
-            ``missing`` what it lacks. ``always`` puts gold paragraphs that were not found into the
-            last places, and leaves out questions of which one is not available.
-
-    Returns:
-        The questions, and how many have a gold paragraph that is not available (``unknown``), or
-        all of them found by BM25 (``found``): the upper bound of exact match.
+    ``found`` leaves the pool as BM25 makes it, as in the paper. ``always`` puts gold paragraphs
+    that were not found into the last places, and leaves out questions of which one is not
+    available. Counts are of questions of which one is not (``unknown``) or all were ``found``.
     """
     if not paragraphs:
         raise UsageError("there is no paragraph to search.")

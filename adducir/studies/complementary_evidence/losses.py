@@ -41,12 +41,10 @@ def complementary_loss(
         logits: (Q, K) of P(p|q).
         vectors: (Q, K, d) the passages' vectors.
         question: (Q, d) the questions' vectors.
-        relevant: (Q, K) bool, True at gold passages.
-        mask: (Q, K) bool, True at passages; what stands elsewhere does not matter.
+        relevant: (Q, K) True at gold passages.
+        mask: (Q, K) True at passages.
         sets: (Q, S, L) the members of labelled sets by number, padded with -1.
-        labels: (Q, S) bool, True at gold sets.
-        diversity: Its weight (alpha in equation 4).
-        compactness: Its weight (beta).
+        labels: (Q, S) True at gold sets.
         margin: gamma: the cosine up to which a false set costs nothing; the paper gives no value.
     """
     total = relevance_loss(logits, relevant, mask).mean()
@@ -59,7 +57,7 @@ def complementary_loss(
 
 
 def relevance_loss(logits: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
-    """(Q,) equation 5: the sum of the cross-entropy over the passages; see the module's text."""
+    """(Q,) equation 5."""
     clean = logits.masked_fill(~mask, 0)
     wanted = relevant.to(clean.dtype)
     each = functional.binary_cross_entropy_with_logits(clean, wanted, reduction="none")
@@ -67,7 +65,7 @@ def relevance_loss(logits: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
 
 
 def diversity_loss(vectors: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
-    """(Q,) equation 6: the sum of 1 - l1 over the pairs of gold passages; 0 where there is none."""
+    """(Q,) equation 6."""
     gold = relevant & mask
     unit = functional.normalize(vectors.masked_fill(~gold[..., None], 0), dim=-1, eps=_ZERO)
     apart = torch.cdist(unit, unit, p=1.0) / (2 * vectors.shape[-1] ** 0.5)
@@ -79,7 +77,7 @@ def diversity_loss(vectors: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
 def compactness_loss(
     vectors: Tensor, question: Tensor, mask: Tensor, sets: Tensor, labels: Tensor, margin: float
 ) -> Tensor:
-    """(Q,) equation 7, summed over a question's labelled sets."""
+    """(Q,) equation 7."""
     clean = vectors.masked_fill(~mask[..., None], 0)
     is_member = sets >= 0
     numbers = sets.clamp(min=0).flatten(1)[..., None].expand(-1, -1, clean.shape[-1])

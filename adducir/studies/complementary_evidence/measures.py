@@ -30,7 +30,6 @@ Ids = frozenset[str]
 
 
 def values_of(chosen: Ids, gold: Iterable[Ids]) -> tuple[float, float, float]:
-    """EM, F1 and Cover of a selected set."""
     return _best(_measured(len(chosen & one), len(chosen), len(one)) for one in gold)
 
 
@@ -54,15 +53,7 @@ def _best(each: Iterable[tuple[float, float, float]]) -> tuple[float, float, flo
 
 
 class GoldSets:
-    """What is true of questions.
-
-    Attributes:
-        gold: The gold sets of each question that has some, as passages' ids.
-        pools: The candidates of every question.
-
-    Raises:
-        UsageError: Two questions have one id, or none has a gold set.
-    """
+    """The gold sets of each question that has some, and the pools of all, as passages' ids."""
 
     def __init__(self, questions: Iterable[EvidenceQuestion]) -> None:
         self.gold: dict[str, tuple[Ids, ...]] = {}
@@ -77,11 +68,7 @@ class GoldSets:
             raise UsageError("no question has a gold set, so there is nothing to measure.")
 
     def checked(self, selected: Iterable[SelectedSet], path: Path) -> dict[str, tuple[str, ...]]:
-        """Selected sets by question.
-
-        Raises:
-            InputError: A passage is not one of its question's.
-        """
+        """Selected sets by question, all of whose passages are its own."""
         found: dict[str, tuple[str, ...]] = {}
         for one in selected:
             odd = {*one.chosen} - self.pools.get(one.id, {*one.chosen})
@@ -95,11 +82,7 @@ class GoldSets:
         return found
 
     def scores(self, system: str, chosen: Mapping[str, Collection[str]]) -> Scores:
-        """EM, F1 and Cover over the questions with gold sets; one that ``chosen`` lacks counts 0.
-
-        Raises:
-            UsageError: A passage was selected twice.
-        """
+        """EM, F1 and Cover over the questions with gold sets; one not in ``chosen`` counts 0."""
         values = np.zeros((len(self.gold), len(MEASURES)))
         for row, (qid, sets) in enumerate(self.gold.items()):
             if qid in chosen:
@@ -113,10 +96,10 @@ class GoldSets:
         return Scores.of(system, qids, MEASURES, values, missing=missing, extra=extra)
 
     def bound(self, systems: Iterable[Mapping[str, Collection[str]]]) -> Scores:
-        """What no selection from the pools can exceed, given the selected sets of each system.
+        """What no selection from the pools can exceed.
 
-        Where all of these hold equally many passages (but for smaller pools, which are taken
-        whole), it is the best selection of so many; otherwise the best of any number.
+        Where all systems selected equally many passages (or a whole pool), it is the best selection
+        of so many; otherwise the best of any number.
         """
         taken = [(len(members), qid) for one in systems for qid, members in one.items() if members]
         size: int | None = max(taken, default=(1, ""))[0]

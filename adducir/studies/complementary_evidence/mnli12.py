@@ -76,20 +76,12 @@ class Premise:
 
 
 def read_mnli(path: Path) -> Iterator[tuple[int, NliPair]]:
-    """Yield the pairs of a file with their 1-based lines.
-
-    Raises:
-        InputError: A line is not a pair; with file and line.
-    """
     hint = "It needs sentence1, sentence2, gold_label, or premise, hypothesis, label."
     return read_values(path, NliPair, hint)
 
 
 def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
-    """The premises of files with their hypotheses, and how many ``pairs`` are ``unlabelled``.
-
-    A premise is named by its file and the line of its first pair.
-    """
+    """The premises of files, each named by file and line, and how many pairs are unlabelled."""
     found: dict[str, Premise] = {}
     names: set[str] = set()
     counts = Counter[str]()
@@ -114,16 +106,9 @@ def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
 def build_mnli12(
     premises: Sequence[Premise], *, min_words: int = 6, negatives: int = NEGATIVES, seed: int = 0
 ) -> tuple[list[EvidenceQuestion], Counter[str]]:
-    """Make the questions of MNLI-12.
+    """The questions of MNLI-12, and how many premises were left out, by reason.
 
-    Args:
-        seed: Decides cuts, other premises, order and negative pairs. How a premise is cut depends
-            on it and the premise's id alone.
-
-    Returns:
-        The questions, and how many premises were left out: without a hypothesis of each label
-        (``incomplete``), with one too short to be cut (``short``), with a gold segment that is
-        also another passage, or without another premise (``repeated``).
+    How a premise is cut depends on the seed and its id alone.
     """
     whole = [one for one in premises if all(one.hypotheses.get(label) for label in LABELS)]
     cut = {one.id: segments for one in whole if (segments := _segments(one, min_words, seed))}

@@ -56,14 +56,7 @@ _TO_TEXT = 4
 
 
 class Settings(ModelSettings):
-    """How a trained model reads and selects.
-
-    Attributes:
-        length: Tokens of an input; by default as many as the model reads.
-        pooling: The vector of an input: its first token's, or the mean over the passage's own
-            tokens (the question's, of a question alone).
-        slices: Of DRN's tensor networks.
-    """
+    """How a trained model reads and selects."""
 
     file: ClassVar = "evidence.json"
     what: ClassVar = "not a model that selects evidence"
@@ -85,21 +78,13 @@ class Input:
 
 
 class Reader:
-    """Makes the inputs of questions: of the question, and of its passages in their order.
-
-    Args:
-        together: Whether passages are read with the question, or alone.
-    """
+    """Makes the inputs of a question and its passages, which are read with it or alone."""
 
     def __init__(self, tokenizer: Any, length: int, *, together: bool) -> None:
         self.tokenizer, self.length, self.together = tokenizer, length, together
 
     def read(self, question: EvidenceQuestion) -> list[Input]:
-        """The inputs of one question.
-
-        A passage is cut at its end; a question only where it would leave less than a quarter of
-        the input for the passage.
-        """
+        """A passage is cut at its end, a question where it leaves it less than a quarter."""
         texts = [passage.titled for passage in question.passages]
         pairs = [(question.question, text) for text in texts] if self.together else texts
         encoded = self.tokenizer.backend_tokenizer.encode_batch([question.question])
@@ -162,11 +147,7 @@ class Encoder(torch.nn.Module):
 def batch_of(
     encoder: Encoder, questions: Sequence[Sequence[Input]]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The vectors of the inputs of Q questions, with gradient, padded to the most passages.
-
-    Returns:
-        (Q, d) questions, (Q, K, d) passages, and the mask: (Q, K) bool, True at passages.
-    """
+    """(Q, d) vectors of questions, (Q, K, d) of passages, (Q, K) True at passages."""
     vectors = encoder([one for inputs in questions for one in inputs])
     counts = torch.tensor([len(inputs) for inputs in questions], device=vectors.device)
     there = torch.arange(max(2, int(counts.max())), device=vectors.device) < counts[:, None]
@@ -176,15 +157,11 @@ def batch_of(
 
 
 class EvidenceModel(torch.nn.Module, ABC):
-    """A model that judges the passages of a question.
-
-    Attributes:
-        together: Whether it reads a passage with its question.
-        folders: Where each of its encoders is saved with its head.
-    """
+    """A model that judges the passages of a question, read together with it or apart."""
 
     together: ClassVar[bool]
     folders: ClassVar[tuple[str, ...]]
+    """Where each of its encoders is saved with its head."""
 
     def __init__(self, settings: Settings, sources: Sequence[ModelSource]) -> None:
         super().__init__()
@@ -203,7 +180,7 @@ class EvidenceModel(torch.nn.Module, ABC):
 
     @abstractmethod
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
-        """The mean loss of a batch of questions, as its recipe weighs it, with gradient."""
+        """The mean loss of a batch of questions, as its recipe weighs it."""
 
     @abstractmethod
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Any:
@@ -217,11 +194,6 @@ class EvidenceModel(torch.nn.Module, ABC):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """A trained model.
-
-        Raises:
-            InputError: There is none in the folder.
-        """
         places = [folder / name for name in cls.folders]
         model = cls(Settings.load(folder), [ModelSource(str(folder), place) for place in places])
         for head, place in zip(model.heads, places, strict=True):
@@ -233,7 +205,6 @@ class EvidenceModel(torch.nn.Module, ABC):
         return model.eval()
 
     def save(self, folder: Path) -> None:
-        """Write weights (safetensors), tokenizer and settings."""
         for encoder, head, name in zip(self.encoders, self.heads, self.folders, strict=True):
             encoder.network.save_pretrained(folder / name)
             self.reader.tokenizer.save_pretrained(folder / name)
@@ -249,12 +220,7 @@ class EvidenceModel(torch.nn.Module, ABC):
         precision: Precision = "float32",
         tokens: int | None = None,
     ) -> list[Any]:
-        """What a selection needs of questions.
-
-        Args:
-            most: Passages that sets are formed from, at most.
-            tokens: Padded tokens that are computed at a time.
-        """
+        """What a selection of ``most`` passages needs; ``tokens`` are computed at a time."""
         self.eval()
         found = []
         with computing_in(precision, self):
@@ -355,11 +321,6 @@ MODELS: dict[str, type[EvidenceModel]] = {"complementary": ComplementaryModel, "
 
 
 def load_evidence_model(path: Path) -> EvidenceModel:
-    """The trained model of a folder, or of its recipe.
-
-    Raises:
-        ArtifactError: The recipe's model is not trained.
-        InputError: The folder holds no such model.
-    """
+    """The trained model of a folder, or of its recipe."""
     folder = trained_folder(path, error=ArtifactError)
     return MODELS[Settings.load(folder).kind].load(folder)

@@ -63,14 +63,10 @@ class LabelledSet:
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)
 class EvidenceQuestion:
-    """A question, the passages to select from, and what is known about sets of them.
+    """A question, the passages to select from, and what is known about sets of their numbers.
 
-    Attributes:
-        passages: The candidates, numbered from 0.
-        gold: The gold sets, as numbers of passages; empty where none is known.
-        sets: The sets to train on, with their labels.
-        missing: For each gold set how many of its members ``passages`` lack; empty for none at
-            all. Such a set cannot be found, but counts with its whole size in F1.
+    ``missing`` says for each gold set how many of its members ``passages`` lack. Such a set cannot
+    be found, but counts with its whole size in F1.
     """
 
     id: Id
@@ -132,17 +128,12 @@ class SelectedSet:
 
 
 def read_questions(*paths: Path) -> Iterator[EvidenceQuestion]:
-    """Yield the questions of files, one file after the other; ids are unique in a file.
-
-    Raises:
-        InputError: A line is not a question, or an id is duplicated; with file and line.
-    """
+    """The questions of files, one file after the other; ids are unique in a file."""
     for path in paths:
         yield from read_records(path, json_values(path), parsed_as(EvidenceQuestion))
 
 
 def write_questions(questions: Iterable[EvidenceQuestion], path: Path) -> int:
-    """Write questions, whole or not at all; returns how many."""
     return write_records(questions, path, _record_of)
 
 
@@ -158,17 +149,11 @@ def _record_of(question: EvidenceQuestion) -> dict[str, Any]:
 
 
 def read_selected(path: Path) -> Iterator[SelectedSet]:
-    """Yield the selected sets of a file.
-
-    Raises:
-        InputError: A line is not a selected set, or an id is duplicated; with file and line.
-    """
     hint = 'A line has the form {"id": "q1", "chosen": ["p3", "p7"], "score": 1.5}.'
     return read_records(path, json_values(path), parsed_as(SelectedSet), hint)
 
 
 def write_selected(sets: Iterable[SelectedSet], path: Path) -> int:
-    """Write selected sets, whole or not at all; returns how many."""
     return write_records(
         sets, path, lambda one: {k: v for k, v in asdict(one).items() if v is not None}
     )
@@ -189,9 +174,8 @@ def sample_sets(
 ) -> tuple[LabelledSet, ...]:
     """The gold sets and sampled false ones, in this order, members ascending.
 
-    Mou et al. (2020), appendix B: one positive and eight negative pairs; a pair of one true and one
-    other passage is negative. So negatives are drawn, all different and all alike, from all sets
-    that do not consist of true passages alone; where there are fewer, all are taken.
+    Mou et al. (2020), appendix B: a pair of one true and one other passage is negative. So
+    negatives are drawn, all different, from all sets that do not consist of true passages alone.
     """
     relevant = frozenset[int]().union(*gold)
     possible = comb(passages, size) - comb(len(relevant), size)

@@ -36,12 +36,7 @@ def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionWork(ModelWork):
-    """The sets of questions.
-
-    Attributes:
-        model: A trained model's folder or recipe; None where the selector needs no model.
-        selection: The selector, or the settings of the model's selection; None for its own.
-    """
+    """The sets of questions, by a trained model (a folder or recipe) or a selector without one."""
 
     doing: ClassVar[str] = "selecting"
     unit: ClassVar[str] = "questions"

@@ -95,15 +95,7 @@ SELECTORS = Family(
 
 
 class Selection(Recipe):
-    """How the complementary model selects.
-
-    Attributes:
-        size: L, passages of a set.
-        beam: M, sets kept.
-        candidates: N, the most relevant passages, from which sets are formed.
-        diversity: What the passages' distances count, where relevance counts 1.
-        compactness: What the sum's cosine with the question counts, where relevance counts 1.
-    """
+    """How the complementary model selects: L, M and N, and the weights beside relevance's 1."""
 
     size: Positive = 2
     beam: Positive = 3
@@ -119,12 +111,7 @@ class Selection(Recipe):
 
 
 class DRNSelection(Recipe):
-    """How DRN selects.
-
-    Attributes:
-        size: Passages of a set.
-        novelty: What novelty counts, where relevance counts 1 less this.
-    """
+    """How DRN selects; relevance counts 1 less ``novelty``."""
 
     size: Positive = 2
     novelty: Annotated[float, Field(ge=0, le=1)] = 0.5
@@ -152,13 +139,7 @@ class Pool:
     def of(
         cls, relevance: NDArray[Any], vectors: NDArray[Any], question: NDArray[Any], most: int
     ) -> "Pool":
-        """The pool of at most so many of K passages.
-
-        Args:
-            relevance: (K,) P(p|q), in [0, 1].
-            vectors: (K, d) the passages' vectors.
-            question: (d,) the question's vector.
-        """
+        """The pool of at most so many of K passages, from (K,) P(p|q), (K, d) and (d,) vectors."""
         order = np.argsort(-relevance, kind="stable")[:most]
         each = relevance[order], vectors[order], question
         chances, p, q = (one.astype(np.float64) for one in each)
@@ -207,12 +188,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class NoveltyPool:
-    """What DRN says of a question's K passages.
-
-    Attributes:
-        relevance: (K,) P(p|q).
-        novelty: (K, K) how much the second passage adds to the first.
-    """
+    """(K,) P(p|q) of K passages, and (K, K) how much the second adds to the first."""
 
     relevance: Floats
     novelty: Floats

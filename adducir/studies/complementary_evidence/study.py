@@ -40,19 +40,15 @@ if TYPE_CHECKING:
 
 
 class TrainedSystem(Recipe):
-    """A model that is trained in each round and with each seed.
+    """A model that is trained in each round and with each seed, by one recipe or one by data set.
 
-    Attributes:
-        recipe: Of the model; or one for each data set, by its name. What it says of ``data.train``,
-            ``data.validation`` and ``training.seed`` is replaced.
-        set: Changes of the recipe, as ``--set`` has them.
+    What the recipe says of ``data.train``, ``data.validation`` and ``training.seed`` is replaced.
     """
 
     recipe: str | dict[Name, str]
     set: tuple[str, ...] = ()
 
     def recipe_for(self, data: str) -> str | None:
-        """The recipe of a data set."""
         return self.recipe if isinstance(self.recipe, str) else self.recipe.get(data)
 
 
@@ -72,19 +68,11 @@ class UntrainedSystem(Recipe):
 
     @property
     def made(self) -> Selector:
-        """The selector with its settings."""
         return SELECTORS.make(self.selector, self.model_extra or {})
 
 
 class RoundRecipe(Recipe):
-    """Files of questions: to train on, to choose settings with, to test on.
-
-    Attributes:
-        train: To train on.
-        validation: For early stopping and the choice of the selection's settings; without it the
-            recipe's ``data.shares`` hold questions of ``train`` out.
-        test: What is measured; no question of it may be in the others.
-    """
+    """Files of questions to train on, to choose settings with, to test on."""
 
     train: Several
     validation: Several = ()
@@ -125,12 +113,7 @@ class EvidenceSets(Task):
 
 @dataclass(eq=False)
 class SelectionStep(ArtifactStep):
-    """The sets that are selected for the test questions of a round.
-
-    Attributes:
-        selector: What selects, without a model.
-        training: What trains the model.
-    """
+    """The sets that a selector or a trained model selects for the test questions of a round."""
 
     kind = "chosen-sets"
     version = 3
@@ -150,7 +133,6 @@ class SelectionStep(ArtifactStep):
         return self.settings() if self.selector else {"precision": self.study.recipe.precision}
 
     def settings(self) -> Mapping[str, Any]:
-        """The selector with its settings, and the package that it comes from."""
         return SELECTORS.settings(self.selector, "selector") if self.selector else {}
 
     def identities(self) -> Mapping[str, str]:
@@ -173,8 +155,6 @@ class SelectionStep(ArtifactStep):
 
 
 class EvidenceStudy(Study):
-    """A study of evidence sets, opened."""
-
     makes: ClassVar[str] = "selections"
     verb: ClassVar[str] = "select"
 
@@ -229,7 +209,6 @@ class EvidenceStudy(Study):
         return True
 
     def trials(self) -> Iterator[Trial]:
-        """Those of a round together."""
         for data, rounds in self.recipe.data.items():
             for number in range(len(rounds)):
                 for system in self.recipe.systems:
@@ -268,7 +247,6 @@ class EvidenceStudy(Study):
         return self.models.add(path, plan, ("systems", trial.system))
 
     def findings(self, context: "Context") -> Sequence[Finding]:
-        """The table."""
         scores: dict[str, list[Scores]] = {}
         bounds: dict[str, Scores] = {}
         notes: list[str] = []

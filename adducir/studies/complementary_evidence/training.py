@@ -54,12 +54,7 @@ _QUESTION = TypeAdapter(EvidenceQuestion)
 
 
 class EvidenceData(DataPart):
-    """The questions to train on; without ``validation``, single questions are held out.
-
-    Attributes:
-        passages: ``all``: relevance is learned from all passages; ``sets``: from those of the
-            labelled sets, which takes less time where pools are large.
-    """
+    """The questions to train on; relevance is learned from all passages or those of the sets."""
 
     passages: Literal["all", "sets"] = "all"
 
@@ -74,12 +69,7 @@ class WeightsPart(Recipe):
 class SelectionPart(Recipe):
     """How sets are selected: one value each, or several to choose from on the validation questions.
 
-    Attributes:
-        size: L, passages of a set.
-        beam: M, sets kept.
-        candidates: N, the passages from which sets are formed.
-        diversity: Weight in g; by default that of the loss.
-        compactness: Weight in g; by default that of the loss.
+    Weights are by default those of the loss.
     """
 
     size: Positive = 2
@@ -90,11 +80,7 @@ class SelectionPart(Recipe):
 
 
 class DRNSelectionPart(Recipe):
-    """How DRN selects.
-
-    Attributes:
-        novelty: What novelty counts beside relevance, 0 to 1; several to choose from.
-    """
+    """How DRN selects, with several values of ``novelty`` to choose from."""
 
     size: Positive = 2
     novelty: Shares = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -107,14 +93,6 @@ class EvidenceTraining(TrainingRecipe):
 
 
 class EvidenceRecipe(ModelRecipe):
-    """The keys that both kinds have.
-
-    Attributes:
-        length: Tokens of an input; by default what the model can read, 512 at most.
-        pooling: The vector of an input: the first token's, or the mean of the passage's own.
-        layers: The topmost layers that are trained; by default all, and the embeddings.
-    """
-
     length: Annotated[int, Field(ge=8)] | None = None
     pooling: Literal["first", "mean"] = "first"
     layers: Positive | None = None
@@ -143,8 +121,6 @@ R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)
 
 
 class EvidenceTrainable(Trainable[R]):
-    """The training of a model that selects evidence; ``summary_of`` says what the model does."""
-
     artifact = "evidence-selector"
     unit = "questions"
     summary_of: ClassVar[str]
@@ -186,7 +162,6 @@ class EvidenceTrainable(Trainable[R]):
 
     @property
     def model_settings(self) -> "Settings":
-        """What the model keeps of the recipe."""
         from adducir.studies.complementary_evidence.model import Settings
 
         own = {"kind", "length", "pooling", "slices"}
@@ -238,7 +213,6 @@ class EvidenceTrainable(Trainable[R]):
         return model
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """The inputs of each question, and what is true of it, padded to the most passages."""
         import torch
 
         questions = [_QUESTION.validate_json(row["question"]) for row in rows]
@@ -294,8 +268,6 @@ class EvidenceTrainable(Trainable[R]):
 
 
 class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):
-    """The training of a complementary model, by the loss of equation 4."""
-
     recipe_type: ClassVar = ComplementaryRecipe
     summary_of: ClassVar = (
         "Selects the set of passages that answers a question together: relevant, diverse and "
@@ -306,8 +278,6 @@ class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):
 
 
 class DRNTrainable(EvidenceTrainable[DRNRecipe]):
-    """The training of DRN's two models, relevance and novelty."""
-
     recipe_type: ClassVar = DRNRecipe
     summary_of: ClassVar = (
         "Selects the most relevant passage and then the most novel one: DRN with BERT, a "
@@ -316,7 +286,7 @@ class DRNTrainable(EvidenceTrainable[DRNRecipe]):
 
 
 def in_sets(question: EvidenceQuestion) -> EvidenceQuestion:
-    """The question with the passages of its labelled and gold sets only, renumbered."""
+    """The question with the passages of its labelled and gold sets only."""
     kept = sorted(question.relevant.union(*(one.members for one in question.sets)))
     new = {number: place for place, number in enumerate(kept)}
     sets = (LabelledSet(tuple(new[n] for n in one.members), one.label) for one in question.sets)

@@ -25,8 +25,7 @@ from adducir.corpora.sentences import sentence_bounds
 from adducir.corpora.splitting import DEFAULT_SHARES, part_of
 from adducir.studies.grounded_generation.contexts import GroundedContext
 
-_FREQUENT = 100
-"""So many of the passages' most frequent words carry no content."""
+_FREQUENT = 100  # so many of the passages' most frequent words carry no content
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +36,7 @@ class _Argument:
 
 
 class ArgumentsRecipe(Recipe):
-    """How examples are made of arguments.
-
-    Attributes:
-        words: Of a passage.
-        least: Passages of a conclusion that becomes an input, at least.
-        sentences: Of a passage that become targets, at most.
-        shortest: Words of a sentence that becomes a target, at least.
-        dropped: The probability of a target's word to be dropped.
-        nonce: The probability of an input's content word to be replaced (rho).
-        shares: Of the conclusions, by part.
-        seed: Of all that is drawn.
-    """
+    """How examples are made from arguments; docs/hindsight.md has the keys."""
 
     words: Annotated[int, Field(ge=1)] = 150
     least: Annotated[int, Field(ge=1)] = 3
@@ -61,13 +49,7 @@ class ArgumentsRecipe(Recipe):
 
 
 class Bed(NamedTuple):
-    """Passages and contexts.
-
-    Attributes:
-        passages: The text of each docno.
-        contexts: The contexts of each part: ``train``, ``validation``, ``test``.
-        relevant: For each context's group how many passages are equally relevant.
-    """
+    """Texts by docno, contexts by part, and how many passages are equally relevant to a group."""
 
     passages: dict[str, str]
     contexts: dict[str, list[GroundedContext]]
@@ -75,12 +57,9 @@ class Bed(NamedTuple):
 
 
 def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
-    """Make passages and contexts of a file of arguments: docno, conclusion and premise.
+    """Make passages and contexts from a file of arguments: docno, conclusion and premise.
 
     Equal premises are one passage. A conclusion's part depends on it and the seed alone.
-
-    Raises:
-        InputError: A line is not an argument, or no conclusion has enough passages.
     """
     passages: dict[str, str] = {}
     groups: dict[str, list[str]] = {}

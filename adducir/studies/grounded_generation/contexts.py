@@ -21,13 +21,9 @@ from adducir.corpora.records import Id, all_different, parsed_as, read_records, 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class GroundedContext:
-    """A context x, the target text y, and what is known about the passage behind it.
+    """A context x, the target text y, and the docnos of the passages that y draws on.
 
-    Attributes:
-        input: x: the turns of a conversation, a question.
-        target: y; ``""`` where it is not known.
-        gold: The docnos of the passages that y draws on; none where they are not known.
-        group: Contexts of one group are not independent: tests and splits keep them together.
+    Contexts of one group are not independent: tests and splits keep them together.
     """
 
     id: Id
@@ -38,17 +34,10 @@ class GroundedContext:
 
 
 def read_contexts(path: Path) -> Iterator[GroundedContext]:
-    """Yield the contexts of a file.
-
-    Raises:
-        InputError: A line is not a context, or an id is duplicated; with file and line.
-    """
     yield from read_records(path, json_values(path), parsed_as(GroundedContext))
 
 
 def write_contexts(contexts: Iterable[GroundedContext], path: Path) -> int:
-    """Write contexts, whole or not at all; returns how many."""
-
     def record_of(one: GroundedContext) -> dict[str, object]:
         further = {"target": one.target, "gold": one.gold, "group": one.group}
         given = {key: value for key, value in further.items() if value}

@@ -51,8 +51,6 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the knowledge source."""
-
     id: Annotated[Name, Field(validation_alias=AliasChoices("wikipedia_id", "_id"))]
     title: Annotated[str, Field(validation_alias="wikipedia_title")]
     paragraphs: Annotated[tuple[str, ...], Field(validation_alias="text")]
@@ -62,10 +60,8 @@ class Page:
 class PagePassage:
     """A passage of a page, and where it stands there; the end is the place behind it.
 
-    Attributes:
-        id: Its docno: the page's id, ``-`` and its number on the page, from 1.
-        title: Title and section, ``Bucatini > Preparation.``
-        text: Its words, with one blank between them.
+    Its docno is the page's id, ``-`` and its number on the page, from 1; its title that of the page
+    and the section's, ``Bucatini > Preparation.``
     """
 
     id: Id
@@ -85,27 +81,19 @@ class PagePassage:
 
 
 def read_pages(path: Path) -> Iterator[Page]:
-    """Yield the pages of a knowledge source; one at a time is in memory.
-
-    Raises:
-        InputError: A line is not a page; with file and line.
-    """
+    """The pages of a knowledge source; one at a time is in memory."""
     hint = "Lines must be as in kilt_knowledgesource.json: wikipedia_id, wikipedia_title, text."
     return (page for _, page in read_values(path, Page, hint))
 
 
 def read_passages(path: Path) -> Iterator[PagePassage]:
-    """Yield the passages of a file that :func:`write_passages` wrote.
-
-    Raises:
-        InputError: A line is not a passage of a page; with file and line.
-    """
+    """The passages of a file that :func:`write_passages` wrote."""
     hint = "Make the file with `adducir grounded-generation passages`."
     return (passage for _, passage in read_values(path, PagePassage, hint))
 
 
 def write_passages(passages: Iterable[PagePassage], path: Path) -> int:
-    """Write passages as a corpus, whole or not at all; returns how many."""
+    """Write passages as a corpus."""
     count = 0
     with writing_text(path) as handle:
         for count, passage in enumerate(passages, 1):  # noqa: B007
@@ -114,7 +102,7 @@ def write_passages(passages: Iterable[PagePassage], path: Path) -> int:
 
 
 def cut_page(page: Page, words: int = 150) -> Iterator[PagePassage]:
-    """Yield the passages of a page, each of ``words`` words at most."""
+    """The passages of a page, each of ``words`` words at most."""
     number = 0
     for section, found in _sections(page):
         for piece in _pieces(found, words):
@@ -195,8 +183,6 @@ class _Output:
 
 @dataclass(frozen=True, slots=True)
 class KiltExample:
-    """A line of a KILT task."""
-
     id: Name
     input: str
     output: tuple[_Output, ...] = ()
@@ -208,11 +194,6 @@ class KiltExample:
 
 
 def read_kilt(path: Path) -> Iterator[KiltExample]:
-    """Yield the examples of a task's file.
-
-    Raises:
-        InputError: A line is not an example, or an id is duplicated; with file and line.
-    """
     hint = "Lines must be as in wow-dev-kilt.jsonl, each with an id of its own."
     yield from read_records(path, json_values(path), parsed_as(KiltExample), hint)
 
@@ -220,15 +201,10 @@ def read_kilt(path: Path) -> Iterator[KiltExample]:
 def contexts_of(
     examples: Sequence[KiltExample], passages: Iterable[PagePassage], turns: str = " | "
 ) -> tuple[list[GroundedContext], Counter[str]]:
-    """The contexts of examples with the passages that their provenance overlaps.
+    """The contexts of examples with the passages, read once, that their provenance overlaps.
 
-    Args:
-        passages: Read once and not kept. Gold passages stand in their order.
-        turns: Stands for the line breaks between the turns of an input.
-
-    Returns:
-        The contexts, and how many have gold passages (``found``), ``several``, none without
-        provenance (``unknown``) or none though there is one (``lost``).
+    Counts are of contexts with gold passages (``found``), with ``several``, without provenance
+    (``unknown``), and with one that no passage overlaps (``lost``).
     """
     wanted: dict[str, list[tuple[int, Place, Place]]] = defaultdict(list)
     for number, example in enumerate(examples):

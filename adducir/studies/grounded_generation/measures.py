@@ -52,16 +52,14 @@ _ARTICLES = re.compile(r"\b(?:an?|the)\b")
 
 @lru_cache(maxsize=1 << 12)
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text, in its order."""
     return tuple(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def common_words(texts: Iterable[str], mass: float) -> tuple[str, ...]:
-    """The most frequent words of texts, most frequent first, that make up a share of all words.
+    """The most frequent words of texts, up to the one with which they make up a share of all words.
 
-    Words of one frequency stand in alphabetical order. The word that reaches the share is the last
-    one; the Hindsight paper (appendix A.2) leaves that open. Its shares are .5 for Wizard of
-    Wikipedia (121 words) and .33 for MS MARCO NLGen (55 words).
+    The Hindsight paper's shares (appendix A.2) are .5 for Wizard of Wikipedia (121 words) and .33
+    for MS MARCO NLGen (55 words).
     """
     counts = Counter(word for text in texts for word in words_of(text))
     wanted, reached = mass * counts.total(), 0
@@ -89,14 +87,10 @@ Row = Callable[[Reference, Output], Sequence[float]]
 
 @dataclass(frozen=True)
 class TextMeasures:
-    """Measures that are computed together, a value each for every reference.
-
-    A reference that the measures have no meaning for is left out, for every system alike.
+    """Measures that are computed together, a value each for every reference that counts.
 
     Attributes:
         name: How they are asked for; heads their columns.
-        names: The measures.
-        counts: Whether a reference counts.
         row: The value of each measure for one output.
         depth: The texts of an input of which the best counts; with 1 there is the first alone.
         whole: What has a value for all that was generated for an input, in place of ``row``.
@@ -113,12 +107,10 @@ class TextMeasures:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """The measures of the first text, then those of the best."""
         best = tuple(f"max {name}@{self.depth}" for name in self.names)
         return (*self.names, *(best if self.depth > 1 else ()))
 
     def values(self, reference: Reference, generated: Generated | None) -> Sequence[float]:
-        """The values for one reference; 0 where nothing was generated."""
         if generated is not None and self.whole is not None:
             return self.whole(reference, generated)
         outputs = generated.outputs[: self.depth] if generated else ()
@@ -127,14 +119,13 @@ class TextMeasures:
         return [*rows[0], *(best if self.depth > 1 else ())]
 
     def counted(self, references: References) -> list[Reference]:
-        """The references that count, in their order."""
         counted = [one for one in references.values() if self.counts(one)]
         if not counted:
             raise UsageError(f"no reference has what the measures of {self.name!r} need.")
         return counted
 
     def scores(self, system: str, references: References, found: System) -> Scores:
-        """The values of one system; a reference for which it generated nothing gets 0."""
+        """A reference for which nothing was generated gets 0."""
         counted = self.counted(references)
         values = np.array([self.values(one, found.get(one.id)) for one in counted])
         missing = tuple(one.id for one in counted if one.id not in found)
@@ -256,7 +247,6 @@ def msmarco() -> TextMeasures:
 def groups(
     common: Collection[str], passages: Mapping[str, str], depth: int = 1
 ) -> dict[str, TextMeasures]:
-    """All groups of measures, by name."""
     known = answers(common, depth), grounding(common, passages, depth), knowledge(passages, depth)
     return {one.name: one for one in (*known, kilt(), msmarco())}
 
@@ -283,11 +273,7 @@ def measured(
     references: References,
     measures: Sequence[TextMeasures],
 ) -> tuple[list[Scores], list[Figure], list[str]]:
-    """Measure systems over the same references.
-
-    Args:
-        systems: What each system generated, by its name and that of each of its runs.
-        measures: Each group is measured over the references that count for it.
+    """Measure what systems generated, by their names and those of their runs.
 
     Returns:
         The scores of each run, whose sets are the groups of measures; the measures of all texts at
@@ -326,9 +312,8 @@ def mass_scores(
 ) -> Scores:
     """``Mass@k``, the sharpness of distributions over passages (Hindsight, figures 4 and 5).
 
-    The scores of an input's passages (its closed set) become probabilities by a softmax; Mass@k is
-    the sum of the k greatest. Scores are those of a retriever, or log-likelihoods: P(z|x,y) under a
-    uniform prior is the softmax of log P(y|x,z).
+    The scores of an input's passages, or log-likelihoods, become probabilities by a softmax; Mass@k
+    is the sum of the k greatest.
     """
     values = np.ones((len(scores), len(cutoffs)))
     for row, one in enumerate(scores.values()):

@@ -42,10 +42,6 @@ def _listed(value: Any) -> Any:
     return [] if value == "[]" else value
 
 
-def _stripped(answers: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.strip() for one in answers if one.strip()))
-
-
 @dataclass(frozen=True, slots=True)
 class _Passage:
     passage_text: str
@@ -61,28 +57,20 @@ class NlgenQuestion:
     answers: Annotated[
         tuple[str, ...],
         BeforeValidator(_listed),
-        AfterValidator(_stripped),
+        AfterValidator(lambda answers: tuple(dict.fromkeys(filter(None, map(str.strip, answers))))),
         Field(validation_alias=_ANSWERS),
     ]
     passages: tuple[_Passage, ...]
 
     @property
     def selected(self) -> tuple[str, ...]:
-        """The texts of the passages that the annotator used, white space made one blank."""
+        """The texts of the passages that the annotator used."""
         texts = (" ".join(one.passage_text.split()) for one in self.passages if one.is_selected)
         return tuple(dict.fromkeys(texts))
 
 
 def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
-    """Read the questions that have a well-formed answer.
-
-    Returns:
-        The questions, and how many ``queries`` there are, ``unanswered`` and ``unanswerable`` ones.
-
-    Raises:
-        InputError: A row is not a query, a column lacks a row, or an id is duplicated; with the
-            file, the line, and the row where the file is a table.
-    """
+    """The questions that have a well-formed answer, and how many ``queries`` there are, by kind."""
     parse, counts, found = parsed_as(NlgenQuestion), Counter[str](), dict[str, NlgenQuestion]()
     for line, name, row in _rows(path):
         counts["queries"] += 1
@@ -110,7 +98,10 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     A table is written column by column, as pandas does: ``{"query": {"0": "what is ...", "1": ...},
     "query_id": {"0": 9652, ...}, ...}``. MS MARCO's own files are so, 5 GB on one line.
     """
-    if not _is_table(JsonText(path)):
+    text = JsonText(path)
+    # A table begins with an object whose first value is an object.
+    is_object = text.take("{") and text.peek() == '"' and bool(text.value()) and text.take(":")
+    if not is_object or text.peek() != "{":
         yield from ((line, "", record) for line, record in read_objects(path))
         return
     rows: dict[str, dict[str, Any]] = {}
@@ -128,14 +119,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     yield from ((lines[name], name, row) for name, row in rows.items())
 
 
-def _is_table(text: JsonText) -> bool:
-    """Whether it begins with an object whose first value is an object."""
-    is_object = text.take("{") and text.peek() == '"' and bool(text.value()) and text.take(":")
-    return is_object and text.peek() == "{"
-
-
 def _values(path: Path) -> Iterator[tuple[int, str, str, Any]]:
-    """Line, column, row and value of a table."""
     text = JsonText(path)
     for column in text.names():
         for row in text.names():
@@ -163,7 +147,7 @@ def contexts_of(
 
 
 def write_references(questions: Iterable[NlgenQuestion], path: Path) -> None:
-    """Write all well-formed answers as references of MS MARCO's evaluation, whole or not at all."""
+    """Write all well-formed answers as references of MS MARCO's evaluation."""
     with writing_text(path) as handle:
         for one in questions:
             name = int(one.id) if re.fullmatch("[1-9][0-9]{0,17}", one.id) else one.id

@@ -25,8 +25,7 @@ from rapidfuzz.distance import LCSseq
 
 ORDER = 4
 _TINY, _SMALL, _BETA = 1e-15, 1e-9, 1.2
-_LONGEST = 500
-"""Longer pieces are not words, and would take time with the square of their length."""
+_LONGEST = 500  # longer pieces are not words, and would take time with the square of their length
 
 
 def r_precision(pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
@@ -59,7 +58,7 @@ def recall_at(k: int, pages: Iterable[str], evidence: Sequence[Sequence[str]]) -
 
 
 def kilt_rouge_l(answer: str, reference: str) -> float:
-    """KILT's ROUGE-L, 0 to 1; 0 where either text has no word."""
+    """KILT's ROUGE-L, 0 to 1."""
     said, wanted = _sentences(answer), _sentences(reference)
     said_words, wanted_words = ({word for one in some for word in one} for some in (said, wanted))
     if not said_words or not wanted_words:
@@ -75,7 +74,6 @@ def _sentences(text: str) -> list[list[str]]:
 
 
 def _subsequence(first: Sequence[str], second: Sequence[str]) -> set[str]:
-    """The words of a longest common subsequence."""
     lengths = [[0] * (len(second) + 1)]
     for word in first:
         above, row = lengths[-1], [0]
@@ -172,13 +170,11 @@ _SHORT = re.compile(
 
 
 def marco_words(text: str) -> list[str]:
-    """The words of a text, in lower case."""
     return [word.lower() for piece in text.split() for word in _words_of(piece)]
 
 
 @lru_cache(maxsize=1 << 16)
 def _words_of(piece: str) -> tuple[str, ...]:
-    """The words of what stands between two blanks."""
     if len(piece) > _LONGEST:
         return (piece,)
     before: list[str] = []
@@ -194,20 +190,16 @@ def _words_of(piece: str) -> tuple[str, ...]:
             piece = piece[: last.start()]
         if not first and not last:
             break
-    return (*before, *_inner(piece), *reversed(after))
+    short = _SHORT.fullmatch(piece)
+    if short:
+        return (*before, *filter(None, short.groups()), *reversed(after))
+    words, start = [], 0
+    for mark in _INNER.finditer(piece):
+        words += [piece[start : mark.start()], mark.group()]
+        start = mark.end()
+    return (*before, *filter(None, (*words, piece[start:])), *reversed(after))
 
 
 def _stays(piece: str) -> bool:
     """Whether a piece is a word, or two, with the mark at its end."""
     return bool(_ABBREVIATION.fullmatch(piece) or _SHORT.fullmatch(piece))
-
-
-def _inner(piece: str) -> list[str]:
-    short = _SHORT.fullmatch(piece)
-    if short:
-        return [word for word in short.groups() if word]
-    words, start = [], 0
-    for mark in _INNER.finditer(piece):
-        words += [piece[start : mark.start()], mark.group()]
-        start = mark.end()
-    return [word for word in (*words, piece[start:]) if word]

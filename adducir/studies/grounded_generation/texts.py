@@ -41,12 +41,9 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a system generated for one input.
+    """What a system generated for one input: a text for each passage, in the order of their ranks.
 
-    Attributes:
-        outputs: A text for each passage, in the order of the passages' ranks; the first is the
-            system's answer.
-        pages: The pages of the passages, best first (KILT's provenance).
+    The first is the system's answer; the pages are those of the passages (KILT's provenance).
     """
 
     id: str
@@ -55,7 +52,6 @@ class Generated:
 
     @property
     def answer(self) -> str:
-        """The answer; empty where there is none."""
         return self.outputs[0].text if self.outputs else ""
 
 
@@ -64,8 +60,6 @@ class Reference:
     """What is right for one input.
 
     Attributes:
-        answers: One or several; an output is compared with the nearest.
-        input: The input itself; empty where it is not known.
         gold: The docnos of the passages that the answer was written from.
         evidence: The pages behind each answer (KILT).
         unanswerable: Whether the right answer is that there is none (MS MARCO).
@@ -80,7 +74,6 @@ class Reference:
 
     @classmethod
     def of(cls, context: GroundedContext) -> "Reference":
-        """The reference of a context with its target."""
         answers = (context.target,) if context.target else ()
         return cls(context.id, answers, context.input, context.gold)
 
@@ -121,7 +114,6 @@ class _Line:
     gold: tuple[str, ...] = ()
 
     def generated(self) -> Generated:
-        """The line of a system."""
         if self.outputs is not None:
             return Generated(self.id, self.outputs)
         if self.output is not None:
@@ -137,7 +129,6 @@ class _Line:
         return Generated(self.id, tuple(map(Output, texts)))
 
     def reference(self) -> Reference:
-        """The line of references."""
         if self.output is not None:
             answers = dict.fromkeys(one.answer.strip() for one in self.output)
             evidence = tuple(one.pages for one in self.output if one.provenance is not None)
@@ -155,22 +146,12 @@ _HINT = "docs/generation.md shows the three forms that are read."
 
 
 def read_generated(path: Path) -> dict[str, Generated]:
-    """What one system generated, by id.
-
-    Raises:
-        InputError: A line is of none of the forms, or an id is duplicated; with file and line.
-    """
     parse = parsed_as(_Line)
     records = read_records(path, json_values(path), lambda line: parse(line).generated(), _HINT)
     return {one.id: one for one in records}
 
 
 def read_references(*paths: Path) -> dict[str, Reference]:
-    """References of files by id, in their order.
-
-    Raises:
-        InputError: As :func:`read_generated`, or an id is in two files.
-    """
     parse, found = parsed_as(_Line), dict[str, Reference]()
     for path in paths:
         lines = read_records(path, json_values(path), lambda line: parse(line).reference(), _HINT)
@@ -184,10 +165,7 @@ def read_references(*paths: Path) -> dict[str, Reference]:
 def passages_of(
     source: str | Path, references: References, systems: Iterable[System]
 ) -> dict[str, str]:
-    """The texts of the passages that references and outputs name, by docno, from a corpus.
-
-    The text is that of all the fields that would be indexed, the title first.
-    """
+    """The texts (all fields that would be indexed) of the passages that are named, by docno."""
     wanted = {docno for one in references.values() for docno in one.gold}
     for system in systems:
         wanted |= {out.docno for one in system.values() for out in one.outputs if out.docno}

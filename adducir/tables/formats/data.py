@@ -1,13 +1,9 @@
 """A result table for programs: CSV and JSON, everything unrounded.
 
-CSV is tidy, as any reader takes it: one header line, one line a cell and reference, no comments.
-Numbers are exact (shortest form that reads back as the same double); a field without a value is
-empty. A name or qid that a spreadsheet would take for a formula stands behind an apostrophe
-(:mod:`adducir.core.csv_files`). The notes have no place in CSV; the JSON holds everything.
-
-The form of the JSON is versioned by ``schema_version``: fields may be added under the same version;
-a change of what a field means, or its removal, raises it. Numbers that JSON lacks (an infinite t
-statistic) become null.
+CSV is tidy: one header line, one line a cell and reference, numbers in the shortest form that reads
+back as the same double, no notes; a text that a spreadsheet would take for a formula stands behind
+an apostrophe. The JSON holds everything; ``schema_version`` rises where a field is removed or
+changes its meaning. Numbers that JSON lacks (an infinite t statistic) become null.
 """
 
 import io
@@ -132,7 +128,6 @@ class JSON(TableFormat):
 
 
 def _given(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A record without what it does not have."""
     return {key: value for key, value in record.items() if value not in (None, "")}
 
 

@@ -1,9 +1,8 @@
-r"""A result table as a LaTeX ``table`` that compiles as pasted, with booktabs and graphicx.
+"""A result table as a LaTeX ``table`` that compiles as pasted, with booktabs and graphicx.
 
-LaTeX itself measures the table, and scales it down where it is wider than the column or page. Marks
-are superscripts from base LaTeX (arrows, an approximation sign, letters). Numbers are aligned at
-the point by invisible digits. Names may hold any character; those that pdfLaTeX's fonts lack
-(Chinese, say) need LuaLaTeX or XeLaTeX and a font, as everywhere.
+LaTeX itself measures the table, and scales it down where it is wider than the column or page.
+Numbers are aligned at the point by invisible digits. Characters that pdfLaTeX's fonts lack
+(Chinese, say) need LuaLaTeX or XeLaTeX and a font.
 """
 
 import re
@@ -84,7 +83,6 @@ class Latex(TableFormat):
 
 
 def _header(table: ResultTable, width: int) -> Iterator[str]:
-    """The groups over their rules, then the measures, broken beyond ``width`` characters."""
     groups = table.groups()
     if groups:
         spans = [f"\\multicolumn{{{count}}}{{c}}{{{escaped(name)}}}" for name, count in groups]
@@ -122,7 +120,6 @@ def _body(table: ResultTable) -> Iterator[str]:
 
 
 def _row(row: Row, digits: Sequence[int]) -> Iterator[str]:
-    """The line of means, then a line for each line of details."""
     letter = f"$^{{\\mathrm{{{row.letter}}}}}$" if row.letter else ""
     means = [escaped(row.title) + letter]
     for cell, width in zip(row.cells, digits, strict=True):
@@ -147,13 +144,10 @@ def _row(row: Row, digits: Sequence[int]) -> Iterator[str]:
 
 
 def _signed(text: str) -> str:
-    """Figures with true minus signs."""
     return re.sub(r"-(?=[\d.])", "$-$", text)
 
 
 def _notes(table: ResultTable) -> list[str]:
-    """The notes in small print under the table, as wide as the text."""
-
     def shown(one: str | Mark) -> str:
         if not isinstance(one, Mark):
             return escaped(one)
@@ -170,11 +164,7 @@ def _notes(table: ResultTable) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """A text in which no character means anything to LaTeX, on one line.
-
-    Doubled hyphens, commas and quotes stay two characters instead of joining in one; a bracket or
-    star at the beginning cannot be taken for an argument of a line break before it.
-    """
+    """A text on one line in which no character means anything to LaTeX, nor joins the next one."""
     plain = "".join(_ESCAPES.get(char, char) for char in one_line(text))
     parted = re.sub(r"(?<=([-',]))(?=\1)", "{}", plain)
     return "{}" + parted if parted.startswith(("[", "*")) else parted

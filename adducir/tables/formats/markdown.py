@@ -1,8 +1,4 @@
-"""A result table as a GitHub pipe table, readable as plain text too.
-
-Best values are bold, marks follow the number; details stand under the mean after ``<br>``.
-Column groups have no place in a pipe table, so each measure carries its group's name.
-"""
+"""A result table as a GitHub pipe table, readable as plain text too; measures name their group."""
 
 import re
 from typing import ClassVar

@@ -11,11 +11,7 @@ def one_line(name: str) -> str:
 
 
 def shortened(names: Sequence[str], width: int) -> dict[str, str]:
-    """Each name, cut in the middle to at most ``width`` terminal cells.
-
-    Names that would look alike keep more of their end, or more of their beginning, or get a
-    number; so the shortened names differ wherever the names do.
-    """
+    """Each name, cut in the middle to at most ``width`` terminal cells; different ones stay so."""
     room = width - 1
     heads = sorted(range(1, room), key=lambda head: abs(head - (room + 1) // 2))
     result = {name: name for name in names if cell_len(name) <= width}
@@ -39,12 +35,7 @@ def shortened(names: Sequence[str], width: int) -> dict[str, str]:
 
 
 def wrap_title(title: str, width: int) -> list[str]:
-    """A measure's name in lines of at most ``width``, broken where the name has a joint.
-
-    ``nDCG(judged_only=True)@5`` breaks after ``(``, ``,``, ``_``, ``=``, blank and hyphen and
-    before ``@``; a piece that is longer still is cut. No character is lost, blanks at a break
-    excepted.
-    """
+    """A measure's name in lines of at most ``width``, broken at joints; a longer piece is cut."""
     lines = [""]
     for piece in joints(title):
         if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:

@@ -1,8 +1,7 @@
 """A result table for the terminal, with or without colour, at any width.
 
-Digits are never broken or cut. Where the width is short, the measures' names go over several
-lines first, then long system names are cut in the middle (and listed in full below the table),
-then the columns go into several blocks, one below the other.
+Digits are never cut: measures' names go over several lines first, then long system names are cut in
+the middle (and listed in full below), then columns go into several blocks.
 """
 
 import io
@@ -58,15 +57,7 @@ class Terminal(TableFormat):
 
 @dataclass(frozen=True)
 class _Printed:
-    """A column ready to print.
-
-    Attributes:
-        group: Name of its group.
-        header: The measure's name, in lines.
-        cells: For each row the cell's lines: the mean with its marks, then the details.
-        inner: Width of the widest cell.
-        width: Width of the column: of its cells or its header.
-    """
+    """A column ready to print: the lines of each row, the widest cell's width, the column's."""
 
     group: str
     header: list[str]
@@ -76,7 +67,6 @@ class _Printed:
 
 
 def _total(columns: Sequence[_Printed]) -> int:
-    """Width of some columns with the gap before each."""
     return sum(len(GAP) + column.width for column in columns)
 
 
@@ -153,7 +143,6 @@ class _Page:
         yield Text("━" * width)
 
     def _header(self, block: Sequence[_Printed]) -> Iterator[Text]:
-        """The groups over a thin line, then the measures, resting on the last line."""
         if any(column.group for column in block):
             top = under = " " * self.name_width
             for name, run in groupby(block, key=lambda column: column.group):
@@ -172,7 +161,6 @@ class _Page:
             yield Text(line, style="bold")
 
     def _row(self, block: Sequence[_Printed], place: int) -> Iterator[Text]:
-        """A row's lines: the means, then the details under them."""
         for level in range(max((len(column.cells[place]) for column in block), default=1)):
             line = Text(self.names[place] if level == 0 else "")
             line.pad_right(self.name_width - line.cell_len)
@@ -186,7 +174,6 @@ class _Page:
             yield line
 
     def notes(self) -> Iterator[str]:
-        """Shortened names, and the table's notes."""
         for short, name in dict(zip(self.names, self.full, strict=True)).items():
             if short != name:
                 yield f"{short} is {name}"

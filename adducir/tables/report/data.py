@@ -41,7 +41,6 @@ class ReportData:
 
     @cached_property
     def rated(self) -> list[int]:
-        """The columns that rate systems."""
         columns = enumerate(self.table.columns)
         return [place for place, column in columns if not (column.descriptive or column.summed)]
 
@@ -54,7 +53,6 @@ class ReportData:
 
     @cached_property
     def base(self) -> int | None:
-        """The row of the first baseline."""
         named = () if self.table.pairs else self.table.references[:1]
         return next((at for at, row in enumerate(self.table.rows) if row.system in named), None)
 
@@ -79,7 +77,6 @@ class ReportData:
 
     @cached_property
     def tests(self) -> dict[int, list[dict[str, Any]]]:
-        """By column, the tests of its differences."""
         every = {place: list(self._tests(place)) for place in self.rated}
         return {place: tests for place, tests in every.items() if tests}
 
@@ -105,7 +102,6 @@ class ReportData:
 
     @cached_property
     def topics(self) -> dict[str, tuple[str, ...]]:
-        """By group of columns, its topics."""
         known = {column.group: self.table.topics(column) for column in self.table.columns}
         return {group: qids for group, qids in known.items() if qids}
 
@@ -233,7 +229,11 @@ class ReportData:
                 for known in [self.material.topics.get(group)]
             },
             "hits": self.hits and {**self.hits, "docnos": list(map(visible, self.hits["docnos"]))},
-            "snippets": self._snippets(),
+            "snippets": [
+                visible(self.material.snippets.get(docno, ""))
+                for docno in (self.hits or {}).get("docnos", ())
+                if self.material.snippets
+            ],
             "recall": self.recall,
             "bounds": self.bounds,
             "costs": self.costs,
@@ -247,11 +247,6 @@ class ReportData:
                 "csv": CSV(per_topic=False).render(table),
             },
         }
-
-    def _snippets(self) -> list[str]:
-        """The beginnings of documents."""
-        texts, docnos = self.material.snippets, (self.hits or {}).get("docnos", [])
-        return [visible(texts.get(docno, "")) for docno in docnos] if texts else []
 
 
 def _lists(

@@ -31,7 +31,6 @@ def headline(data: ReportData) -> str:
 
 
 def _confidence(data: ReportData, cells: list[Cell]) -> list[str]:
-    """What the tests say of the leader, and of how many others."""
     table, leader = data.table, cells[0]
     tests = [test for test in leader.tests if test.p is not None]
     told = []
@@ -75,7 +74,6 @@ def _difference(data: ReportData, test: PairResult) -> str:
 
 
 def _elsewhere(data: ReportData, leader: int, place: int) -> str:
-    """Who leads on the other measures."""
     others: dict[int, list[str]] = {}
     for at in data.rated:
         if at != place and (order := data.ranked(at)):

@@ -56,7 +56,6 @@ def fragment(table: ResultTable) -> str:
 
 
 def _contents(data: ReportData) -> dict[str, Any]:
-    """What the template shows."""
     table, material = data.table, data.material
     several = len(table.rows) > 1
     facts = list(_flat(table.provenance))

@@ -31,10 +31,7 @@ class Problem:
     """Contexts and passages.
 
     Attributes:
-        contexts: All contexts, of training, validation and test.
         parts: The numbers of the contexts of ``train``, ``validation`` and ``test``.
-        docnos: The passages' docnos.
-        passages: Their texts, ``title | text`` where they have a title.
         relevant: By group, how many passages are equally relevant; empty where that is not known.
         pages: The Wikipedia pages of passages by docno, where they have a ``wikipedia_id``.
     """
@@ -47,29 +44,17 @@ class Problem:
     pages: Mapping[str, str] = field(default_factory=dict)
 
     def texts(self, guide: GuideRecipe) -> dict[str, Sequence[str]]:
-        """By name: what the retriever reads of contexts, what the guide does, the passages."""
+        """What the retriever reads of contexts, what the guide does, the passages."""
         hindsight = [guide.query(one.input, one.target) for one in self.contexts]
         inputs = [one.input for one in self.contexts]
         return {"inputs": inputs, "hindsight": hindsight, "passages": self.passages}
 
     def contexts_of(self, parts: Sequence[str]) -> NDArray[np.int64]:
-        """The numbers of the contexts of some parts."""
         return np.concatenate([self.parts[part] for part in parts])
 
 
 class DataRecipe(Recipe):
-    """Contexts and passages: files of both, or a file of arguments from which they are made.
-
-    Attributes:
-        passages: The corpus: a source, as `adducir index` takes it. Fields ``title`` and ``text``
-            are read.
-        title: Whether a passage's title is read.
-        train: Files of contexts to learn from.
-        validation: For early stopping.
-        test: What is measured.
-        arguments: A file of arguments.
-        bed: How contexts are made from them.
-    """
+    """Contexts and passages: files of both, or a file of arguments from which they are made."""
 
     passages: str = ""
     title: bool = True
@@ -94,15 +79,11 @@ class DataRecipe(Recipe):
 
 
 class GroundedData:
-    """A data set, whose texts are read when they are needed; another process opens it anew.
-
-    Attributes:
-        held: What several steps use, with its key.
-    """
+    """A data set, whose texts are read when they are needed; another process opens it anew."""
 
     def __init__(self, recipe: DataRecipe, folder: Path, identity: str = "") -> None:
         self.recipe, self.folder = recipe, folder
-        self.held: tuple[Any, Any] = None, None
+        self.held: tuple[Any, Any] = None, None  # what several steps use, with its key
         self._problem: Problem | None = None
         self._bed = recipe.bed or ArgumentsRecipe()
         if recipe.arguments:
@@ -132,7 +113,6 @@ class GroundedData:
             yield file_path(name, self.folder)
 
     def problem(self) -> Problem:
-        """Contexts and passages, read once."""
         if self._problem is None:
             self._problem = self._of_arguments() if self.recipe.arguments else self._of_files()
         return self._problem
@@ -205,6 +185,5 @@ class GroundedData:
 
 
 def _parts(contexts: Mapping[str, Sequence[GroundedContext]]) -> dict[str, NDArray[np.int64]]:
-    """The numbers of the contexts of each part, which come one part behind the other."""
     ends = np.cumsum([0, *(len(contexts.get(part, ())) for part in PARTS)])
     return {part: np.arange(ends[n], ends[n + 1]) for n, part in enumerate(PARTS)}

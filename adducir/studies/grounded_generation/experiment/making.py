@@ -67,19 +67,14 @@ TEXTS = "texts.jsonl"
 LIKELIHOODS = "likelihoods.safetensors"
 SIDES: Mapping[str, Side] = {"inputs": "query", "hindsight": "query", "passages": "document"}
 """The texts that a network reads, with the tower that does."""
-_AT_ONCE = 16
-"""Contexts whose texts are written at a time."""
+_AT_ONCE = 16  # contexts whose texts are written at a time
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedWork(ModelWork):
     """Arrays of the items 0 to ``count`` - 1, in chunks that any process can make.
 
-    Attributes:
-        name: What is computed.
-        key: The fingerprint of all that determines the arrays.
-        source: Loads what computes them.
-        compute: Gives the arrays of some items, with what is loaded and the tokens of a batch.
+    ``compute`` gets what ``source`` loads, some items, and the tokens of a batch.
     """
 
     unit: ClassVar[str] = "texts"
@@ -117,10 +112,8 @@ class Parts:
     """How any process loads the three parts and what they read; it can be pickled, and is small.
 
     Attributes:
-        recipe: The experiment file.
         vectors: The artifact of what a network that is not trained makes of all texts.
         before: That of the weights; None for those that training begins with.
-        seed: Of new weights.
     """
 
     recipe: Any
@@ -134,7 +127,6 @@ class Parts:
         return {**vars(self), "_loaded": None}
 
     def load(self, device: torch.device) -> tuple[Hindsight, Data]:
-        """The three parts, and what they read; loaded once."""
         if self._loaded is None:
             generator = self.recipe.generator.load(self.data.folder)
             if self.vectors is None:
@@ -146,7 +138,6 @@ class Parts:
         return self._loaded
 
     def _trained(self, generator: Generator, device: torch.device) -> tuple[Hindsight, Data]:
-        """With a network each of retriever and guide."""
         torch.manual_seed(seed_of(self.seed, "new weights"))
         recipe, texts = self.recipe.retriever, self.data.problem().texts(self.recipe.guide)
         network = Network(recipe, self.data.folder)
@@ -184,7 +175,6 @@ class Parts:
 
 
 def _kept(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
-    """The vectors of all texts of a name; equal texts have equal vectors."""
     values, starts = arrays[f"{name}.values"], arrays[f"{name}.starts"]
     places = arrays[f"{name}.places"]
     if len(values) == len(starts) - 1:
@@ -221,7 +211,6 @@ class Answering(NamedTuple):
 
     @classmethod
     def of(cls, parts: Parts, answers: Path, device: torch.device) -> "Answering":
-        """What answers the contexts of an artifact's lists."""
         return cls(parts, *parts.load(device), ClosedSets.load(answers / CLOSED))
 
     @property
@@ -264,7 +253,6 @@ def _chunks(
     source: Callable[[torch.device], Any],
     compute: Callable[[Any, Numbers, int | None], Arrays],
 ) -> list[Path]:
-    """The files of all chunks of some arrays, which are kept until the step is made."""
     work = NumberedWork(
         name=name,
         key=step.fingerprint,
@@ -281,7 +269,6 @@ def _chunks(
 
 
 def _parts(step: "PartsStep") -> Parts:
-    """The three parts with the weights before a step."""
     study, before = step.study, step.needs.get("before")
     vectors = study.vector_steps[0].path if study.vector_steps else None
     return Parts(study.recipe, study.data, vectors, before and before.path, step.seed)

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 class PartsStep(ArtifactStep):
     """A step that takes long, and goes on where a kill cut it off.
 
-    Attributes:
-        entry: What it is made for in the experiment file.
-        needs: The steps that it is made from, beside the vectors: ``before`` those of its weights.
-        seed: Of new weights.
+    ``needs`` are the steps it is made from beside the vectors; ``before``: that of its weights.
     """
 
     study: "GroundedStudy"
@@ -46,7 +43,6 @@ class PartsStep(ArtifactStep):
         return {**origin, **made.model_dump(mode="json")}
 
     def settings(self, *named: str, **exclude: set[str]) -> dict[str, Any]:
-        """Sections of the experiment file, but for some of their keys."""
         recipe = self.study.recipe
         return {
             name: getattr(recipe, name).model_dump(mode="json", exclude=exclude.get(name))
@@ -54,7 +50,6 @@ class PartsStep(ArtifactStep):
         }
 
     def identities(self) -> Mapping[str, str]:
-        """The data, what the parts start from, and what it needs."""
         needed = {name: step.fingerprint for name, step in self.needs.items()}
         return {"data": self.study.data.identity, **self.study.identities(), **needed}
 
@@ -109,12 +104,6 @@ class ClosedStep(PartsStep):
 
 @dataclass(eq=False, kw_only=True)
 class PhaseStep(PartsStep):
-    """The weights after a phase of a round.
-
-    Attributes:
-        phase: Its recipe, with the seed of its draws and the number of passages of this training.
-    """
-
     kind = "hindsight-weights"
     version = 2
     verb = "train"
@@ -138,7 +127,6 @@ class AnswerStep(ClosedStep):
 
     @property
     def run(self) -> str:
-        """The name of this run of the system: with its seed where it is trained."""
         name = str(self.entry[-1])
         return run_name(name, self.seed) if "before" in self.needs else name
 

@@ -94,10 +94,7 @@ class GroundedGeneration(Task):
 
 
 class GroundedStudy(Study):
-    """A study of grounded generation, opened; the part of a trial is its sampled passages.
-
-    That is None for a system that samples as its phases say, or not at all.
-    """
+    """The part of a trial is its number of sampled passages, None for as the phases say."""
 
     makes: ClassVar[str] = "answers"
     verb: ClassVar[str] = "answer"
@@ -134,7 +131,6 @@ class GroundedStudy(Study):
         return source(recipe.base, self.folder).identity()
 
     def identities(self) -> Mapping[str, str]:
-        """The fingerprints of what the three parts start from."""
         generator = self.recipe.generator.identities(self.folder)
         return {"retriever": self._retriever_identity(), **generator}
 
@@ -149,7 +145,6 @@ class GroundedStudy(Study):
         return self.folder / "runs" / self.name / folder
 
     def step(self, trial: Trial) -> AnswerStep | None:
-        """The last step of a trial, behind those of its rounds."""
         if not self._is_open:
             return None
         system = self.recipe.systems[trial.system]
@@ -183,11 +178,10 @@ class GroundedStudy(Study):
         return answer
 
     def goals(self) -> Sequence[Step]:
-        """The answers, and how probable targets are."""
         return [*self.steps.values(), *self.likelihoods.values()]
 
     def of(self, steps: Mapping[Trial, Any], system: str, k: int | None) -> list[Any]:
-        """Those steps that are of a system with so many sampled passages, one of each seed."""
+        """The steps of a system with so many sampled passages, one of each seed."""
         return [
             step
             for trial, step in steps.items()
@@ -195,7 +189,6 @@ class GroundedStudy(Study):
         ]
 
     def findings(self, context: "Context") -> Sequence[Finding]:
-        """The tables of retriever, guide and texts."""
         from adducir.studies.grounded_generation.experiment.tables import Tables
 
         fingerprints = {step.path.name: step.fingerprint for step in self.steps.values()}

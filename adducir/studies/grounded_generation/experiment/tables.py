@@ -46,16 +46,12 @@ class Sections:
         self.names = {k: f"k = {k}" if k else "" for k in study.recipe.k or (None,)}
 
     def set_of(self, section: str, group: str) -> str:
-        """The name of the set of a section and a group of columns."""
         name = ", ".join(one for one in (section, group) if one)
         self.places[name] = section, group
         return name
 
     def add(self, section: str, group: str, system: str, scores: Scores) -> None:
-        """Add a system's run; where groups of contexts are the units, their means.
-
-        A context without a group is its own.
-        """
+        """Add a system's run; where groups of contexts are the units, their means."""
         if self.study.recipe.unit == "group":
             known = {one.id: one.group or one.id for one in self.study.data.problem().contexts}
             frame = scores.frame.with_columns(pl.col("qid").replace(known))
@@ -78,8 +74,6 @@ class Sections:
 
 
 class Tables:
-    """The tables of a study; ``layout`` gives the layout of what a table is of."""
-
     def __init__(self, study: "GroundedStudy", layout: Callable[..., Layout]) -> None:
         self.study, self.recipe, self.layout = study, study.recipe, layout
         self.problem = study.data.problem()
@@ -87,7 +81,6 @@ class Tables:
         self.counted = [number for number in self.test if self.contexts[number].gold]
 
     def findings(self) -> list[Finding]:
-        """The tables of retriever and guide, that of texts where some are written, sharpness."""
         found = [
             Finding(self.ranked(who), who, who, each="per-context")
             for who in (_WHO if self.counted else ())
@@ -164,7 +157,6 @@ class Tables:
                 yield Figure(place, BOUND, measure, value, len(named))
 
     def texts(self) -> ResultTable:
-        """What systems wrote; a context's figure is the mean over seeds."""
         sections, problem = Sections(self.study), self.problem
         targets = (self.contexts[number].target for number in problem.parts["train"])
         common = common_words(targets, self.recipe.common)
@@ -213,7 +205,6 @@ class Tables:
     def _named(
         self, references: Mapping[str, Reference], systems: Iterable[Mapping[str, Generated]]
     ) -> dict[str, str]:
-        """The texts of the passages that references and outputs name, by docno."""
         texts = (text for some in systems for text in some.values())
         named = {output.docno for text in texts for output in text.outputs}
         named |= {docno for one in references.values() for docno in one.gold}

@@ -17,17 +17,7 @@ OPEN = ("no_repeat_ngram_size", "length_penalty", "early_stopping")
 
 
 class Decoding(Recipe):
-    """How texts are written.
-
-    Attributes:
-        passages: Texts are written from each of so many passages, the first in the ranking.
-        best: The depth of the maxima in the table: the best of the texts of so many passages.
-        beams: Of the beam search.
-        max_length: Tokens, at most.
-        min_length: Tokens, at least.
-        no_repeat_ngram_size, length_penalty, early_stopping: As in transformers; None for the
-            checkpoint's own setting.
-    """
+    """How texts are written from the first passages; docs/hindsight.md has the keys."""
 
     passages: Annotated[int, Field(ge=1)] = 8
     best: Annotated[int, Field(ge=1)] = 5
@@ -60,7 +50,7 @@ class Generator(torch.nn.Module, ABC):
 
     @abstractmethod
     def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> Any:
-        """X and y of each context, and all passages, as the generator computes with them."""
+        """All inputs, targets and passages as the generator computes with them."""
 
     @abstractmethod
     def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
@@ -77,10 +67,7 @@ class Generator(torch.nn.Module, ABC):
     def likelihoods(
         self, read: Any, contexts: Numbers, passages: Numbers, tokens: int | None = None
     ) -> torch.Tensor:
-        """(n, k) what :meth:`log_likelihood` gives, without gradient, some pairs at a time.
-
-        They are :attr:`pairs`, or all of a context, or as many as have so many padded tokens.
-        """
+        """(n, k) what :meth:`log_likelihood` gives, without gradient, some pairs at a time."""
         count = most = passages.shape[1]
         pairs = self.pairs
         if tokens is not None and self.pair_length is not None:

@@ -24,21 +24,13 @@ class GeneratorRecipe(Recipe):
     """A generator; its fields are its hyperparameters."""
 
     def identities(self, folder: Path) -> Mapping[str, str]:
-        """The fingerprints of what it starts from, by name; nothing is loaded.
-
-        Raises:
-            InputError: It cannot be read.
-        """
+        """The fingerprints of what it starts from, by name; nothing is loaded."""
         del folder
         return {}
 
     @abstractmethod
     def load(self, folder: Path) -> "Generator":
-        """The generator before training; ``folder`` is the study's, where relative paths start.
-
-        Raises:
-            InputError, MachineError: It cannot be loaded.
-        """
+        """The generator before training; ``folder`` is the study's, where relative paths start."""
 
 
 class LexicalMixture(GeneratorRecipe):
@@ -66,10 +58,8 @@ class _Sequences(GeneratorRecipe):
     output_length: Length = Field(64, description="Tokens of the target, at most.")
     document_marker: str = Field("[DOC]", description="Text between input and passage.")
 
-    checkpoint: ClassVar[str]
-    """The field that names it."""
-    classname: ClassVar[str]
-    """Its class in transformers."""
+    checkpoint: ClassVar[str]  # the field that names it
+    classname: ClassVar[str]  # its class in transformers
 
     def _source(self, folder: Path) -> ModelSource:
         return model_source(getattr(self, self.checkpoint), folder, self.tokenizer)

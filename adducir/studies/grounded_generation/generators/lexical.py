@@ -56,11 +56,7 @@ class _Read:
 
 
 class Lexical(Generator):
-    """The mixture.
-
-    Args:
-        share: lambda at first.
-    """
+    """The mixture; ``share`` is lambda at first."""
 
     pairs: ClassVar[int] = 4096
 
@@ -70,7 +66,6 @@ class Lexical(Generator):
 
     @property
     def share(self) -> torch.Tensor:
-        """The passage's share lambda."""
         return self.logit.sigmoid()
 
     def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> _Read:
@@ -133,5 +128,4 @@ class Lexical(Generator):
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in lower case."""
     return _WORD.findall(text.lower())

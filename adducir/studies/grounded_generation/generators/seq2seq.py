@@ -26,14 +26,11 @@ from adducir.studies.grounded_generation.generators.generator import (
     Numbers,
 )
 
-_IGNORED = -100
-"""What stands for padding among labels, as in transformers."""
+_IGNORED = -100  # padding among labels, as in transformers
 
 
 @dataclass(frozen=True)
 class _Read:
-    """Token ids."""
-
     inputs: list[Numbers]
     targets: list[Numbers]
     passages: Sequence[Numbers]
@@ -46,10 +43,6 @@ class Seq2Seq(Generator):
         kind: Its class in transformers.
         lengths: Tokens of the input, the passage and the target, at most.
         separator: What stands between input and passage.
-
-    Raises:
-        InputError: It cannot be loaded, is of another class, or reads less than input and passage.
-        MachineError: It cannot be fetched.
     """
 
     def __init__(
@@ -118,10 +111,7 @@ class Seq2Seq(Generator):
         decoding: Decoding,
         tokens: int | None = None,
     ) -> list[str]:
-        """Beam search: the most probable text.
-
-        What ``decoding`` leaves open is as the checkpoint's generation settings say.
-        """
+        """By beam search; what ``decoding`` leaves open is as the checkpoint's settings say."""
         given = {name: value for name in OPEN if (value := getattr(decoding, name)) is not None}
         inputs = self._inputs(read, contexts, passages)
         self.network.eval()

@@ -1,8 +1,6 @@
 """Closed sets: the first r passages of retriever and guide for each context, with their scores.
 
-The passages are encoded in chunks, then contexts are ranked in chunks: the vectors of one chunk of
-passages are held at a time, and the best passages so far; where contexts have candidates, the
-scores of these. So memory does not grow with the passages.
+The vectors of one chunk of passages are held at a time, so memory does not grow with the passages.
 
 A step of training computes with k passages of an example's closed set. They are drawn without
 replacement by softmax(score / temperature): to each log-weight a Gumbel variable is added, and the
@@ -38,16 +36,11 @@ from adducir.studies.grounded_generation.hindsight.model import (
 )
 from adducir.studies.grounded_generation.hindsight.recipe import ClosedRecipe, SampleRecipe
 
-BLOCK = 8192
-"""Texts in a chunk of vectors, whose batches are cut by themselves."""
-QUERIES = 64
-"""Queries that are ranked at a time."""
-CONTEXTS = 8 * QUERIES
-"""Contexts in a chunk of closed sets."""
+BLOCK = 8192  # texts in a chunk of vectors
+QUERIES = 64  # queries that are ranked at a time
+CONTEXTS = 8 * QUERIES  # in a chunk of closed sets
 
 Floats = NDArray[np.float32]
-
-
 Load = Callable[[torch.device], "ClosedRequest"]
 Compute = Callable[["ClosedRequest", Numbers, int | None], Arrays]
 
@@ -84,7 +77,6 @@ class ClosedSets(Stored):
     guide_scores: Floats
 
     def split(self, count: int) -> tuple["ClosedSets", "ClosedSets"]:
-        """Those of the first contexts, and the others."""
         values = vars(self).values()
         first, rest = (one[:count] for one in values), (one[count:] for one in values)
         return ClosedSets(*first), ClosedSets(*rest)
@@ -106,14 +98,7 @@ class ClosedSets(Stored):
 
 @dataclass(frozen=True)
 class ClosedRequest:
-    """What closed sets are computed from: weights as they are, contexts and passages.
-
-    Attributes:
-        model: The three parts, of which the generator takes no part.
-        contexts: (n,) numbers of contexts.
-        recipe: Depth and precision.
-        candidates: What is scored for all contexts; None: every passage.
-    """
+    """What closed sets of (n,) contexts are computed from; without candidates of all passages."""
 
     model: Hindsight
     data: Data
@@ -158,19 +143,19 @@ class ClosedRequest:
     ) -> Arrays:
         """The closed sets of some of the contexts, from the vectors by part.
 
-        Which of them are ranked together decides the last digits of scores, but for whole runs of
-        :data:`QUERIES` contexts.
+        Which of them are ranked together decides the last digits of scores.
         """
         del tokens
         contexts, found = self.contexts[rows], list[Any]()
         inputs = {"retriever": self.data.inputs, "guide": self.data.hindsight}
         for part, encoder in self.encoded_by.items():
             scorer: Scorer = getattr(self.model.eval(), part)
+            queries = []
             with torch.inference_mode():
-                queries = [
-                    _packed(*scorer.side(inputs[part], contexts[first : first + QUERIES], "query"))
-                    for first in range(0, len(contexts), QUERIES)
-                ]
+                for first in range(0, len(contexts), QUERIES):
+                    some = contexts[first : first + QUERIES]
+                    made, mask = scorer.side(inputs[part], some, "query")
+                    queries.append(MultiVectors.of(_unpadded(made, mask), made.shape[2]))
             scale, vectors = float(scorer.log_scale.detach().exp()), map(_held, files[encoder])
             if self.candidates is None:
                 found += _best_of_all(queries, vectors, scale, self.recipe.depth)
@@ -243,10 +228,6 @@ def _unpadded(vectors: torch.Tensor, mask: torch.Tensor) -> list[Floats]:
     return [row[which] for row, which in zip(rows, known, strict=True)]
 
 
-def _packed(vectors: torch.Tensor, mask: torch.Tensor) -> MultiVectors:
-    return MultiVectors.of(_unpadded(vectors, mask), vectors.shape[2])
-
-
 @lru_cache(maxsize=2)
 def _held(path: Path) -> MultiVectors:
     return MultiVectors(**read_shard(path))
@@ -257,13 +238,7 @@ def closed_sets(
 ) -> ClosedSets:
     """Rank passages for contexts with the weights as they are.
 
-    Args:
-        load: What is computed with, in any process.
-        chunks: Makes arrays, with the name and number of their items and the size of a chunk, of
-            what computes them, and gives the files of all chunks.
-
-    Raises:
-        IncompleteError, MachineError, ArtifactError: See :func:`.make_chunks`.
+    ``chunks`` makes arrays (their name, the number of items, the size of a chunk) and gives files.
     """
     request, files = load(device), dict[str, list[Path]]()
     for part, numbers in request.encoded.items():

@@ -26,16 +26,11 @@ from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
 Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]
 """(n, T, D) vectors and (n, T) which of them count."""
-_KEPT_LENGTH = 16
-"""What kept vectors count as tokens, when an adapter computes them."""
+_KEPT_LENGTH = 16  # what kept vectors count as tokens, when an adapter computes them
 
 
 class Network(torch.nn.Module):
-    """The layers that texts go through before an adapter: of one tower, or of both.
-
-    Args:
-        folder: The study's, where relative paths start.
-    """
+    """The layers that texts go through before an adapter: of one tower, or of both."""
 
     def __init__(self, recipe: RetrieverRecipe, folder: Path) -> None:
         super().__init__()
@@ -67,7 +62,6 @@ class Network(torch.nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where it computes."""
         return next(self.parameters()).device
 
     def read(self, texts: Sequence[str], side: Side) -> Sequence[Any]:
@@ -85,7 +79,6 @@ class Network(torch.nn.Module):
         return list(inputs.queries(_endings(inputs.query.tokenizer, texts, room)))
 
     def forward(self, inputs: Sequence[Any], side: Side) -> Padded:
-        """Vectors of tokens, with gradient where there is one."""
         if not self._late:
             found = self._dual.forward(inputs, side)[:, None]
             return found, found.new_ones(len(inputs), 1)
@@ -97,7 +90,6 @@ class Network(torch.nn.Module):
 
 
 def _endings(tokenizer: Any, texts: Sequence[str], room: int) -> list[str]:
-    """Texts of which so many tokens at the end are left."""
     encoded = tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)
     return [
         text if len(one.ids) <= room else text[one.offsets[-room][0] :]
@@ -114,7 +106,6 @@ class Kept:
         self._is_single = len(of.values) == len(of)
 
     def batch(self, numbers: Numbers) -> Padded:
-        """The vectors of these texts."""
         if self._is_single:
             found = self._values[torch.from_numpy(numbers)][:, None]
             return found, found.new_ones(len(numbers), 1)
@@ -126,7 +117,6 @@ class Kept:
         return self._values[torch.from_numpy(rows)], torch.from_numpy(mask).to(device)
 
     def lengths(self, numbers: Numbers) -> list[int]:
-        """What these texts count as tokens."""
         return [_KEPT_LENGTH] * len(numbers)
 
 
@@ -139,16 +129,13 @@ class Live:
 
     @property
     def device(self) -> torch.device | None:
-        """What batches are cut for."""
         return self.network.device
 
     def batch(self, numbers: Numbers) -> Padded:
-        """The vectors of these texts."""
         found: Padded = self.network([self.inputs[number] for number in numbers], self.side)
         return found
 
     def lengths(self, numbers: Numbers) -> list[int]:
-        """The tokens of these texts."""
         return [len(self.inputs[number]) for number in numbers]
 
 
@@ -156,13 +143,7 @@ Vectors = Kept | Live
 
 
 class Adapter(torch.nn.Module):
-    """A matrix behind a tower, and length 1.
-
-    Args:
-        kind: As :class:`.RetrieverRecipe` has it.
-        width: D of what comes in.
-        projection: (dimensions, D) what it begins as; None for the identity.
-    """
+    """A matrix behind a tower, and length 1; it begins as the projection or as the identity."""
 
     def __init__(self, kind: str | int, width: int, projection: torch.Tensor | None) -> None:
         super().__init__()
@@ -186,13 +167,7 @@ class Adapter(torch.nn.Module):
 
 
 class Scorer(torch.nn.Module):
-    """P or Q: scores of queries and passages.
-
-    Args:
-        width: D of its network's vectors.
-        projection: What its adapters begin as.
-        network: Its layers, where they are trained.
-    """
+    """P or Q: scores of queries and passages; the network's layers are its own where trained."""
 
     def __init__(
         self,
@@ -211,21 +186,13 @@ class Scorer(torch.nn.Module):
         self.log_scale = torch.nn.Parameter(torch.tensor(scale).log(), recipe.train_scale)
 
     def side(self, vectors: Vectors, numbers: Numbers, side: Side) -> Padded:
-        """The vectors of some texts behind the adapter."""
         found, mask = vectors.batch(numbers)
         return self.adapters[side](found), mask
 
     def scores(
         self, queries: Vectors, contexts: Numbers, passages: Vectors, sampled: Numbers
     ) -> torch.Tensor:
-        """(B, k) scores; a passage that several examples have is encoded once.
-
-        Args:
-            queries: Of all contexts.
-            contexts: (B,) numbers of contexts.
-            passages: All passages.
-            sampled: (B, k) numbers of passages.
-        """
+        """(B, k) scores of the (B, k) sampled passages of (B,) contexts, each encoded once."""
         different, places = np.unique(sampled, return_inverse=True)
         query, query_mask = self.side(queries, contexts, "query")
         document, document_mask = self.side(passages, different, "document")
@@ -236,15 +203,7 @@ class Scorer(torch.nn.Module):
 
 @dataclass(frozen=True)
 class Data:
-    """What the parts read.
-
-    Attributes:
-        inputs: The retriever's queries, of all contexts.
-        hindsight: The guide's queries.
-        retriever_passages: All passages, as the retriever reads them.
-        guide_passages: The same, as the guide reads them.
-        texts: What the generator has read; see :meth:`Generator.read`.
-    """
+    """What the parts read: the queries of retriever and guide, the passages, the generator's."""
 
     inputs: Vectors
     hindsight: Vectors
@@ -267,7 +226,7 @@ class Hindsight(torch.nn.Module):
     def compute(
         self, data: Data, contexts: Numbers, sampled: Numbers, parts: Collection[Part] = PARTS
     ) -> Computed:
-        """What parts say of (B, k) sampled passages of (B,) contexts, with gradient."""
+        """What parts say of (B, k) sampled passages of (B,) contexts."""
         found: dict[Part, torch.Tensor] = {}
         if "retriever" in parts:
             given = data.inputs, contexts, data.retriever_passages, sampled

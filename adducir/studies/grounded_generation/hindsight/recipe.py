@@ -16,21 +16,9 @@ Length = Annotated[int, Field(ge=1)]
 class RetrieverRecipe(Recipe):
     """What retriever and guide start from, and what of it is trained.
 
-    Attributes:
-        base: The checkpoint that both start from.
-        vectors: ``one`` for each text (a dual encoder), or ``colbert``: one for each token, with
-            the checkpoint's projection and markers.
-        network: Whether the encoder's layers are ``trained``, or ``frozen``: the vectors of all
-            texts are then computed once, and only what stands behind them is trained.
-        adapter: What stands behind the layers of each tower: ``full``, a matrix that begins as the
-            checkpoint's projection or as the identity; a number, of the rank of a matrix that is
-            added to that; ``none``.
-        towers: Whether queries and passages share layers and adapter.
-        query_length: Tokens of a query; a long one keeps its end.
-        document_length: Tokens of a passage; a long one keeps its beginning.
-        scale: What scores are multiplied by; None for 20 with one vector, the cosine's usual
-            factor, and 1 with several, as ColBERT sums.
-        train_scale: Whether the factor is trained.
+    A frozen network computes the vectors of all texts once. The adapter, behind the layers of each
+    tower, is a matrix (``full``) that begins as the checkpoint's projection or as the identity, or
+    one of so low a rank that is added to that. Scores are multiplied by ``scale``.
     """
 
     base: str = MINILM
@@ -51,32 +39,21 @@ class RetrieverRecipe(Recipe):
 
 
 class GuideRecipe(Recipe):
-    """How the guide reads input and target.
-
-    Attributes:
-        order: Which stands first.
-        separator: What stands between them.
-    """
+    """How the guide reads input and target."""
 
     order: Literal["input-target", "target-input"] = "input-target"
     separator: str = " | "
 
     def query(self, input_: str, target: str) -> str:
-        """The guide's query."""
         both = (input_, target) if self.order == "input-target" else (target, input_)
         return self.separator.join(both)
 
 
 class ClosedRecipe(Recipe):
-    """The closed sets of a round.
+    """The closed sets of a round: r passages (``depth``) of all, or of BM25's first.
 
-    Attributes:
-        depth: r, passages of each list.
-        candidates: ``all``: every passage is scored with the weights of that moment; ``bm25``:
-            only the first ``candidate_depth`` of BM25.
-        candidate_depth: How many of them.
-        precision: What the layers of a trained network compute passages in; training and queries
-            keep theirs. ``bfloat16`` is exact to about 1e-2.
+    ``precision`` is what the layers of a trained network compute passages in; training and queries
+    keep theirs. ``bfloat16`` is exact to about 1e-2.
     """
 
     depth: Length = 100
@@ -92,14 +69,10 @@ class ClosedRecipe(Recipe):
 
 
 class SampleRecipe(Recipe):
-    """How passages are sampled.
+    """How the k passages of an example are sampled.
 
-    Attributes:
-        k: Passages of an example.
-        sampler: ``guide`` or ``retriever``: drawn from that list; ``top``: the first of the
-            retriever's; ``mixture``: from the retriever's list with probability ``alpha``, else
-            from the guide's.
-        temperature: Of the scores in a draw.
+    ``guide`` or ``retriever``: drawn from that list; ``top``: the first of the retriever's;
+    ``mixture``: from the retriever's list with probability ``alpha``, else from the guide's.
     """
 
     k: Length = 8
@@ -111,13 +84,8 @@ class SampleRecipe(Recipe):
 class PhaseRecipe(Recipe):
     """A part of the training, with a loss and a schedule of its own.
 
-    Attributes:
-        loss: The objective; the parts that it does not train are frozen.
-        rounds: How often closed sets are made anew, and training goes on with them; 0 for the
-            closed sets of the phase before.
-        sample: The passages of each example, drawn anew in each epoch.
-        validation: The passages of the validation loss.
-        training: Epochs, rates (of parts, by ``parameter_groups``), patience, what else is frozen.
+    The parts that the loss does not train are frozen. Each of its rounds makes closed sets anew; 0
+    rounds: those of the phase before. Passages are drawn anew in each epoch.
     """
 
     loss: LossName = "elbo"
@@ -131,13 +99,7 @@ Nothing = Annotated[dict[str, str], Field(max_length=0)]
 
 
 class GroundedSystem(Recipe):
-    """A row of the tables: one of the three.
-
-    Attributes:
-        bm25: BM25 in the retriever's place, and the generator as it is: ``{}``.
-        untrained: All three parts as they are before training: ``{}``.
-        train: All three, trained phase by phase.
-    """
+    """A row of the tables: BM25 in the retriever's place, all parts untrained, or trained."""
 
     bm25: Nothing | None = None
     untrained: Nothing | None = None
@@ -145,7 +107,6 @@ class GroundedSystem(Recipe):
 
     @property
     def by_model(self) -> bool:
-        """Whether the retriever ranks."""
         return self.bm25 is None
 
     @model_validator(mode="after")

@@ -22,17 +22,12 @@ from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe, Sa
 from adducir.training.recipe import listed
 from adducir.training.run import fit
 
-_PAIRS = 128
-"""Pairs of context and passage that a network computes at a time in a validation."""
+_PAIRS = 128  # of context and passage, that a network computes at a time in a validation
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Contexts, each with passages that are drawn anew in each epoch.
-
-    Row ``epoch * len(self) + place`` is a context with its passages of that epoch, the (k,) numbers
-    that its seed draws.
-    """
+    """Row ``epoch * len(self) + place`` is a context with the (k,) passages drawn in that epoch."""
 
     closed: ClosedSets
     recipe: SampleRecipe
@@ -50,13 +45,7 @@ class Examples:
 
 @dataclass(eq=False)
 class Phase:
-    """What is fitted in a phase; see :func:`adducir.training.run.fit`.
-
-    Attributes:
-        training: The closed sets of the contexts to train on.
-        held_out: Those of the contexts for validation.
-        recipe: Loss, samples, schedule.
-    """
+    """What is fitted in a phase, over the closed sets of contexts to train on and held-out ones."""
 
     model: Hindsight
     data: Data
@@ -83,7 +72,6 @@ class Phase:
         return [rows[first : first + size] for first in range(0, count, size)]
 
     def collate(self, rows: Sequence[tuple[int, Numbers]]) -> dict[str, torch.Tensor]:
-        """Of B examples the numbers of the contexts, (B,), and of their k passages, (B, k)."""
         contexts, passages = zip(*rows, strict=True)
         return {
             "contexts": torch.tensor(contexts),
@@ -91,7 +79,6 @@ class Phase:
         }
 
     def loss(self, model: torch.nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """The mean loss of a batch."""
         return self._losses(self.recipe.loss, batch).mean()
 
     def _losses(self, name: LossName, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -112,14 +99,7 @@ class Phase:
             }
 
     def fit(self, checkpoints: Path) -> dict[str, Any]:
-        """Train in place; what the loss does not train stays as it is.
-
-        Args:
-            checkpoints: A folder; a training that stands there goes on.
-
-        Returns:
-            How it went; see :func:`adducir.training.run.fit`.
-        """
+        """Train in place; what the loss does not train stays as it is."""
         others = (f"{part}.*" for part in PARTS if part not in TRAINS[self.recipe.loss])
         frozen = (*listed(self.recipe.training.freeze), *others)
         recipe, model = self.recipe.training.model_copy(update={"freeze": frozen}), self.model
