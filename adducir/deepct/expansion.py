@@ -34,7 +34,6 @@ from adducir.deepct.weighting import stored_weights
 from adducir.deepct.words import match_key, words
 
 WEIGHTED = "weighted"
-"""The name of the field."""
 
 
 class Rendering(Recipe):

@@ -20,7 +20,6 @@ from adducir.models.machine import Precision, seed_of
 Row = Mapping[str, Any]
 """A passage: docno, and of its words keys, firsts, targets, is_stop; its ids."""
 Weigh = Callable[[Sequence[Row]], Sequence[NDArray[np.floating[Any]]]]
-"""Gives each word of each passage a weight."""
 
 RESAMPLES = 10_000
 

@@ -52,7 +52,6 @@ _COLUMNS = {
     "length": "int32",
 }
 _TOGETHER = 256
-"""Documents that are cut into word pieces at a time."""
 _MEASURED, _KNOWN = 500, 20_000
 """Passages that a trained model is measured on, and that tf-idf has its idf of."""
 _SUMMARY = (

@@ -25,8 +25,7 @@ Integers = NDArray[np.int64]
 Scores = Callable[[int, int], Floats]
 """Gives the (n, U) scores of queries ``first`` to ``last`` - 1 with all different candidates."""
 
-SCORES = 1 << 24
-"""Scores that are held at a time: 64 MB."""
+SCORES = 1 << 24  # that are held at a time: 64 MB
 
 
 @dataclass(frozen=True)

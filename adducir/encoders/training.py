@@ -43,7 +43,6 @@ COSINE_TEMPERATURE = 0.05
 
 _COLUMNS = {"context": "[int32]", "span": "[int32]", "same": "int64", "group": "int32"}
 _TOGETHER = 1024
-"""Spans that are read at a time."""
 _SUMMARY = (
     "A dual encoder that finds the passage masked in a context: contexts and passages go through "
     "{towers}, and their vectors are compared by {similarity}. It was trained with in-batch "

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Length = Annotated[int, Field(ge=1)]
 Pair = tuple[str, str]
-"""A query and a text."""
 Scores = NDArray[np.float64]
 
 SETTINGS_FILE = "reranker.json"

@@ -36,7 +36,6 @@ _COUNTED = (
     *("positives", "negatives"),
 )
 _TOGETHER = 1024
-"""Pairs that are read at a time."""
 _SUMMARY = (
     "A cross-encoder: it reads a query and a text in one input and gives the text a score, which "
     "is {scale}. It was trained pair by pair with {loss}."
