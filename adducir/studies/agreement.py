@@ -38,10 +38,7 @@ def fleiss_kappa(table: Floats) -> Statistic:
 def estimated(
     statistic: Statistic, clusters: NDArray[np.integer[Any]], drawing: Drawing
 ) -> tuple[float, float, float] | None:
-    """The value of a statistic and the ends of its interval; None where it has no value.
-
-    Units of one cluster are drawn together. A sample without a value is left out.
-    """
+    """The value of a statistic and the ends of its interval, clusters drawn; None for no value."""
     if not clusters.size:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):

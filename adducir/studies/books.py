@@ -1,10 +1,8 @@
 """Plain-text books, and what Project Gutenberg prints around them.
 
-A file of Project Gutenberg's opens with a header, closes with the licence, and has the book
-between a ``*** START OF`` and an ``*** END OF`` line (both may wrap). Files from before 2003 end
-their header with ``*END*THE SMALL PRINT!`` and have "End of ... Project Gutenberg Etext" in place
-of the END line. Just inside these lines stand the producers' credits and notes, and once more "End
-of the Project Gutenberg EBook of ...": neither belongs to the book.
+The book stands between ``*** START OF`` and ``*** END OF`` (both may wrap). Files from before 2003
+have ``*END*THE SMALL PRINT!`` and "End of ... Project Gutenberg Etext" instead. Just inside stand
+the producers' credits, and "End of the Project Gutenberg EBook of ..." once more.
 """
 
 import re
@@ -54,10 +52,7 @@ _LICENCE = re.compile(
 
 
 def files_in(paths: Iterable[Path], endings: Sequence[str]) -> Iterator[tuple[Path, Path]]:
-    """Files, each with the folder that was named (of a file its own); a folder's by their endings.
-
-    What else is in a folder, and not hidden, is reported as not read.
-    """
+    """Files, each with the folder that was named; a folder's by their endings, others reported."""
     for path in paths:
         if not path.is_dir():
             yield path.parent, path
@@ -100,23 +95,17 @@ def stem_of(path: Path) -> str:
 
 
 def title_of(text: str) -> str | None:
-    """The title in Project Gutenberg's header."""
     title = _TITLE.search(text[:_HEADER])
     return title[1].strip() if title else None
 
 
 def body(text: str, path: Path | None = None) -> str:
-    """The book itself, without what Project Gutenberg prints around it."""
     start, end = body_bounds(text, path)
     return text[start:end]
 
 
 def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
-    """The first and past-the-last character of the book itself.
-
-    A text without Project Gutenberg's lines is all book. An InputError where the licence would
-    remain within the book, since a line that separates them is missing.
-    """
+    """The first and past-the-last character of the book; an InputError where a licence remains."""
     opening = _START.search(text) or _OLD_START.search(text)
     start = opening.end() if opening else 0
     endings = (_END.search(text, start), _OLD_END.search(text, start))

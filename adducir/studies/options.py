@@ -16,7 +16,6 @@ T = TypeVar("T")
 
 
 def _shares(text: str) -> dict[str, float]:
-    """The shares of the parts that are not empty."""
     from adducir.corpora.splitting import PARTS, check_shares
 
     try:
@@ -43,10 +42,7 @@ def part_path(path: Path, part: str) -> Path:
 def in_parts(
     settings: Any, items: Sequence[T], group: Callable[[T], str]
 ) -> Iterator[tuple[str, Path, Sequence[T]]]:
-    """The parts of an output, by the fields ``output``, ``shares`` and ``seed`` of a command.
-
-    Items of one group are in one part. Yields its name, its file and its items.
-    """
+    """The parts of an output by ``shares``: name, file and items, a group in one of them."""
     from adducir.corpora.splitting import split
 
     parts: Mapping[str, Sequence[T]] = {"": items}
@@ -83,7 +79,6 @@ class Drawing(Recipe):
 
 
 def show_counts(rows: Mapping[str, int] | Sequence[tuple[str, int]]) -> None:
-    """Print names and counts as two columns."""
     from adducir.cli.console import columns, show
 
     pairs = rows.items() if isinstance(rows, Mapping) else rows

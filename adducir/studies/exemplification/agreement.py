@@ -1,22 +1,10 @@
 """How far raters agree: alpha, kappas, the overlap of marked texts, with bootstrap intervals.
 
-A rated answer, one system's for one item, is the unit that raters agree on or not.
-
-Krippendorff's alpha ("Computing Krippendorff's Alpha-Reliability", 2011) takes any number of
-raters, with any ratings missing: alpha = 1 - D_o / D_e, the disagreement observed between the
-ratings of one unit over that between all ratings. The difference of two values is 0 or 1
-(nominal), their squared difference (interval), ((c - k) / (c + k))^2 (ratio), or the squared
-difference of their mean ranks (ordinal). For squared differences of ranks r the sum over all pairs
-of a unit's m ratings is 2 (m sum r^2 - (sum r)^2), which needs no matrix of pairs per sample.
-
-Fleiss' kappa is that of :mod:`adducir.studies.agreement`; Cohen's (1960) that of two raters, each
-with shares of their own.
-
-Unigram overlap of two bags of words A and B is 2 |A and B| / (|A| + |B|). The study of
-exemplification (Wang et al., NAACL 2022, section 2.3) gives an overlap without its formula.
-
-For intervals items are drawn with replacement, all their answers together; ends are percentiles.
-A sample in which all ratings are equal has no value and is left out.
+The unit is one system's answer to one item. Krippendorff's alpha (2011) takes any number of raters
+and missing ratings: 1 - D_o / D_e, the disagreement within units over that between all ratings.
+For squared differences of ranks r the sum over all pairs of a unit's m ratings is
+2 (m sum r^2 - (sum r)^2), which needs no matrix of pairs per sample. Cohen's kappa is that of 1960.
+Intervals are percentiles of samples of items, all answers to one together.
 """
 
 import re
@@ -60,20 +48,14 @@ class Counts(NamedTuple):
     items: Integers
 
     def where(self, kept: NDArray[np.bool_]) -> "Counts":
-        """Those of some units."""
         return Counts(self.table[kept], self.values, self.items[kept])
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far raters agree on the answers of a system, or of all.
+    """How far raters agree on ``units``, answers with the most common number of ratings.
 
-    Attributes:
-        figures: By their names; of one that is not defined None.
-        raters: Ratings of each unit that kappa is of: the most common number of them.
-        units: How many such units there are; 0 where most have one rating.
-        left_out: Units with another number.
-        single: Units with one rating, which say nothing to alpha.
+    ``left_out`` units have another number, ``single`` ones one rating, which says nothing to alpha.
     """
 
     figures: dict[str, float | None]
@@ -92,7 +74,6 @@ def agreement_of(
     system: str | None = None,
     unigrams: bool = False,
 ) -> Agreement:
-    """Measure the agreement on the answers of a system, or of all."""
     frame = ratings.frame if system is None else ratings.frame.filter(pl.col("system") == system)
     counts = counted(Ratings(frame, ratings.path), what, level)
     given = counts.table.sum(axis=1)
@@ -113,19 +94,18 @@ def agreement_of(
     if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, what)).height:
         add("Cohen's kappa", cohens_kappa(pairs), _items(pairs))
     if unigrams:
-        overlaps = _overlaps(frame)
-        values = overlaps["overlap"].to_numpy()
-        add("unigram overlap", lambda w: w @ values / w.sum(axis=1), _items(overlaps))
+        units = frame.group_by("item", "system", maintain_order=True).agg("label")
+        units = units.filter(pl.col("label").list.len() > 1)
+        means = [
+            np.mean([unigram_overlap(*pair) for pair in combinations(texts, 2)])
+            for texts in units["label"].to_list()
+        ]
+        add("unigram overlap", lambda w: w @ np.array(means) / w.sum(axis=1), _items(units))
     left_out, single = int((given != usual).sum()), int((given == 1).sum())
     return Agreement(found, usual, len(same.items), left_out, single)
 
 
 def counted(ratings: Ratings, what: What, level: Level) -> Counts:
-    """Count ratings or ranks by unit and value.
-
-    Raises:
-        InputError: A rating is not a number, or below 0 at the level ``ratio``; with the line.
-    """
     frame = ratings.frame
     if what == "rating" and level == "nominal":
         given = frame.filter(pl.col("label") != "").with_columns(value="label")
@@ -202,7 +182,6 @@ def _pairs(frame: pl.DataFrame, what: What) -> pl.DataFrame:
 
 
 def cohens_kappa(pairs: pl.DataFrame) -> Statistic:
-    """Cohen's kappa of pairs of labels."""
     names = np.unique(np.concatenate([pairs["0"].to_numpy(), pairs["1"].to_numpy()]))
     each = [np.searchsorted(names, pairs[str(rater)].to_numpy()) for rater in (0, 1)]
     same = each[0] == each[1]
@@ -214,17 +193,6 @@ def cohens_kappa(pairs: pl.DataFrame) -> Statistic:
         return np.asarray((observed - expected) / np.where(expected < 1, 1 - expected, np.nan))
 
     return of
-
-
-def _overlaps(frame: pl.DataFrame) -> pl.DataFrame:
-    """The mean unigram overlap of each two raters' texts, for each unit of several raters."""
-    units = frame.group_by("item", "system", maintain_order=True).agg("label")
-    several = units.filter(pl.col("label").list.len() > 1)
-    means = [
-        float(np.mean([unigram_overlap(*pair) for pair in combinations(texts, 2)]))
-        for texts in several["label"].to_list()
-    ]
-    return several.select("item").with_columns(overlap=pl.Series(means, dtype=pl.Float64))
 
 
 def unigram_overlap(one: str, two: str) -> float:
@@ -245,12 +213,7 @@ def agreement_table(
 ) -> ResultTable:
     """Means with intervals, alpha and kappas, for every system and for all together.
 
-    Ratings and ranks, where the file has both, are two groups of columns.
-
-    Args:
-        level: What alpha takes ratings to mean.
-        unigrams: Ratings are texts that raters marked.
-        testing: What to test; None: nothing.
+    At a ``level`` alpha takes ratings so; by ``unigrams`` they are texts that raters marked.
     """
     groups = {what: title for what, title in TITLES.items() if ratings.has(what)}
     if len(groups) == 1:
@@ -297,7 +260,6 @@ def agreement_table(
 def _notes(
     ratings: Ratings, found: Agreement, level: Level, drawing: Drawing, of: str
 ) -> list[str]:
-    """What a reader must know to judge the figures."""
     notes = [
         f"{len(ratings.names('item')):,} items, {len(ratings.names('rater')):,} raters, "
         f"{ratings.frame.height:,} judgements.",

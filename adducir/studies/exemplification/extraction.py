@@ -1,12 +1,8 @@
 """Masked spans out of texts: EGRET's examples in context, and sentences for pretraining.
 
-Each exemplifying unit gives one masked span: what stands left of it, the unit, what stands right
-(EGRET paper, sections 2.1 and 3.1, Table 1). Units that read alike are one candidate, so that no
-true answer is counted as a false one.
-
-The inverse cloze task (Lee, Chang and Toutanova, ACL 2019) with the roles of these studies takes
-any sentence: the context is the query, the sentence is sought. It needs no labels, so any text of
-the kind that is studied will do. Here the sentence is always masked, as examples are.
+Each exemplifying unit is a masked span (EGRET paper, sections 2.1 and 3.1, Table 1). Units that
+read alike are one candidate, so that no true answer counts as a false one. The inverse cloze task
+(Lee, Chang and Toutanova, ACL 2019) masks any sentence, and needs no labels.
 """
 
 import hashlib
@@ -27,11 +23,7 @@ _ITALICS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
 @dataclass
 class Tally:
-    """What an extraction found; filled while its spans are read.
-
-    ``groups`` are questions or books that gave a unit, ``candidates`` the number of different
-    units, ``words`` those of all sides together, ``kinds`` are units by form and marker.
-    """
+    """What an extraction found, filled while its spans are read; ``words`` are by side."""
 
     texts: int = 0
     groups: set[str] = field(default_factory=set)
@@ -51,17 +43,10 @@ def extract_examples(
     max_words: int = 256,
     strict: bool = True,
 ) -> Iterator[MaskedSpan]:
-    """Yield the exemplifying units of texts with their contexts.
+    """Yield the exemplifying units of texts with their contexts of ``words`` words or more a side.
 
     A unit is a duplicate where another one before it has the same words, and the sentence left
-    of it has as well; only the first is yielded. Some 150 bytes are kept for each unit: digests, by
-    chance equal with a probability of n^2 / 2^65 among n units.
-
-    Args:
-        words: Whole sentences are kept on each side until they have so many words.
-        min_words: Words that a unit must have beside its markers.
-        max_words: Words that it may have beside them: what is longer is a table.
-        strict: Whether the edges of units are found by our rules, or as the paper has them.
+    of it has as well. Digests are kept: equal by chance with a probability of n^2 / 2^65.
     """
     seen, numbered, first_ids = Seen(), Numbered(), TextFile()
     for text in texts:
@@ -101,14 +86,7 @@ def mask_sentences(
     """Yield masked runs of sentences, evenly over each text.
 
     The first is about ``every`` / 2 sentences after the beginning, or in the middle of a shorter
-    text, the next ones follow ``every`` sentences apart; their lengths go from 1 to ``longest``
-    and begin anew. One that has too few or too many words is left out. A text of fewer than three
-    sentences has no context on both sides and gives nothing.
-
-    Args:
-        words: Whole sentences are kept on each side until they have so many words.
-        min_words: Words that a mask must have.
-        max_words: Words that it may have, for each of its sentences.
+    text; lengths go from 1 to ``longest`` and begin anew. ``max_words`` are for each sentence.
     """
     if every <= longest:
         raise UsageError(

@@ -1,19 +1,9 @@
 """Ratings that people gave systems' answers, and what they think of each system.
 
-A file of ratings is CSV, one judgement a line, its columns named in the first line:
-
-==========  ======================================================================
-``item``    what was judged: a question, a context
-``rater``   who judged
-``system``  whose answer
-``rating``  a number, or any text where it is a mere category; empty: not rated
-``rank``    1 for the best of the item's answers; equal ranks are ties; empty: none
-==========  ======================================================================
-
-One of ``rating`` and ``rank`` may be left out; other columns are ignored.
-
-Raters of one answer do not make independent observations, items do. So an answer's ratings are
-averaged first, and mean, standard deviation and t interval are those of the items' means.
+The file is CSV, one judgement a line: ``item``, ``rater``, ``system``, and ``rating`` (a number, or
+text where it is a category) or ``rank`` (from 1; equal ones are ties) or both; empty: not given.
+Items are independent observations, raters of one answer are not: an answer's ratings are averaged
+first, and mean, standard deviation and t interval are those of the items' means.
 """
 
 from dataclasses import dataclass, replace
@@ -40,19 +30,16 @@ MEASURES = {
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Judgements of systems' answers to items.
+    """Judgements of systems' answers to items, a row of ``frame`` for each.
 
-    Attributes:
-        frame: A row for each: item, rater and system (categories in the order of the file), label
-            (the rating as text, "" for none), rating and rank (NaN for none), line.
-        path: The file.
+    Item, rater and system are categories in the order of the file; label is the rating as text,
+    rating and rank are NaN for none.
     """
 
     frame: pl.DataFrame
     path: Path
 
     def has(self, what: What) -> bool:
-        """Whether there is any rating, or any rank."""
         given = pl.col("label") != "" if what == "rating" else pl.col("rank").is_finite()
         return self.frame.filter(given).height > 0
 
@@ -61,10 +48,7 @@ class Ratings:
         return self.frame[column].cast(pl.String).unique(maintain_order=True).to_list()
 
     def with_mean_ranks(self) -> "Ratings":
-        """The same, equal ranks of one rater on one item replaced by the mean of their places.
-
-        People write 1 = 2 > 3 as 1, 1, 2 or as 1, 1, 3: both become 1.5, 1.5, 3.
-        """
+        """Equal ranks as the mean of their places: 1, 1, 2 and 1, 1, 3 become 1.5, 1.5, 3."""
         places = pl.col("rank").fill_nan(None).rank("average").over("item", "rater")
         return replace(self, frame=self.frame.with_columns(rank=places.fill_null(nan)))
 
@@ -75,11 +59,7 @@ class Ratings:
         return means.sort("item", "system")
 
     def scores(self, what: What) -> list[Scores]:
-        """The means as scores, items as topics, for the paired tests.
-
-        Raises:
-            UsageError: A system was not judged on an item where another was.
-        """
+        """The means as scores, items as topics; a UsageError where a system lacks an item."""
         means = self.item_means(what)
         items, systems = means["item"].unique().sort(), self.names("system")
         table = np.full((len(systems), len(items)), nan)
@@ -111,12 +91,6 @@ class Ratings:
 
 
 def read_ratings(path: Path) -> Ratings:
-    """Read a file of ratings.
-
-    Raises:
-        InputError: A column is missing, a name is empty, a rank is not a number of 1 or more, a
-            rater judges the same answer twice, or nothing was rated; with the line.
-    """
     rows: list[tuple[str, str, str, str, float, float, int]] = []
     seen: dict[tuple[str, ...], int] = {}
     for line, record in records(path, NAMES):

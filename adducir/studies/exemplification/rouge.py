@@ -28,9 +28,7 @@ def rouge_of_run(
 ) -> Scores:
     """ROUGE-L of the texts that a run ranks for masked spans: of the first, and of the top k.
 
-    The run's qids are the spans' ids, its docnos their candidates or those of ``candidates``. A
-    span that it lacks counts 0 and is reported. ``without_gold`` leaves the gold candidate out,
-    where it is asked how near the others come.
+    A span that it lacks counts 0. ``without_gold`` asks how near the other candidates come.
     """
     if not spans:
         raise UsageError(f"{system} has no query.")

@@ -1,19 +1,12 @@
 """Texts in which examples are looked for: answers, passages, books.
 
-========  ==========================================================================
-format    a file of it
-========  ==========================================================================
 eli5      ``q_id``, ``title``, ``answers`` with the lists ``a_id`` and ``text``
 kilt      ``id``, ``input``, ``output``, a list of objects with ``answer``
 nq        Natural Questions, simplified (``document_text``) or full (``document_tokens``)
-qa        ``id`` (or ``q_id``, ``qid``), ``question``, and ``answer``, a text, or
-          ``answers``, a list of texts
-book      plain text, with or without Project Gutenberg's licence around it
-========  ==========================================================================
+qa        ``id`` (or ``q_id``, ``qid``), ``question``, ``answer`` or ``answers``, a list
 
-The first four are JSON objects, one per line or in one array. As in the EGRET paper (section 2.1,
-note 2) a question of Natural Questions counts where its only answer is long and a paragraph: one
-with a short answer, or with yes or no, can be answered without explaining anything.
+These are JSON, one object per line or in one array; a book is plain text. As in the EGRET paper
+(section 2.1, note 2) a question of Natural Questions counts where its only answer is a paragraph.
 """
 
 import re
@@ -36,11 +29,7 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 class Text(NamedTuple):
-    """A text to look for examples in.
-
-    ``group`` is the question that it answers, or the book that it is, ``source`` the name of its
-    file, ``offset`` where a book begins in its file, in characters.
-    """
+    """A text; ``group`` is its question or book, ``offset`` where a book begins in its file."""
 
     id: str
     group: str
@@ -54,20 +43,23 @@ class Text(NamedTuple):
 def read_texts(
     paths: Iterable[Path], form: str | None = None, skipped: Counter[str] | None = None
 ) -> Iterator[Text]:
-    """Yield the texts of files and folders, in the order of the files.
+    """Yield the texts of files and folders, a book named after its path below the folder.
 
-    A folder stands for its ``.txt`` and ``.jsonl`` files, compressed or not, also in subfolders, by
-    path. A book is named after its path below that folder.
-
-    Args:
-        form: The format; by default what each file's name and first record show.
-        skipped: Receives counts of records that give no text, by reason.
+    ``skipped`` receives counts of records that give no text, by reason.
     """
     skipped = Counter() if skipped is None else skipped
     homes: dict[str, str] = {}
     for folder, path in files_in(paths, (*_LINES, *TEXT_ENDINGS)):
         own = form or _format_of(path)
-        texts = [(None, _book(path, folder))] if own == BOOK else _answers_in(path, own, skipped)
+        texts: Iterable[tuple[int | None, Text]]
+        if own == BOOK:
+            whole = read_plain(path)
+            start, end = body_bounds(whole, path)
+            name = "_".join((path.parent.relative_to(folder) / stem_of(path)).as_posix().split())
+            book = Text(name, name, whole[start:end], path.name, offset=start, is_book=True)
+            texts = [(None, book)]
+        else:
+            texts = _answers_in(path, own, skipped)
         for line, text in texts:
             if text.id in homes:
                 raise InputError(
@@ -78,13 +70,6 @@ def read_texts(
                 )
             homes[text.id] = str(path) if line is None else f"{path}:{line}"
             yield text
-
-
-def _book(path: Path, folder: Path) -> Text:
-    text = read_plain(path)
-    start, end = body_bounds(text, path)
-    name = "_".join((path.parent.relative_to(folder) / stem_of(path)).as_posix().split())
-    return Text(name, name, text[start:end], path.name, offset=start, is_book=True)
 
 
 def _format_of(path: Path) -> str:
@@ -176,7 +161,6 @@ def _answers_of(
 
 
 def _long_answer(record: dict[str, Any], skipped: Counter[str]) -> str | None:
-    """The words of a question's long answer, without HTML."""
     long = [one["long_answer"] for one in record["annotations"]]
     found = [one for one in long if one["start_token"] >= 0]
     if not found:

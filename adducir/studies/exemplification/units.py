@@ -1,12 +1,9 @@
 """Exemplifying units: where in a text they begin and end (EGRET paper, section 2.1).
 
-A sentence that holds a marker is a unit, and so is a parenthesised clause that opens with one; of
-the latter's sentence the rest is context. These are the paper's rules. By the strict ones, a marker
-anywhere in a parenthesis makes that the unit, and a sentence ends where its full stop or the blank
-after it was forgotten.
-
-"For example" and "e.g." are two of the three markers that signal three quarters of all examples in
-written English; "such as", the third, is too noisy (Hyland, 2007).
+A sentence that holds a marker is a unit, and so is a parenthesised clause that opens with one. By
+the strict rules, which are ours, a marker anywhere in a parenthesis makes that the unit, and a
+sentence ends where its full stop or the blank after it was forgotten. "Such as" is too noisy a
+marker (Hyland, 2007).
 """
 
 import re
@@ -89,10 +86,7 @@ class Unit(NamedTuple):
 
 
 class Sentences:
-    """The sentences of one text, by place, cut only where somebody looks.
-
-    Few sentences of a book hold an example: extraction is many times faster than cutting books.
-    """
+    """The sentences of one text, cut only where somebody looks: in a book few hold an example."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -106,7 +100,6 @@ class Sentences:
         return bisect_right(self._starts, place) - 1
 
     def of_paragraph(self, number: int) -> list[Bounds]:
-        """The sentences of one paragraph."""
         if number not in self._cut:
             start, end = self.paragraphs[number]
             bounds = sentence_bounds(self.text[start:end])
@@ -114,7 +107,6 @@ class Sentences:
         return self._cut[number]
 
     def at(self, place: int) -> Bounds:
-        """The sentence that holds this place."""
         sentences = self.of_paragraph(self.paragraph_at(place))
         return sentences[bisect_right(sentences, (place, len(self.text))) - 1]
 
@@ -157,10 +149,7 @@ class Sentences:
 def find_units(
     sentences: Sentences, min_words: int = 1, max_words: int = 256, *, strict: bool = True
 ) -> Iterator[Unit]:
-    """Every unit of a text by place, and what is dropped with its reason.
-
-    Units do not overlap, and they have ``min_words`` to ``max_words`` words beside their markers.
-    """
+    """Every unit of a text by place, none overlapping, and what is dropped with its reason."""
     text = sentences.text
     markers = [
         Marker(found.start(), found.end(), FOR_EXAMPLE if found["words"] else EG)
@@ -224,10 +213,7 @@ def _candidates(sentences: Sentences, markers: list[Marker], strict: bool) -> It
 
 
 def _parenthesis(sentences: Sentences, marker: Marker) -> Unit | None:
-    """The clause in brackets that the marker opens.
-
-    ``(for example)``, with nothing else inside, is an adverb of its sentence and not a unit.
-    """
+    """The clause in brackets that the marker opens; ``(for example)`` alone is an adverb."""
     text = sentences.text
     first, limit = sentences.paragraphs[sentences.paragraph_at(marker.start)]
     looked_at = max(first, marker.start - _BEFORE)
@@ -266,11 +252,7 @@ def _with_full_stop(sentences: Sentences, end: int) -> int:
 
 
 def _sentence(sentences: Sentences, marker: Marker, strict: bool) -> Unit:
-    """The sentence that holds the marker.
-
-    It begins at the marker where that follows a full stop, though no capital shows so. Where it
-    is nothing but the marker ("For example:"), the next sentence belongs to it.
-    """
+    """The sentence that holds the marker; with the next where it is nothing but the marker."""
     text = sentences.text
     start, end = sentences.at(marker.start)
     if _ENDED.search(text[max(start, marker.start - _BEFORE) : marker.start]):

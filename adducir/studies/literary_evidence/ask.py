@@ -49,13 +49,9 @@ _LONGEST = 90
 
 @dataclass(frozen=True)
 class Book:
-    """A book cut into sentences.
+    """A book cut into sentences, headings apart, each with the number of the sentence after it.
 
-    Attributes:
-        title: As Project Gutenberg's header has it, or the file's name.
-        sentences: In order, white space narrowed; headings are not among them.
-        places: Where each begins, as a share of the book's characters, in [0, 1).
-        headings: Of chapters and the like, each with the number of the sentence after it.
+    ``places`` are where sentences begin, as a share of the book's characters, in [0, 1).
     """
 
     title: str
@@ -108,11 +104,7 @@ def open_book(path: Path) -> Book:
 
 
 def heading_of(paragraph: str) -> str | None:
-    """The heading that a paragraph is, on one line.
-
-    A heading is one or two short lines that begin with "Chapter", "Book", "Volume" and the like
-    and a number, or a Roman numeral alone.
-    """
+    """The heading that a paragraph is: one or two short lines, "Chapter 1" or "IV" say."""
     lines = [" ".join(line.split()) for line in paragraph.splitlines() if line.strip()]
     joined = " ".join(lines)
     if not lines or len(lines) > 2 or len(joined) > _LONGEST:
@@ -124,10 +116,7 @@ def heading_of(paragraph: str) -> str | None:
 
 
 class Passage(NamedTuple):
-    """A passage that was found: its first sentence in its book, and its rank in each ranking.
-
-    A rank is None where a prompt and it share no word.
-    """
+    """A passage found in a book, and its ranks; None where a prompt and it share no word."""
 
     book: Book
     start: int
@@ -136,14 +125,9 @@ class Passage(NamedTuple):
 
 
 class SearchableBooks:
-    """Books that can be asked: their passages, ready for each ranking, ranked all together.
+    """Books cut into passages, ranked all together, by words and by ``encoders`` by name.
 
-    Args:
-        books: The books.
-        length: Sentences in a passage.
-        words: Whether BM25 ranks.
-        encoders: Encoders that rank, by the names to show.
-        keep: A folder for the passages' vectors, which the next prompts then need not wait for.
+    ``keep`` is a folder for the passages' vectors, which the next prompts need not wait for.
     """
 
     def __init__(
@@ -174,10 +158,7 @@ class SearchableBooks:
         }
 
     def best(self, prompt: str, top: int = 5) -> list[Passage]:
-        """The best passages for a prompt, none overlapping another.
-
-        They are fewer than ``top`` where the prompt shares no word with more, and only words rank.
-        """
+        """The best passages for a prompt, none overlapping; by words only those that share one."""
         scores: dict[str, NDArray[np.float64]] = {}
         if self._set is not None:
             own = self._set.scores([prompt], WORDS)[0]
@@ -205,7 +186,6 @@ class SearchableBooks:
 def _vectors(
     texts: Sequence[str], source: "EncoderSource", encoder: "DualEncoder", keep: Path | None
 ) -> NDArray[np.float32]:
-    """Vectors of passages; those that ``keep`` has from an earlier time are taken from there."""
     from adducir.encoders.encoding import Vectors, encode, items_of_texts
 
     items = items_of_texts(texts, "passages")

@@ -1,11 +1,8 @@
 """Finding quotations: rules, the windows around them, and RELiC's way (Thai et al., appendix A).
 
-There are two ways, each a :class:`Finder`: words in a row that both texts have
-(:mod:`.shared_words`), and RELiC's alike sentences, here. Every sentence of the book with ten words
-or more is sought by RapidFuzz's QRatio: 200 * LCS / (len(a) + len(b)), where LCS is the longest
-common subsequence of characters. Matches that are consecutive in the criticism and in the book are
-one block, which grows by a neighbour that shares 15 characters in a row with the neighbour in the
-book.
+RELiC's finder compares sentences by RapidFuzz's QRatio, 200 * LCS / (len(a) + len(b)). Matches that
+are consecutive in the criticism and in the book are one block, which grows by a neighbour that
+shares 15 characters in a row with the neighbour in the book.
 """
 
 import re
@@ -71,8 +68,7 @@ class Rules(Recipe):
 class Quotation:
     """Sentences ``first`` to ``last`` of the criticism are ``start`` to ``end`` of the book.
 
-    Ends are exclusive. It begins at the character ``head`` of its first sentence of criticism, and
-    ends before the character ``tail`` of the last one; None: at the sentence's end.
+    Ends are exclusive; ``head`` and ``tail`` are characters in its first and last sentence.
     """
 
     first: int
@@ -85,16 +81,9 @@ class Quotation:
 
 
 class Window(NamedTuple):
-    """One quotation in its critical context.
+    """One quotation in its critical context: ``length`` sentences of the book from ``start`` on.
 
-    Attributes:
-        start: First sentence of the quotation in the book.
-        length: Sentences of the quotation, or of what of it is sought.
-        place: The sentence of the criticism that the quotation began at.
-        left: The critic's sentences before the quotation, the nearest last, which may be the
-            beginning of the one that the quotation stands in.
-        right: The critic's sentences after it; the first may be the rest of one.
-        quoted: What stood in the criticism; the book's own sentences take its place.
+    ``place`` is the sentence of the criticism that it began at, ``quoted`` what stood there.
     """
 
     book: str
@@ -108,7 +97,6 @@ class Window(NamedTuple):
 
     @property
     def context(self) -> str:
-        """Both sides as one text."""
         return " ".join((*self.left, *self.right))
 
 
@@ -121,12 +109,7 @@ class Found(NamedTuple):
 
 
 class Finder(ABC):
-    """Finds the quotations of some books.
-
-    Attributes:
-        texts: The sentences of each book, normalised.
-        sought: How many sentences of each book are sought.
-    """
+    """Finds the quotations of some books; ``sought`` are how many sentences of each it seeks."""
 
     sought: list[int]
 
@@ -143,7 +126,6 @@ class Finder(ABC):
         """Matches of a book from which on a work is another edition of it."""
 
     def windows(self, quotation: Quotation, work: Source) -> Iterator[Window]:
-        """The one window of a quotation."""
         first, last, context = quotation.first, quotation.last, self.rules.context
         yield Window(
             self.books[quotation.book].name,
@@ -158,10 +140,7 @@ class Finder(ABC):
 
 
 def normalise(text: str) -> str:
-    """Lower case, letters and digits of any script, and one blank for all else between them.
-
-    QRatio used to lower-case and to blank out punctuation by itself, when RELiC took it.
-    """
+    """Lower case, letters and digits, single blanks: as QRatio did when RELiC took it."""
     from rapidfuzz.utils import default_process
 
     return " ".join(default_process(text).split())
@@ -177,8 +156,6 @@ class Match(NamedTuple):
 
 
 class AlikeSentences(Finder):
-    """Finds alike sentences."""
-
     def __init__(self, books: Sequence[Source], rules: Rules) -> None:
         super().__init__(books, rules)
         self._places = [
@@ -194,7 +171,6 @@ class AlikeSentences(Finder):
         return self.rules.max_matches or 500
 
     def find(self, work: Source) -> Found:
-        """The quotations of a work."""
         from rapidfuzz.fuzz import QRatio
         from rapidfuzz.process import cdist
 
@@ -243,11 +219,7 @@ class AlikeSentences(Finder):
 
 
 def resolve(matches: Sequence[Match]) -> list[Match]:
-    """Give each sentence of a work to the one most alike, and return them by the work.
-
-    Equal scores (a novel may say a thing twice) go to the place where more neighbours match as
-    well, then to the earlier book and sentence.
-    """
+    """Give each sentence of a work to the one most alike; of equals where neighbours match."""
     found = {match[:3] for match in matches}
 
     def rank(match: Match) -> tuple[float, int, Match]:
@@ -262,6 +234,5 @@ def resolve(matches: Sequence[Match]) -> list[Match]:
 
 
 def share_run(first: str, second: str, length: int) -> bool:
-    """Whether two texts have a common substring of ``length`` or more characters."""
     runs = {first[at : at + length] for at in range(len(first) - length + 1)}
     return any(second[at : at + length] in runs for at in range(len(second) - length + 1))

@@ -30,12 +30,6 @@ Chosen: TypeAlias = NDArray[np.int64]
 
 
 def read_choices(path: Path, key: Key, judge: str) -> dict[str, Chosen]:
-    """The choices of one judge, named so, or of several.
-
-    Raises:
-        InputError: An item or an option that the key lacks, an item that a judge has twice, the
-            choices of another task, or no choice at all; with the line.
-    """
     places = {item: place for place, item in enumerate(key.answers)}
     found: dict[str, Chosen] = {}
     seen: dict[tuple[str, str], int] = {}
@@ -66,13 +60,7 @@ def choices_of_scores(
 ) -> tuple[Chosen, int]:
     """What a model chooses: the candidate that it scores highest, of equal ones not the gold item.
 
-    A candidate without a score is behind all that have one; an item without any has no choice.
-
-    Returns:
-        The choices, and the number of items where some candidate has no score.
-
-    Raises:
-        UsageError: No item has a score.
+    Also the number of items where some candidate has no score, which is behind all others.
     """
     chosen = np.zeros(len(key.answers), dtype=np.int64)
     partial = 0
@@ -108,8 +96,7 @@ def proxy_table(
 ) -> ResultTable:
     """Accuracy with Wilson's interval, of everyone and by groups of items.
 
-    The majority of judges is counted over all items with an answer: one without a majority is
-    wrong, as in the study, where two of three judges must choose the gold item.
+    An item without a majority is wrong: in the study two of three judges must choose the gold item.
     """
     gold = np.array([answer.gold for answer in key.answers.values()])
     of_group = np.array([answer.group for answer in key.answers.values()])
@@ -130,17 +117,14 @@ def proxy_table(
         among = np.ones(len(gold), dtype=bool) if group is None else of_group == group
         rows[CHANCE] += [None, None, 1 / key.options, None, None]
         for name, (chosen, has_answer) in answered.items():
-            trials = int(has_answer[among].sum())
-            rows[name] += _accuracy(int((chosen == gold)[among].sum()), trials, drawing.confidence)
+            right, trials = int((chosen == gold)[among].sum()), int(has_answer[among].sum())
+            shares: list[float | None] = [None, None, None]
+            if trials:
+                wilson = binomtest(right, trials).proportion_ci(drawing.confidence, "wilson")
+                shares = [right / trials, float(wilson.low), float(wilson.high)]
+            rows[name] += [float(trials), float(right), *shares]
     notes = [*_notes(key, list(judges.values()), drawing), *layout.notes]
     return figure_table(columns, rows, replace(layout, notes=notes, head="Who"))
-
-
-def _accuracy(right: int, trials: int, level: float) -> list[float | None]:
-    if not trials:
-        return [0.0, 0.0, None, None, None]
-    low, high = binomtest(right, trials).proportion_ci(level, method="wilson")
-    return [float(trials), float(right), right / trials, float(low), float(high)]
 
 
 def _notes(key: Key, judges: Sequence[Chosen], drawing: Drawing) -> list[str]:

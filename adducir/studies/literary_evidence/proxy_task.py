@@ -48,7 +48,6 @@ class Key:
 
     @property
     def options(self) -> int:
-        """How many candidates an item has."""
         return len(next(iter(self.answers.values())).docnos)
 
 
@@ -61,21 +60,9 @@ def make_key(
     seed: int = 0,
     sample: int | None = None,
 ) -> tuple[Key, Counter[str]]:
-    """Choose the candidates of every span and shuffle them.
+    """Choose the candidates of every span and shuffle them, by the seed and the item's id alone.
 
-    An item's order depends on the seed and on its own id alone.
-
-    Args:
-        ranking: Docnos of the ranker (BM25, say) for each span, best first.
-        texts: The text of each docno; a ranked one without text is ignored.
-        others: Candidates beside the gold item.
-        sample: Take so many of the items that can be made.
-
-    Returns:
-        The key, and how many spans made no item, by reason.
-
-    Raises:
-        UsageError: An id is duplicated, or nothing is left.
+    ``ranking`` is docnos by span, best first. Also how many spans made no item, by reason.
     """
     items: dict[str, Answer] = {}
     left_out = Counter[str]()
@@ -108,12 +95,10 @@ def make_key(
 
 
 def _digest(what: str, seed: int, name: str) -> int:
-    """A number for a seed and a name, the same on every machine."""
     return int.from_bytes(hashlib.sha256(f"{what}\0{seed}\0{name}".encode()).digest()[:8])
 
 
 def write_task(key: Key, spans: Iterable[MaskedSpan], texts: Mapping[str, str], path: Path) -> None:
-    """Write what judges see."""
     sides = {span.id: context(span) for span in spans if span.id in key.answers}
     with writing_text(path) as handle:
         writer = CsvWriter(handle)
@@ -127,7 +112,6 @@ def write_task(key: Key, spans: Iterable[MaskedSpan], texts: Mapping[str, str], 
 
 
 def write_key(key: Key, path: Path) -> None:
-    """Write the answers."""
     numbers = range(1, key.options + 1)
     with writing_text(path) as handle:
         writer = CsvWriter(handle)
@@ -137,11 +121,6 @@ def write_key(key: Key, path: Path) -> None:
 
 
 def read_key(path: Path) -> Key:
-    """Read the answers.
-
-    Raises:
-        InputError: The file is not a key; with the line.
-    """
     answers: dict[str, Answer] = {}
     marks: dict[str, int] = {}
     for line, record in records(path, ("item", "gold", "docno_1", "docno_2", "task")):

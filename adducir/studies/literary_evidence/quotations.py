@@ -126,11 +126,6 @@ def _windows_of(work: Source, finder: Finder, counts: Sequence[BookCounts]) -> l
 def _without_duplicates(
     windows: Iterable[Window], finder: Finder, counts: Sequence[BookCounts]
 ) -> list[Window]:
-    """The windows in their order, without those that come from another copy of the criticism.
-
-    Two windows are one if they quote the same sentences and their contexts are as alike as a
-    match must be. The first stays.
-    """
     from rapidfuzz.fuzz import QRatio
 
     alike = finder.rules.min_similarity or 80.0
@@ -168,10 +163,7 @@ def rows_of(built: Built) -> list[list[str]]:
 
 
 def relic_of(built: Built) -> dict[str, RelicBook]:
-    """The windows as RELiC's official files have them, quotations numbered from 000000 on.
-
-    A book without a window stays out.
-    """
+    """The windows as RELiC's official files have them, quotations numbered from 000000 on."""
     sentences = {book.name: book.sentences for book in built.books}
     quotes: dict[str, dict[str, RelicQuote]] = {}
     for number, one in enumerate(built.windows):
@@ -181,11 +173,7 @@ def relic_of(built: Built) -> dict[str, RelicBook]:
 
 
 def spans_of(built: Built, books: Mapping[str, RelicBook]) -> Iterable[MaskedSpan]:
-    """The windows of some books as masked spans, with the ids that they have there.
-
-    ``extra`` holds ``start`` and ``length``, the ``work``, its ``sentence`` that the quotation
-    began at, and as ``quoted`` what stood there.
-    """
+    """The windows of some books as masked spans, with the ids that they have there."""
     extra = {
         f"{number:06}": {"work": one.work, "sentence": one.place, "quoted": one.quoted}
         for number, one in enumerate(built.windows)

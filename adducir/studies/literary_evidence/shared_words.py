@@ -1,9 +1,7 @@
 """The strict rules: quotations are words in a row, whatever sentences they stand in.
 
-Sentences are not compared here, so it does not matter where a critic's punctuation ends them, or
-how much of a sentence is quoted. Runs of :data:`SEED` words and more that both texts share are
-joined to a chain where little stands between them: a few words of the critic's (brackets, "said
-she"), or a few of the book's that the critic left out.
+Runs of :data:`SEED` words and more that both texts share are joined to a chain where little stands
+between them: the critic's words (brackets, "said she"), or the book's that the critic left out.
 """
 
 import re
@@ -53,11 +51,7 @@ Ints = NDArray[np.int64]
 
 
 class Words(NamedTuple):
-    """The words of a text: their numbers, and the sentences that they stand in, ascending.
-
-    ``hashes`` and ``places`` are its runs of :data:`SEED` words, ascending by hash, and the word
-    that each begins with.
-    """
+    """The numbers and sentences of a text's words; its runs of :data:`SEED` words by hash."""
 
     ids: Ints
     sentences: Ints
@@ -65,7 +59,6 @@ class Words(NamedTuple):
     places: Ints
 
     def of_sentence(self, number: int) -> tuple[int, int]:
-        """The first and past-the-last word of a sentence."""
         first, last = np.searchsorted(self.sentences, [number, number + 1]).tolist()
         return first, last
 
@@ -92,8 +85,6 @@ class Chain(NamedTuple):
 
 
 class SharedWords(Finder):
-    """Finds words in a row."""
-
     def __init__(self, books: Sequence[Source], rules: Rules) -> None:
         super().__init__(books, rules)
         self._numbers: dict[str, int] = {}
@@ -115,11 +106,9 @@ class SharedWords(Finder):
         return Words(ids, sentences, hashes[order], order)
 
     def max_matches(self, book: Source) -> int:
-        """Half of its sentences, by default."""
         return self.rules.max_matches or len(book.sentences) // 2
 
     def find(self, work: Source) -> Found:
-        """The quotations of a work."""
         words = self.numbered(normalise(sentence) for sentence in work.sentences)
         chains = [
             Chain(sum(run.length for run in runs), number, tuple(runs))
@@ -150,9 +139,8 @@ class SharedWords(Finder):
     def windows(self, quotation: Quotation, work: Source) -> Iterator[Window]:
         """One window for each part of a long quotation.
 
-        The critic's words beside a quotation in the same sentence stay in the context, all of a
-        quotation is masked though a part of it is sought, and a side ends where it repeats that
-        part.
+        All of a quotation is masked though a part of it is sought; the critic's words beside it in
+        the same sentence stay.
         """
         rules, sentences, texts = self.rules, work.sentences, self.texts[quotation.book]
         first, last = quotation.first, quotation.last
@@ -191,7 +179,6 @@ class SharedWords(Finder):
 
 
 def share_words(first: str, second: str, count: int) -> bool:
-    """Whether two normalised texts share ``count`` words in a row."""
     one, other = first.split(), second.split()
     runs = {tuple(one[at : at + count]) for at in range(len(one) - count + 1)}
     return any(tuple(other[at : at + count]) in runs for at in range(len(other) - count + 1))
@@ -262,11 +249,9 @@ def _gap(before: Run, after: Run) -> int | None:
 
 
 def resolve(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
-    """Give each word of a work to one quotation: the longest.
+    """Give each word of a work to the longest quotation, or to none where books share it.
 
-    Where two books have the same words, neither is quoted: both quote a song, a letter, a proverb.
-    Returns chains that do not overlap, in the order of the work, and of each book the number of
-    those left out since another book has them.
+    Both quote a song, a letter, a proverb then; such chains are counted by book.
     """
     places: list[tuple[int, int, Chain]] = []
     common: set[tuple[int, int]] = set()
@@ -286,7 +271,6 @@ def resolve(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
 
 
 def _quoted_sentences(book: Words, runs: Sequence[Run]) -> list[int]:
-    """The sentences of a book of which enough is quoted, ascending."""
     counts: Counter[int] = Counter()
     for run in runs:
         counts.update(book.sentences[run.book : run.book + run.length].tolist())

@@ -1,9 +1,7 @@
 """Books and works of criticism, from files to sentences.
 
-What a printed page adds would give a quotation away, and RELiC removes it, since a page number lets
-a model guess the place of the quotation (Thai et al., Table A1): page numbers, running headers and
-footers, in-line citations, note marks, editors' brackets. Wrapped lines and broken words are joined
-again, emphasis marks and headings taken off.
+What a printed page adds would give a quotation away, and RELiC removes it (Thai et al., Table A1):
+page numbers, running headers and footers, in-line citations, note marks, editors' brackets.
 """
 
 import re
@@ -115,7 +113,6 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_source(path: Path, *, is_work: bool = False) -> Source:
-    """Read a book, or a work of criticism, of which the printed page is taken off as well."""
     text = read_plain(path)
     plain = body(text, path)
     if is_work:
@@ -128,12 +125,10 @@ def read_source(path: Path, *, is_work: bool = False) -> Source:
 
 
 def without_pages(text: str) -> str:
-    """The text without what the printed page added.
+    """The text without the lines that the printed page added, and open sentences joined.
 
-    That is: a line that is a number (arabic, or roman in small letters), with brackets, dashes or
-    "page"; a line of a number and a title where the title comes with three numbers or more, or is
-    in capitals; and, where form feeds separate the pages, a first or last line that is on three
-    pages or more. A sentence that went on over the page is one paragraph again.
+    Those are numbers, titles with a number where they come often or are in capitals, and, between
+    form feeds, a first or last line that is on three pages or more.
     """
     lines: list[str] = []
     edges: set[int] = set()
@@ -185,7 +180,6 @@ def _without_digits(line: str) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a plain text as single lines; headings are left out."""
     joined = (" ".join(part.split()) for part in _BLANK.split(rejoin_breaks(text)))
     plain = (_EMPHASIS.sub(r"\1", part) for part in joined)
     return [part for part in plain if part and not is_heading(part)]
@@ -205,10 +199,8 @@ def is_heading(paragraph: str) -> bool:
 def rejoin_breaks(text: str) -> str:
     r"""Join the words that a line's end, or a scanner, broke in two.
 
-    Whether ``drawing-\nroom`` is one word or two cannot be seen from it. The rest of the text
-    decides: the hyphen stays where the hyphenated form is the more frequent elsewhere, or where
-    neither form occurs and both halves are words of their own. A hyphen and a blank inside a line
-    (``worth- lessness``) is rejoined only where the halves are not both words.
+    Whether ``drawing-\nroom`` is one word or two the rest of the text decides; where it has
+    neither, the hyphen stays between halves that are words of their own.
     """
     whole = _GAP.sub(" ", _BREAK.sub(" ", text))
     known = Counter(word.lower() for word in _WORDS.findall(whole))
@@ -225,7 +217,6 @@ def rejoin_breaks(text: str) -> str:
 
 
 def without_citations(paragraph: str) -> str:
-    """A paragraph without citations and note marks, and without the blank before each."""
     for pattern in (_NOTE, _MARK, _RAISED):
         paragraph = pattern.sub("", paragraph)
     kept = _BRACKETED.sub(lambda found: "" if is_citation(found[1]) else found[0], paragraph)
@@ -233,12 +224,7 @@ def without_citations(paragraph: str) -> str:
 
 
 def is_citation(inside: str) -> bool:
-    """Whether what stands between round brackets cites: "123", "p. 149", "Austen 45", "ibid.".
-
-    It does if it consists of page numbers, years, roman numerals in small letters, the words of
-    citing and names, with a number or "ibid." among them. A date with its month does not, nor do
-    names alone.
-    """
+    """Whether what stands between round brackets cites: "123", "p. 149", "Austen 45", "ibid."."""
     tokens = _TOKEN.findall(inside)
     lower = [token.lower() for token in tokens]
     if not tokens or any(token in _MONTHS for token in lower):
@@ -260,11 +246,7 @@ def is_citation(inside: str) -> bool:
 
 
 def is_english(text: str) -> bool:
-    """Whether a text passes for English, by the share of the commonest English words.
-
-    RELiC asks langid; here no model is needed, since texts of a sentence or more are told apart
-    so. Fewer than 12 words decide nothing (names and titles would fail): Latin letters suffice.
-    """
+    """Whether the commonest English words are frequent; of few words, whether letters are Latin."""
     words = re.findall(_WORD, text.lower())
     if len(words) < _LEAST_WORDS:
         return all(letter < "ɐ" for word in words for letter in word)

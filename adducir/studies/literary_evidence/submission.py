@@ -24,13 +24,7 @@ DEPTH = 100
 def write_submission(
     rankings: Mapping[str, Sequence[int]], books: Mapping[str, RelicBook], path: Path
 ) -> int:
-    """Write the rankings of the quotations of a test set, whole or not at all.
-
-    What is beyond the first 100 is left out. Returns how many quotations it has.
-
-    Raises:
-        InputError: A ranking is not of 100 different candidates.
-    """
+    """Write the rankings of a test set's quotations, cut at 100, and return how many there are."""
     best: dict[str, list[int]] = {}
     for book in books.values():
         for name, quote in book.quotes.items():
