@@ -10,8 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from adducir import Qrels, open_corpus
 from adducir.core.errors import UsageError
-from adducir.corpora import Qrels, open_corpus, text_of
+from adducir.corpora.documents import text_of
 from adducir.indexes import CandidateSet, IndexSettings, MemoryIndex
 from adducir.indexes import build_memory_index as build
 from adducir.indexes.feedback import RM3

@@ -29,8 +29,6 @@ _ERRORS = (
 
 
 class _Notes(logging.Handler):
-    """Shows log records."""
-
     def emit(self, record: logging.LogRecord) -> None:
         if may_download():
             progress().note(f"ir_datasets: {' '.join(record.getMessage().split())}")

@@ -154,7 +154,6 @@ def files_below(folder: Path) -> Iterable[Path]:
 
 
 def _format_of(path: Path) -> str | None:
-    """The format that the ending of a file's name shows; without one, its beginning."""
     suffix = suffix_of(path)
     if suffix or not path.is_file():
         kinds = [name for name, one in FORMATS.kinds().items() if suffix in one.suffixes]

@@ -1,8 +1,8 @@
 """Relevance judgements (qrels): which document answers which topic how well.
 
 A source is ``bundled:qrels``, an ir_datasets id, or a file in TREC's format, also compressed: four
-columns ``qid iteration docno grade`` between blanks or tabs. The iteration is ignored, as by
-trec_eval. Grades are integers; ``4.0`` counts as 4.
+columns ``qid iteration docno grade``. The iteration is ignored, as by trec_eval; ``4.0`` counts
+as 4.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +62,6 @@ class Qrels:
 
     @cached_property
     def qids(self) -> list[str]:
-        """The topics in the order in which they first appear."""
         return self.frame["qid"].unique(maintain_order=True).to_list()
 
     def restricted(self, qids: Iterable[str]) -> "Qrels":

@@ -60,7 +60,6 @@ def paragraph_bounds(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cuts(paragraph: str) -> list[int]:
-    """Where a sentence begins within a paragraph, ascending."""
     from syntok import segmenter
 
     items = {match.end() for match in _LIST_ITEM.finditer(paragraph)}

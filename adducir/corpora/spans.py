@@ -60,7 +60,6 @@ class MaskedSpan:
 
     @property
     def docno(self) -> str:
-        """The gold item."""
         return self.candidate or self.id
 
 

@@ -26,7 +26,6 @@ TokenWeights = dict[str, float]
 
 
 def read_token_weights(source: Path) -> Iterator[tuple[str, TokenWeights]]:
-    """The docno and the weights of each document of a file or folder."""
     seen: dict[str, tuple[Path, int]] = {}
     for path in _files(source):
         for number, docno, record in json_records(path):
@@ -43,7 +42,6 @@ def read_token_weights(source: Path) -> Iterator[tuple[str, TokenWeights]]:
 
 
 def identity_of(source: Path) -> list[str]:
-    """Digests of the files that :func:`read_token_weights` reads."""
     if not source.exists():
         raise InputError("there is no such file or folder.", path=source, absent=True)
     return source_digests(_files(source))

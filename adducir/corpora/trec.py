@@ -98,7 +98,6 @@ def trec_documents(
 
 
 def _fields(body: str) -> dict[str, str]:
-    """The whole text and the outermost elements of a document without its docno."""
     texts: dict[str, list[str]] = {"text": []}
     kept, position = list[str](), 0
     for element in elements(body):

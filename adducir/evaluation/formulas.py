@@ -1,8 +1,7 @@
 """The measures that Adducir computes itself, for all topics at once, known by name.
 
-Definitions are trec_eval's; the C file of each is named. A measure that ir_measures has goes by its
-name and has its parameters; another one is defined by its kind alone. Packages add measures by the
-entry points ``adducir.measures``.
+Definitions are trec_eval's, whose C files are named; a measure that ir_measures has goes by its
+name and parameters. Packages add measures by the entry points ``adducir.measures``.
 """
 
 from abc import abstractmethod

@@ -1,17 +1,12 @@
 """Where the gold item stands: ranks, and the measures of known-item search.
 
-A query has n candidates, one of them true. Of the others some score better than the gold item, some
-just as well. From these two numbers everything follows, ties included:
+Of the n candidates of a query some score better than the gold item, some just as well:
 
-* ``pessimistic``: the gold item comes after all that tie with it. No system gains by giving many
-  candidates the same score.
-* ``expected``: the exact mean over all orders of the tied candidates, each as probable. With b
-  better and t tied ones (the gold item among them) the rank is uniform on b + 1 .. b + t, so R@k is
-  (k - b) / t cut to [0, 1], the rank b + (t + 1) / 2, the reciprocal rank (H(b + t) - H(b)) / t
-  with H the harmonic numbers.
-
-A random ranking is the case in which all n candidates tie: R@k = min(k, n) / n, mean rank
-(n + 1) / 2, MRR H(n) / n. It is computed, not drawn.
+* ``pessimistic``: the gold item comes after all that tie with it.
+* ``expected``: the exact mean over all orders of the tied candidates. With b better and t tied ones
+  (the gold item among them) the rank is uniform on b + 1 .. b + t, so R@k is (k - b) / t cut to
+  [0, 1], the rank b + (t + 1) / 2, the reciprocal rank (H(b + t) - H(b)) / t with H the harmonic
+  numbers. A random ranking is the case in which all n tie; it is computed, not drawn.
 
 Files of ranks are TSV with a header, or JSONL:
 
@@ -224,7 +219,6 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
 
 
 def _share(text: str) -> float | None:
-    """The number of 0 to 1 that a text is, if it is one."""
     with suppress(ValueError):
         return value if 0 <= (value := float(text)) <= 1 else None
     return None

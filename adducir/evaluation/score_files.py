@@ -135,7 +135,6 @@ def measure_of(name: str) -> Measure:
 
 
 def is_known(measure: Measure) -> bool:
-    """Whether it is known which way a measure points."""
     return getattr(measure, "lower_is_better", False) is not None
 
 

@@ -1,17 +1,14 @@
 """How much of a score depends on what nobody judged.
 
 A *completion* gives every unjudged document among the first k of a ranking a grade from 0 to the
-highest of the qrels; the qrels are enlarged by it, so that the ideal ranking and the number of
-relevant documents grow along. The least and the greatest value over all completions bound the
-score:
+highest of the qrels, which are enlarged by it. The least and the greatest value over all
+completions bound the score:
 
-* For a fixed number of documents at each grade, nDCG and AP are greatest where higher grades stand
-  higher and least where they stand lower (exchanging two grades leaves the ideal as it is). So only
-  completions whose grades fall, or rise, with the rank are tried, and none is missed.
+* nDCG and AP are greatest where higher grades stand higher and least where they stand lower
+  (exchanging two grades leaves the ideal as it is), so that only completions whose grades fall, or
+  rise, with the rank are tried, and none is missed.
 * RBP's least value and its residual: what unjudged documents, and those beyond the ranking, could
   add (Moffat and Zobel 2008).
-
-Documents that a ranking does not hold are not part of a completion: they are the same for all.
 """
 
 from collections.abc import Callable, Iterable, Iterator

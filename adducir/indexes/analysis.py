@@ -1,7 +1,6 @@
 """Text to index terms, by the analyser of the text's language.
 
-A query must go through the analysis of the index it is put to, so the settings are kept in the
-index's manifest, and are read from there.
+A query must go through the analysis of the index it is put to, so the manifest keeps the settings.
 """
 
 from collections.abc import Sequence
@@ -50,7 +49,6 @@ class AnalysisRecipe(Recipe):
         return self
 
     def analysis(self, folder: Path) -> "Analysis":
-        """The analysis that the keys describe; ``folder`` is where relative paths start."""
         return Analysis.of(self.stemmer, self.stopwords, self.language, folder)
 
 
@@ -89,7 +87,6 @@ class Analysis:
         language: str = "en",
         folder: Path = Path(),
     ) -> "Analysis":
-        """The analysis for ``stopwords`` given as ``lucene``, ``none`` or a file."""
         if stopwords in ("lucene", "none"):
             return cls(stemmer, str(stopwords), language)
         path = file_path(str(stopwords), folder)
@@ -116,14 +113,12 @@ class Analysis:
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> "Analysis":
-        """The analysis that :meth:`settings` describes."""
         words = settings["stopwords"]
         stopwords = words if isinstance(words, str) else tuple(words)
         return cls(settings["stemmer"], stopwords, settings.get("language", "en"))
 
     @property
     def kind(self) -> type[Language]:
-        """The class of the language."""
         return LANGUAGES.kind(self.language)
 
     @cached_property
@@ -133,7 +128,6 @@ class Analysis:
         return jvm.java_class("adducir.Analysis")(analyser)
 
     def in_bulk(self) -> Any:
-        """A new Java object that turns blocks of texts into numbered terms."""
         language = LANGUAGES.make(self.language)
         words, stemmer = language.in_parts(self.stemmer, self.stopwords)
         return jvm.java_class("adducir.BulkTokens")(words, stemmer, language.is_piecewise)

@@ -13,7 +13,6 @@ Array = np.ndarray[tuple[int], np.dtype[Any]]
 
 
 def damaged(path: Path) -> ArtifactError:
-    """The error for a file of an index that cannot be what was written."""
     return ArtifactError(
         "the index is damaged: this file does not fit the others.",
         path=path,
@@ -22,20 +21,12 @@ def damaged(path: Path) -> ArtifactError:
 
 
 def save(path: Path, array: Array) -> None:
-    """Write an array as ``np.save`` does, but notice a full disk.
-
-    numpy writes to a plain file through a copy of its handle, whose last error it does not look at.
-    """
+    """Write an array as ``np.save`` does, which does not notice that the disk is full."""
     with path.open("wb") as file:
         np.lib.format.write_array(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
 
 def mapped(path: Path) -> Array:
-    """An array in a file, mapped for reading.
-
-    Raises:
-        ArtifactError: There is none.
-    """
     try:
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a header is parsed as Python: any of its errors may come
@@ -58,7 +49,6 @@ def is_rising(offsets: Array, count: int, end: int) -> bool:
 
 
 def new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
-    """An array in a new file, mapped for writing."""
     if size == 0:  # an empty file cannot be mapped
         save(path, np.empty(0, dtype=dtype))
         return np.empty(0, dtype=dtype)
@@ -67,11 +57,7 @@ def new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
 
 
 def let_go(*arrays: Array) -> None:
-    """Give mapped files' pages back to the system; they are read again when they are needed.
-
-    A mapped file counts as this process's memory page by page as it is used, and a long pass would
-    use all of it.
-    """
+    """Give pages back to the system, which count as this process's memory as they are used."""
     for array in arrays:
         mapping = getattr(array, "_mmap", None)
         if isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):

@@ -51,7 +51,6 @@ class IndexSettings:
         refuse_text(self.fields, "fields")
 
     def recipe(self) -> dict[str, Any]:
-        """Plain values, for fingerprints and manifests."""
         plain = asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
         weights = plain.pop("weights")
         if not self.separate_fields:
@@ -64,7 +63,6 @@ class IndexSettings:
 
 
 def new_dense_index(kind: str, parameters: str, width: int) -> Any:
-    """An empty index of FAISS's for vectors of ``width`` numbers, compared by inner product."""
     import faiss
 
     index: Any = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
@@ -76,7 +74,7 @@ def new_dense_index(kind: str, parameters: str, width: int) -> Any:
 
 
 def _known(kind: str) -> str:
-    """A description of which FAISS makes an index, for vectors of one width at least."""
+    """Refuse a description that FAISS understands for no width of vectors."""
     for width in () if kind == EXACT else _WIDTHS:
         with suppress(RuntimeError, AssertionError):
             new_dense_index(kind, "", width)
@@ -111,16 +109,11 @@ class DenseSettings(Kind):
 
 
 def engine_versions() -> dict[str, str]:
-    """The versions of Anserini and Java, for manifests."""
     return {"anserini": jvm.anserini_version(), "java": str(jvm.find_java().version)}
 
 
 def documents_with(corpus: Corpus, fields: Sequence[str]) -> Iterator[Document]:
-    """A corpus's documents; at the end an error where no document has one of the fields.
-
-    Raises:
-        InputError: A record is malformed, or a docno occurs twice.
-    """
+    """A corpus's documents; at the end an error where no document has one of the fields."""
     unseen, found = set(fields), set[str]()
     for document in refuse_duplicates(corpus):
         if unseen:
@@ -156,8 +149,8 @@ def packed(
 ) -> Iterator[tuple[list[str], bytes]]:
     """Docnos and texts of about a megabyte at a time, as Java reads them.
 
-    Each text, ``with_docnos`` each docno before the document's texts, comes after its length in
-    bytes (int, little endian).
+    Each text, and before a document's texts its docno where wanted, comes after its length in bytes
+    (int, little endian).
     """
     docnos: list[str] = []
     parts: list[bytes] = []

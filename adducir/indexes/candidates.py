@@ -1,10 +1,9 @@
 """Candidate sets: small collections that are ranked in full, in memory, for each query.
 
-A set is a collection of its own: its document frequencies and its mean length come from its
-candidates alone. A book's passages of n sentences (RELiC), all example units (EGRET) and the fifty
-paragraphs of a question (HotpotQA) are such sets. It is a segment that is not saved, scored by any
-model of :mod:`adducir.indexes.models` in doubles, from exact lengths. Candidates are numbered from
-0, and those that lack every term of a query are ranked too.
+A book's passages of n sentences (RELiC), all example units (EGRET) and the fifty paragraphs of a
+question (HotpotQA) are such sets. Document frequencies and the mean length come from the candidates
+alone. A set is a segment that is not saved, scored by any model in doubles, from exact lengths.
+Candidates are numbered from 0, and those that lack every term of a query are ranked too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,9 +49,7 @@ _MERGED = 1 << 12  # queries
 class Ranking:
     """The k best candidates of a set for each of q queries.
 
-    Attributes:
-        numbers: (q, k) int32: candidates, best first.
-        scores: (q, k) float64.
+    ``numbers`` are (q, k) int32 candidates, best first; ``scores`` (q, k) float64.
     """
 
     numbers: np.ndarray[tuple[int, int], np.dtype[np.int32]]
@@ -60,14 +57,12 @@ class Ranking:
 
     @classmethod
     def empty(cls, queries: int, candidates: int, depth: int | None) -> "Ranking":
-        """A ranking to be filled, of ``depth`` candidates, or of all where there are fewer."""
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
         shape = queries, candidates if depth is None else min(depth, candidates)
         return cls(np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.float64))
 
     def fill(self, rows: slice, scores: Matrix) -> None:
-        """Rank (n, D) scores of all candidates; equal scores in order of their numbers."""
         order_rows(scores, self.numbers[rows], self.scores[rows])
 
 
@@ -79,10 +74,7 @@ def rank(scores: Matrix, depth: int | None) -> Ranking:
 
 
 class CandidateSet:
-    """Candidates that are ranked for any number of queries.
-
-    Made by :meth:`of_texts`, :meth:`of_tokens` or :meth:`over`.
-    """
+    """Candidates that are ranked for queries; made by ``of_texts``, ``of_tokens`` or ``over``."""
 
     def __init__(
         self,
@@ -100,7 +92,6 @@ class CandidateSet:
     def over(
         cls, texts: Sequence[str], vocabulary: Vocabulary, threads: int | None = None
     ) -> "CandidateSet":
-        """Candidates as texts, with terms of a vocabulary."""
         refuse_text(texts, "texts")
         return cls(vocabulary.of_texts(texts, grow=True), vocabulary, threads)
 
@@ -114,9 +105,8 @@ class CandidateSet:
     ) -> "CandidateSet":
         """Candidates as texts.
 
-        Args:
-            analysis: Lucene's analysis (Anserini's by default), or a function that makes a text's
-                terms: :func:`lower_split` where a figure is to be comparable with rank_bm25's.
+        Give :func:`lower_split` as ``analysis`` where a figure is to be comparable with
+        rank_bm25's.
         """
         return cls.over(texts, vocabularies(analysis or Analysis())(), threads)
 
@@ -148,7 +138,6 @@ class CandidateSet:
         return out
 
     def rank(self, queries: Sequence[Query], model: Model, depth: int | None = None) -> Ranking:
-        """The best candidates (all, without a ``depth``) for every query."""
         return self._ranked(_numbered(self._vocabulary, queries), model, depth)
 
     def _ranked(self, queries: Queries, model: Model, depth: int | None) -> Ranking:
@@ -169,10 +158,10 @@ class CandidateSet:
     def gold_ranks(
         self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
     ) -> Array:
-        """(queries,) the rank, from 1, of each query's gold candidate among all candidates.
+        """(queries,) the rank, from 1, of each query's gold candidate, given by its number.
 
         It is the number of candidates whose score is not below the gold one's: ties count against
-        us. ``gold`` gives the number of each query's gold candidate.
+        us.
         """
         above, level = self.gold_counts(queries, gold, model)
         return above + level
@@ -232,11 +221,8 @@ def rank_parts(
     """The best candidates of one large collection for each query, in bounded memory.
 
     The result is that of :meth:`CandidateSet.rank` over all texts, to the bit: every part has the
-    statistics of the whole. Texts are analysed twice where there are several parts, once to count
-    terms. What is held is one part of ``size`` texts, and the best candidates so far.
-
-    Args:
-        vocabulary: In place of ``analysis``: a new one.
+    statistics of the whole, so several parts are analysed twice. What is held is one part of
+    ``size`` texts, and the best candidates so far.
     """
     refuse_text(texts, "texts")
     vocabulary = vocabulary or vocabularies(analysis or Analysis())()
@@ -268,7 +254,7 @@ class Best:
         self.ranking = Ranking.empty(queries, 0, None)
 
     def add(self, part: Ranking, first: int) -> None:
-        """Take in the best candidates of a part, whose first candidate has the number ``first``."""
+        """Take in a part's best candidates; its first candidate has the number ``first``."""
         old = self.ranking
         queries, held = old.numbers.shape
         new = Ranking.empty(queries, held + part.numbers.shape[1], self._depth)
@@ -291,7 +277,6 @@ class Collection:
         self._occurrences = np.zeros(0, dtype=np.int64)
 
     def add(self, segment: Segment, rows: Array) -> None:
-        """Count a part, whose vocabulary's terms have these numbers in its segment."""
         of_part = segment.statistics
         held = np.flatnonzero(rows >= 0)
         more = max(0, len(rows) - len(self._frequencies))
@@ -304,7 +289,6 @@ class Collection:
         self._tokens += of_part.tokens
 
     def factors(self, segment: Segment, rows: Array, model: Model) -> tuple[Array, Array]:
-        """A model's factors of a part's terms and candidates, in this collection."""
         held, own = np.flatnonzero(self._frequencies), np.flatnonzero(rows >= 0)
         statistics = Statistics(
             documents=self._documents,

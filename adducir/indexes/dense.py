@@ -1,11 +1,10 @@
 """The dense index: vectors in FAISS, searched by a query's vector.
 
-The artifact holds ``index.faiss``, ``docnos.txt`` in the order of the vectors, ``dense.json`` (what
-encoded them), and the documents as all indexes keep them; :mod:`.dense_build` makes it. FAISS and
-torch each bring an OpenMP library. On Linux they run beside one another. On macOS two such
-libraries in one process may crash as soon as both start threads (faiss-wheels issue 73): there
-FAISS gets one thread, which starts none. Everywhere its threads are set for a call and then set
-back, so that neither library takes all cores while the other does.
+Beside the documents the artifact holds ``index.faiss``, ``docnos.txt`` in the order of the vectors
+and ``dense.json`` (what encoded them). FAISS and torch each bring an OpenMP library, and two in one
+process may crash on macOS as soon as both start threads (faiss-wheels issue 73): there FAISS gets
+one. Everywhere its threads are set for a call and then set back, so that neither takes all cores
+while the other works.
 """
 
 import sys
@@ -41,16 +40,7 @@ DETAILS = "dense.json"
 
 
 class DenseIndex(Index):
-    """An index that ``adducir index --engine dense`` built.
-
-    Args:
-        device: Where the encoder runs.
-        encoder: The encoder's name, where it is not found under the one it had.
-        tokens: Padded tokens in a batch of queries; by default what suits the device.
-
-    Raises:
-        ArtifactError: There is none, or its files are not those that were written together.
-    """
+    """An index that ``adducir index --engine dense`` built; the arguments are ``open_index``'s."""
 
     manifest: Manifest
     default_model = ""  # its encoder is one
@@ -76,13 +66,11 @@ class DenseIndex(Index):
 
     @cached_property
     def docnos(self) -> pl.Series:
-        """Every docno, in the order of the vectors."""
         lines = (line.rstrip("\n") for _, line in read_lines(self.path / DOCNOS))
         return pl.Series("docno", list(lines), dtype=pl.String)
 
     @cached_property
     def source(self) -> EncoderSource:
-        """The encoder of the documents, as it is named."""
         details = json_document(self.path / DETAILS)
         name = self._named or details["encoder"]
         names = [name]
@@ -106,7 +94,6 @@ class DenseIndex(Index):
 
     @cached_property
     def encoder(self) -> DualEncoder | TextEncoder:
-        """The encoder itself."""
         encoder = load_encoder(self.source).to(choose_device(self._device))
         return cast("DualEncoder | TextEncoder", encoder)
 
@@ -120,11 +107,10 @@ class DenseIndex(Index):
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
-        """Rank the documents for each query, a text, by inner product.
+        """Rank the documents for each query, a text, by inner product; equal scores by docno.
 
         The encoder is the model: ``model`` is not read, ``feedback``, ``fields`` and weighted terms
-        are refused. Equal scores stand in order of docnos. An approximate index may give fewer hits
-        than asked for.
+        are refused. An approximate index may give fewer hits than asked for.
         """
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
@@ -137,7 +123,7 @@ class DenseIndex(Index):
     def search_vectors(
         self, vectors: Floats, *, depth: int | None = 1000, threads: int | None = None
     ) -> Hits:
-        """Rank the documents for (q, D) vectors; see :meth:`search`."""
+        """Rank the documents for (q, D) vectors."""
         check_search([], depth)
         if len(vectors) and vectors.shape[1] != self._index.d:
             raise UsageError(
@@ -168,7 +154,6 @@ class DenseIndex(Index):
     def settings(
         self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
     ) -> dict[str, Any]:
-        """How it is searched, for run metadata: the encoder is the model."""
         del model, feedback, fields
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **details}
@@ -176,7 +161,6 @@ class DenseIndex(Index):
 
 @contextmanager
 def threads_of_faiss(count: int | None) -> Iterator[None]:
-    """Let FAISS use ``count`` threads inside the block; None for one per core."""
     import faiss
 
     before = faiss.omp_get_max_threads()

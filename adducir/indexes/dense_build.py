@@ -40,14 +40,8 @@ _EQUAL = 1e-5
 class Running:
     """How the encoder runs; no vector depends on more than the precision.
 
-    Attributes:
-        device: See :func:`adducir.models.machine.choose_device`.
-        threads: Of torch, then of FAISS; by default one per core. An HNSW graph that several
-            threads build is not always the same.
-        tokens: Padded tokens in a batch.
-        precision: What the network computes in.
-        shard: Documents in a shard.
-        execution: Who makes the shards.
+    Of the ``threads`` torch's come first, then FAISS's: an HNSW graph of several threads is not
+    always the same. ``tokens`` are the padded ones in a batch, ``shard`` the documents in a shard.
     """
 
     device: str = "auto"
@@ -70,19 +64,9 @@ def build_dense_index(
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
-    Encoding that was killed resumes: shards that were made are not made again.
-
-    Args:
-        fields: The fields to encode; by default those that any index would take.
-
-    Returns:
-        The manifest. Its counts: ``documents``, ``width``, and of an approximate
-        index ``recall`` against ``Flat``.
-
-    Raises:
-        InputError: A record is malformed, a docno occurs twice, or the model cannot be read.
-        UsageError: The settings do not fit the vectors.
-        ArtifactError: ``path`` holds something that is not ours.
+    Encoding that was killed resumes at the first missing shard. ``fields`` are by default those
+    that any index would take. The manifest counts ``documents``, ``width``, and of an approximate
+    index ``recall`` against ``Flat``. Settings that do not fit the vectors are a UsageError.
     """
     import faiss
 
@@ -121,10 +105,7 @@ def dense_identity(
     fields: tuple[str, ...] = (),
     precision: Precision = "float32",
 ) -> str:
-    """The fingerprint of the index that :func:`build_dense_index` would build.
-
-    ``model`` is the encoder's identity, which may still have to be trained.
-    """
+    """The fingerprint of that index; ``model``: of an encoder that may not exist yet."""
     items = items_of_corpus(corpus, fields)
     inputs = {"corpus": items.identity, "model": model}
     return artifact_fingerprint(KIND, _recipe(items, settings, precision), inputs, _BUILDER_VERSION)
@@ -136,8 +117,6 @@ def _recipe(items: Items, settings: DenseSettings, precision: Precision) -> dict
 
 @dataclass(frozen=True, kw_only=True)
 class _DenseWork(EncodingWork):
-    """Vectors as :class:`.EncodingWork` makes them, put into an index at the end."""
-
     corpus: Corpus
     index: Path
     settings: DenseSettings
@@ -153,7 +132,11 @@ class _DenseWork(EncodingWork):
                         f"{docno!r} was changed while the index was built.", path=self.corpus.source
                     )
                 store.add(document)
-        details = {"encoder": self._encoder_from_index(), "identity": self.source.identity()}
+        source, name = self.source, self.source.name
+        own = source.folder or (source.query.folder if source.is_shared else None)
+        if own is not None and name != "minilm":  # a folder, as it lies from the index
+            name = os.path.relpath(own.resolve(), self.index.resolve())
+        details = {"encoder": name, "identity": source.identity()}
         text = json.dumps(details, indent=2, sort_keys=True)
         (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
         found = {key: counts[key] for key in ("width", "shards", "shard")}
@@ -163,23 +146,11 @@ class _DenseWork(EncodingWork):
             recall = put_together(shards, shape, self.settings, folder)
         return {"documents": counts["vectors"], **found, **recall}
 
-    def _encoder_from_index(self) -> str:
-        """The encoder that queries need; a folder's path is determined from the index's own."""
-        source = self.source
-        own = source.folder or (source.query.folder if source.is_shared else None)
-        if own is None or source.name == "minilm":
-            return source.name
-        return os.path.relpath(own.resolve(), self.index.resolve())
-
 
 def put_together(
     shards: Iterator[Floats], shape: tuple[int, int], settings: DenseSettings, folder: Path
 ) -> dict[str, Any]:
-    """Write an index of the vectors of all shards; of all, no more than one is held beside it.
-
-    Returns:
-        ``recall`` of an approximate index.
-    """
+    """Write an index of all shards, held one at a time; ``recall`` of an approximate one."""
     import faiss
 
     try:
@@ -220,9 +191,9 @@ def recall_of(
 ) -> dict[str, Any]:
     """The mean share of the ``at`` exact neighbours of some vectors that an index finds.
 
-    The queries are vectors of the index itself, drawn at random, since real ones are not known
-    yet; a vector is not its own neighbour. A neighbour that scores as the last exact one does is
-    as good as that one. Fewer than two vectors give an empty result.
+    The queries are vectors of the index itself, drawn at random; a vector is not its own neighbour.
+    A neighbour that scores as the last exact one does is as good. Fewer than two vectors give
+    nothing.
     """
     import faiss
 

@@ -1,9 +1,8 @@
-"""The documents' own texts, beside an index and found by docno.
+"""The documents' own texts, beside an index and found by docno: for rerankers, reports and people.
 
-Lucene could store them, but a search to depth 1,000 then reads them with every hit, which was
-measured to cost more than twice the time. Here they lie in one plain file of JSON lines, with the
-byte where each begins and a table of docnos, and are read by those who want text: rerankers,
-reports, people. Nothing of them is held in memory, whatever their number.
+One plain file of JSON lines, with the byte where each begins and a table of docnos; nothing is held
+in memory. Lucene could store them, but then reads them with every hit: a search to depth 1,000
+takes more than twice the time.
 """
 
 import os
@@ -28,11 +27,7 @@ DOCNOS = "documents.docnos.npy"
 
 
 class DocumentWriter:
-    """Writes documents one after another into the files of a store.
-
-    Args:
-        folder: The artifact's folder; the files must not be there yet.
-    """
+    """Writes documents into the files of a store, which must not be in the folder yet."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -40,11 +35,6 @@ class DocumentWriter:
         self._lengths, self._digests = array("q"), array("Q")
 
     def add(self, document: Document) -> None:
-        """Append one document.
-
-        Raises:
-            InputError: A text of it is not Unicode.
-        """
         try:
             line = orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
         except TypeError as error:
@@ -60,7 +50,6 @@ class DocumentWriter:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Write where documents begin, and where docnos stand; then the store is whole."""
         self._file.close()
         if exception[0] is None:
             offsets = np.zeros(len(self._lengths) + 1, dtype=np.int64)
@@ -70,11 +59,7 @@ class DocumentWriter:
 
 
 class DocumentStore:
-    """Documents by docno, read from disk as they are asked for.
-
-    Raises:
-        ArtifactError: The folder holds no document store.
-    """
+    """Documents by docno, read from disk as they are asked for."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -132,11 +117,6 @@ class DocumentStore:
         return None
 
     def get(self, docno: str) -> Document:
-        """The document of that docno.
-
-        Raises:
-            InputError: The store has none.
-        """
         found = self.find(docno)
         if found is None:
             raise InputError(

@@ -22,10 +22,8 @@ def open_index(
 ) -> Index:
     """Open an index of any engine.
 
-    Args:
-        device: Where the encoder of a dense index runs.
-        tokens: Padded tokens in a batch of its queries; by default what suits the device.
-        encoder: The name of that encoder, where it is not found under the one it had.
+    A dense index has an encoder: ``device`` is where it runs, ``tokens`` are the padded ones of a
+    batch of queries, and ``encoder`` is its name, where it is not found under the one it had.
 
     Raises:
         UsageError: An encoder is named, and this is not a dense index.
@@ -48,7 +46,6 @@ def open_index(
 
 
 def builder(engine: EngineName) -> Callable[..., Manifest]:
-    """What builds an index of that engine; both take the same arguments."""
     if engine == "lucene":
         return lucene.build_index
     from adducir.indexes.memory.build import build_memory_index  # with compiled kernels
@@ -57,7 +54,6 @@ def builder(engine: EngineName) -> Callable[..., Manifest]:
 
 
 def fingerprint_of_index(engine: EngineName, corpus: Corpus, settings: IndexSettings) -> str:
-    """The fingerprint of the index that :func:`builder` would build."""
     version = memory.BUILDER_VERSION if engine == "memory" else lucene.BUILDER_VERSION
     inputs = {"corpus": fingerprint(corpus.identity())}
     return artifact_fingerprint(KINDS[engine], settings.of(corpus).recipe(), inputs, version)

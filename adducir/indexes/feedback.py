@@ -1,6 +1,5 @@
-"""Relevance feedback, and the family that knows its methods by name.
+"""Relevance feedback: weighted queries from queries and their best documents.
 
-A method makes a weighted query from a query and its best documents, which is then searched.
 Packages add methods by the entry-point group ``adducir.feedback``. Vectors of terms are of single
 precision, as in Anserini's class ``FeatureVector``.
 """
@@ -23,7 +22,6 @@ Weights = dict[str, float]
 
 
 def check_weights(query: Mapping[str, float]) -> None:
-    """Refuse weights that are negative or not finite."""
     for term, weight in query.items():
         if not 0 <= weight < float("inf"):
             raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
@@ -57,17 +55,13 @@ class Collection:
     frequencies: Mapping[str, int]
 
     def frequency(self, term: str) -> int:
-        """How many documents hold a term; 0 for a term that is not in the index."""
         return self.frequencies.get(term, 0)
 
 
 class FeedbackMethod(Kind):
     """A way to make a better query from a query and the documents that it finds.
 
-    The fields of a subclass are its hyperparameters.
-
-    Attributes:
-        engines: The engines that know it.
+    The fields of a subclass are its hyperparameters; ``engines`` are those that know it.
     """
 
     engines: ClassVar[tuple[str, ...]] = ("lucene", "memory")
@@ -101,7 +95,6 @@ def expanded(
     found: Iterable[Sequence[Document]],
     collection: Collection,
 ) -> list[Weights]:
-    """The query that a method makes of each query and its documents, heaviest terms first."""
     made = []
     for query, documents in zip(queries, found, strict=True):
         weights = method.expanded(query, documents, collection)
@@ -183,7 +176,6 @@ class Rocchio(FeedbackMethod):
 
 
 def _mean(documents: Sequence[Document], collection: Collection, size: int) -> _Vector:
-    """The mean of documents' vectors, cut and of norm 1."""
     most = collection.documents // 10 + 1  # not more than a tenth, in single precision
     while np.float32(most) / np.float32(max(1, collection.documents)) > _COMMON:
         most -= 1
@@ -192,7 +184,8 @@ def _mean(documents: Sequence[Document], collection: Collection, size: int) -> _
         vector = {
             term: np.float32(frequency)
             for term, frequency in document.terms.items()
-            if 2 <= _length(term) <= 20 and collection.frequency(term) <= most
+            if 2 <= len(term.encode("utf-16-be")) // 2 <= 20  # Java's characters
+            and collection.frequency(term) <= most
         }
         norm = np.float32(_norm(vector))
         if norm > np.float32(0.001):
@@ -201,11 +194,6 @@ def _mean(documents: Sequence[Document], collection: Collection, size: int) -> _
     mean = {term: value / np.float32(len(documents)) for term, value in sums.items()}
     best = sorted(mean.items(), key=lambda one: (-one[1], one[0].encode("utf-16-be")))
     return _of_norm_1(dict(best[:size]))
-
-
-def _length(term: str) -> int:
-    """Characters, in Java's units of UTF-16."""
-    return len(term) if term.isascii() else len(term.encode("utf-16-be")) // 2
 
 
 def _norm(vector: _Vector) -> float:
@@ -242,13 +230,10 @@ class BM25PRF(FeedbackMethod):
     )
 
     def model(self, model: Model) -> Model:
-        """BM25 without an idf."""
         return _WithoutIDF(k1=self.prf_k1, b=self.prf_b)
 
 
 class _WithoutIDF(Model):
-    """BM25 whose idf is 1."""
-
     k1: float
     b: float
 

@@ -57,6 +57,7 @@ class Index(ABC):
 
     Attributes:
         manifest: What the index was built from; None for a folder of Lucene's own.
+        accurate_length: Whether BM25 sees exact lengths, as the index was built.
         analysis: How documents became terms, and queries do.
         fields: The fields that are indexed, joined.
         has_vectors: Whether it holds documents' terms, which feedback reads.
@@ -67,9 +68,10 @@ class Index(ABC):
     default_model: str = "bm25"
 
     def __init__(self, path: Path, manifest: Manifest | None) -> None:
-        self.path, self._manifest = path, manifest
+        self.path, self.manifest = path, manifest
         recipe: Mapping[str, Any] = manifest.recipe if manifest else {}
         self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
+        self.accurate_length = bool(recipe.get("accurate_length"))
         settings = recipe.get("analysis")
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
         if settings and self.analysis.settings().get("lucene") != settings.get("lucene"):
@@ -79,26 +81,15 @@ class Index(ABC):
                 hint="Build it again with 'adducir index --rebuild'.",
             )
 
-    @property
-    def manifest(self) -> Manifest | None:
-        return self._manifest
-
-    @property
-    def accurate_length(self) -> bool:
-        """Whether BM25 sees exact lengths, as the index was built."""
-        return bool(self._manifest and self._manifest.recipe.get("accurate_length"))
-
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path.absolute(),)  # another process opens it anew
 
     def __len__(self) -> int:
-        """How many documents can be found."""
         return len(self.docnos)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the index is, for fingerprints and run metadata."""
-        own = {"fingerprint": self._manifest.fingerprint} if self._manifest else {}
+        own = {"fingerprint": self.manifest.fingerprint} if self.manifest else {}
         return {"name": self.path.name, **own}
 
     @property
@@ -108,7 +99,6 @@ class Index(ABC):
 
     @cached_property
     def documents(self) -> "DocumentStore":
-        """The documents' texts."""
         from adducir.indexes.documents import DocumentStore
 
         return DocumentStore(self.path)
@@ -130,7 +120,7 @@ class Index(ABC):
             queries: Texts, or weighted index terms (these take no ``feedback``).
             feedback: Expand each query first.
             fields: The weights of fields, for BM25 on a Lucene index that keeps them separate.
-            depth: Hits a query, at most; None for all documents that hold a term of the query.
+            depth: Hits per query, at most; None for all documents that hold a term of the query.
             threads: By default one per core.
 
         Raises:
@@ -153,9 +143,7 @@ class Index(ABC):
     ) -> dict[str, float]:
         """The query that feedback makes of ``query`` and given documents, best first, with scores.
 
-        Raises:
-            UsageError: The index has no vectors, or does not hold one of the documents, or (in
-                memory) a score is negative.
+        A document that the index does not hold, and in memory a negative score, is a UsageError.
         """
         raise no_terms()
 
@@ -165,7 +153,6 @@ class Index(ABC):
     def settings(
         self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
     ) -> dict[str, Any]:
-        """How it is searched, for run metadata."""
         variant = model.variant(exact_lengths=self.accurate_length)
         return {
             **MODELS.settings(model, "model"),
@@ -179,21 +166,18 @@ class Index(ABC):
         return {docno: number for number, docno in enumerate(self.docnos)}
 
     def number(self, docno: str) -> int:
-        """The number of a document."""
         if docno not in self._numbers:
             raise UsageError(f"the index {self.path} holds no document {docno!r}.")
         return self._numbers[docno]
 
 
 def check_search(queries: Sequence[Query], depth: int | None) -> None:
-    """Refuse one text in place of several, and a depth below 1."""
     refuse_text(queries, "queries")
     if depth is not None and depth < 1:
         raise UsageError(f"a depth must be 1 or more, not {depth}.")
 
 
 def texts_alone(queries: Sequence[Query]) -> list[str]:
-    """The queries, for feedback, which expands texts."""
     refuse_text(queries, "queries")
     texts = [query for query in queries if isinstance(query, str)]
     if len(texts) < len(queries):
@@ -202,7 +186,6 @@ def texts_alone(queries: Sequence[Query]) -> list[str]:
 
 
 def no_terms() -> UsageError:
-    """The error of an index without terms."""
     return UsageError(
         "a dense index has no terms for feedback, field weights or weighted queries.",
         hint="Use a lexical index, and combine the runs with 'adducir fuse'.",

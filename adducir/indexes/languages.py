@@ -1,10 +1,9 @@
 """Languages: how the texts of each become index terms, and the family that knows them by code.
 
-Documents and queries go through Lucene's analyser of the language: its tokeniser, stop words and
-stemmer. Analysers are those that Anserini and Pyserini take for a language, and for languages that
-these do not know, those that Lucene has. Hausa, Somali, Swahili and Yoruba have none: words between
-blanks are taken as they are, as Anserini does for Mr. TyDi and CIRAL. Packages add languages, or
-other analysers of one, by the entry-point group ``adducir.languages``.
+Documents and queries go through Lucene's analyser of the language, the one that Anserini and
+Pyserini take where they know it. Hausa, Somali, Swahili and Yoruba have none: words between blanks
+are taken as they are, as Anserini does for Mr. TyDi and CIRAL. Packages add languages, or other
+analysers of one, by the entry-point group ``adducir.languages``.
 """
 
 from abc import abstractmethod
@@ -73,7 +72,6 @@ class AnalyserChain(Language):
 
 
 def _made(label: str, method: str, *arguments: Any) -> Any:
-    """What a method of the bridge's ``Analyzers`` gives for the arguments."""
     make = getattr(jvm.java_class("adducir.Analyzers"), method)
     try:
         return make(*arguments)
@@ -111,8 +109,6 @@ class English(Language):
 
 
 class _Analyser(NamedTuple):
-    """A row of the table: see :class:`.Language`; ``home`` is the class's name, of Lucene."""
-
     label: str
     home: str
     has_stopwords: bool = True
@@ -177,8 +173,6 @@ _TABLE = {
 
 
 class LuceneLanguage(Language):
-    """A language that one class of Lucene analyses."""
-
     home: ClassVar[str]
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
@@ -190,7 +184,6 @@ class LuceneLanguage(Language):
 
 @cache
 def __getattr__(code: str) -> type[LuceneLanguage]:
-    """The class of a code, made of its row of the table."""
     if code not in _TABLE:
         raise AttributeError(code)
     row = _TABLE[code]

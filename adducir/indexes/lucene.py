@@ -1,12 +1,9 @@
 """Lucene's index: built from a corpus, and searched in bulk.
 
-The index has the fields that Anserini's own IndexCollection writes, so pyserini and Anserini read
-its ``lucene`` folder. Documents are read and checked in Python and indexed by Java's threads;
-neither waits for the other.
-
-All topics go to Java in one call and are searched by several threads; all hits come back as one
-block of bytes. Rankings are those of Anserini: score descending, equal scores by docno ascending,
-but with Lucene's whole scores, which Anserini rounds to four decimals.
+Fields are those of Anserini's IndexCollection, so pyserini and Anserini read the ``lucene`` folder.
+All topics go to Java in one call; all hits come back as one block of bytes. Rankings are
+Anserini's: score descending, equal scores by docno ascending, but with Lucene's whole scores, which
+Anserini rounds to four decimals.
 """
 
 import math
@@ -59,13 +56,9 @@ def build_index(
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
-    Args:
-        threads: Java threads; by default one per core. The index's content and every ranking from
-            it are the same for any number.
-
-    Returns:
-        The manifest. Its counts: ``documents``, ``indexed``, ``empty`` (documents without text,
-        which can never be found and which Anserini does not index either), ``terms``, ``tokens``.
+    Content and rankings are the same for any number of ``threads``. The manifest counts
+    ``documents``, ``indexed``, ``empty`` (documents without text, which Anserini does not index
+    either), ``terms`` and ``tokens``.
 
     Raises:
         InputError: A record is malformed, a docno occurs twice, or no document has a field.
@@ -130,12 +123,8 @@ def _make(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -
 class LuceneIndex(Index):
     """An index that ``adducir index`` built, or a plain folder of Anserini's.
 
-    Args:
-        path: The artifact's folder, or a folder that Lucene itself wrote; the latter is taken to
-            be of Anserini's default analysis and one-byte lengths.
-
-    Attributes:
-        separate_fields: The fields that it keeps by themselves too.
+    A folder that Lucene itself wrote is taken to be of Anserini's default analysis and one-byte
+    lengths. ``separate_fields`` are the fields that are kept by themselves too.
 
     Raises:
         ArtifactError: No index, a damaged one, or one of another Lucene.
@@ -164,7 +153,6 @@ class LuceneIndex(Index):
 
     @cached_property
     def docnos(self) -> pl.Series:
-        """Every docno, in the order of Lucene's document numbers."""
         with translated(self.path):
             joined = jvm.bytes_of(self._java.docnos()).decode()
         return pl.Series("docno", joined.split("\n")[:-1], dtype=pl.String)
@@ -274,7 +262,6 @@ class LuceneIndex(Index):
             )
 
     def _method(self, feedback: RM3 | BM25PRF) -> Any:
-        """Anserini's own class."""
         if isinstance(feedback, RM3):
             plain = self.analysis.kind.has_plain_feedback
             weight = feedback.original_query_weight
@@ -291,7 +278,7 @@ class LuceneIndex(Index):
         depth: int | None,
         threads: int | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Counts of hits for each query, Lucene's numbers of the documents, and scores."""
+        """Counts of hits, Lucene's numbers of the documents, and scores."""
         similarity = self._similarity(model)
         texts = [""] * len(queries)
         if rm3 is not None:
@@ -329,7 +316,6 @@ class LuceneIndex(Index):
     def _expanded(
         self, queries: Sequence[str], model: Model, method: FeedbackMethod, threads: int
     ) -> Iterator[dict[str, float]]:
-        """The query that a method makes of each query, from the documents that it finds."""
         for first in range(0, len(queries), _QUERIES):
             some = queries[first : first + _QUERIES]
             counts, *found = self._searched(some, model, None, None, method.depth, threads)
@@ -346,7 +332,6 @@ class LuceneIndex(Index):
         method: FeedbackMethod,
         threads: int,
     ) -> list[dict[str, float]]:
-        """The query that a method makes of each query and its documents, whose vectors are read."""
         counts = [Counter(terms) for terms in self.analysis.terms(queries)]
         own = list(dict.fromkeys(term for query in counts for term in query))
         wanted = list(dict.fromkeys(doc for some in docs for doc in some))

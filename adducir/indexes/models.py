@@ -24,7 +24,6 @@ _LUCENE = "org.apache.lucene.search.similarities"
 
 
 def java(name: str, *arguments: Any) -> Any:
-    """A new Java object of the class of that full name."""
     from adducir.indexes.jvm import java_class
 
     return java_class(name)(*arguments)
@@ -59,10 +58,7 @@ def relative_lengths(statistics: Statistics, b: float, documents: int, k1: float
 
 
 def logarithms(frequencies: Array, of: Callable[[Array], Array]) -> Array:
-    """(R,) ln(of(n)) for each n in ``frequencies``.
-
-    The logarithm is the C library's, as Python's; NumPy's may differ in the last bit.
-    """
+    """(R,) ln(of(n)) of frequencies n, by the C library; NumPy's may differ in the last bit."""
     counts = np.arange(1, int(frequencies.max(initial=0)) + 1)
     logs = np.array(list(map(math.log, of(counts).tolist())), dtype=np.float64)
     found: Array = logs[frequencies - 1]
@@ -118,10 +114,8 @@ class Model(Kind):
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
         """(P,) what each of P postings adds to its document's score.
 
-        Args:
-            terms: Their terms' factors, (P,) or one number for all.
-            tfs: (P,) frequencies.
-            lengths: (P,) their documents' factors.
+        ``terms`` are their terms' factors, (P,) or one number for all; ``tfs`` (P,) their
+        frequencies; ``lengths`` (P,) their documents' factors.
         """
         raise NotImplementedError
 
@@ -142,7 +136,6 @@ class BM25(Model):
     b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        """Lucene's, or Anserini's for exact lengths."""
         name = "io.anserini.search.similarity.AccurateBM25Similarity"
         return java(name if exact_lengths else f"{_LUCENE}.BM25Similarity", self.k1, self.b)
 
@@ -157,7 +150,6 @@ class BM25(Model):
         return relative_lengths(statistics, self.b, statistics.filled, self.k1)
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        """``idf * tf / (tf + K)``."""
         added: Array = terms * (tfs / (tfs + lengths))
         return added
 
@@ -181,19 +173,16 @@ class QLD(Model):
         return None if exact_lengths else java(f"{_LUCENE}.LMDirichletSimilarity", self.mu)
 
     def term_factors(self, statistics: Statistics) -> Array:
-        """The term's pseudo-count ``mu * p``."""
         share = (statistics.occurrences + 1) / (statistics.tokens + 1)
         counts: Array = self.mu * share
         return counts
 
     def length_factors(self, statistics: Statistics) -> Array:
-        """``ln(mu / (dl + mu))``."""
         with np.errstate(divide="ignore", invalid="ignore"):  # mu 0
             factors: Array = np.log(self.mu / (statistics.lengths + self.mu))
         return factors
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        """The sum of the two logarithms, 0 where that is negative."""
         with np.errstate(divide="ignore", invalid="ignore"):
             added = np.log(1 + tfs / terms) + lengths
         positive: Array = np.maximum(np.nan_to_num(added), 0)
@@ -213,7 +202,6 @@ class Okapi(Model):
     epsilon: float = Field(default=0.25, description="Floor of the idf, as a part of the mean idf.")
 
     def term_factors(self, statistics: Statistics) -> Array:
-        """The idf, with its floor."""
         n, documents = statistics.frequencies, statistics.documents
         without = logarithms(n, lambda n: documents - n + 0.5)
         idf: Array = without - logarithms(n, lambda n: n + 0.5)
@@ -226,7 +214,6 @@ class Okapi(Model):
         return relative_lengths(statistics, self.b, statistics.documents, self.k1)
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        """``idf * tf * (k1 + 1) / (tf + K)``."""
         added: Array = terms * (tfs * (self.k1 + 1) / (tfs + lengths))
         return added
 
@@ -256,7 +243,6 @@ class InL2(Model):
         return idf
 
     def length_factors(self, statistics: Statistics) -> Array:
-        """What makes tfn of tf."""
         average = statistics.tokens / max(1, statistics.filled)
         c = np.float64(np.float32(self.c))
         with np.errstate(divide="ignore"):  # candidates without a term, which hold no query's
@@ -281,7 +267,6 @@ class DPH(Model):
     """
 
     def term_factors(self, statistics: Statistics) -> Array:
-        """``avgdl * N / F``, which is the number of all tokens over F."""
         rarity: Array = statistics.tokens / statistics.occurrences
         return rarity
 
@@ -336,7 +321,6 @@ _INDEXES = {"lucene": "an index of Lucene", "memory": "a memory index"}
 
 
 def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], index: Path) -> None:
-    """Refuse a model by which the engine of an index cannot score."""
     engines = model.engines()
     if engine in engines:
         return

@@ -25,7 +25,8 @@ class _OverIndex(pt.Transformer):
     def __init__(
         self,
         index: Index | Path | str,
-        depth: int | None = None,
+        *,
+        depth: int | None = 1000,
         threads: int | None = None,
         device: str = "auto",
     ) -> None:
@@ -36,7 +37,6 @@ class _OverIndex(pt.Transformer):
     def _ranked(
         self, inp: pd.DataFrame, model: Any = None, feedback: FeedbackMethod | None = None
     ) -> pd.DataFrame:
-        """What a search finds for each query of a frame, with the query's other columns."""
         pt.validate.columns(inp, includes=["qid", "query"])
         topics = inp.drop(columns=["docno", "docid", "score", "rank"], errors="ignore")
         topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
@@ -59,27 +59,11 @@ class _OverIndex(pt.Transformer):
 class DenseRetriever(_OverIndex):
     """Ranks documents for each query by the inner product of vectors.
 
-    Input columns: ``qid`` and ``query``. Output: one row per hit, with ``docno``, ``score`` and
-    ``rank`` (from 0).
-
-    Args:
-        index: A dense index, or its folder.
-        depth: Hits a query, at most; None for all documents.
-        device: Where the encoder of queries runs, where ``index`` is a folder.
+    Input columns: ``qid`` and ``query``. Output: at most ``depth`` rows per query, with ``docno``,
+    ``score`` and ``rank`` (from 0). The encoder of a folder runs on ``device``.
     """
 
-    def __init__(
-        self,
-        index: Index | Path | str,
-        *,
-        depth: int | None = 1000,
-        threads: int | None = None,
-        device: str = "auto",
-    ) -> None:
-        super().__init__(index, depth, threads, device)
-
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Search every query of the frame."""
         return self._ranked(inp)
 
 
@@ -117,7 +101,7 @@ class LexicalRetriever(_Adjustable):
         model: The name of a retrieval model, or a model itself.
         feedback: The name of a feedback method, or a method itself, to search twice at once;
             :class:`QueryExpansion` shows and changes what is in between.
-        depth: Hits a query, at most; None for all documents that hold a term of the query.
+        depth: Hits per query, at most; None for all documents that hold a term of the query.
         hyperparameters: Of the model; they are attributes afterwards.
     """
 
@@ -131,12 +115,11 @@ class LexicalRetriever(_Adjustable):
         threads: int | None = None,
         **hyperparameters: float,
     ) -> None:
-        super().__init__(index, depth, threads)
+        super().__init__(index, depth=depth, threads=threads)
         self._take(MODELS, model, hyperparameters)
         self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Search every query of the frame."""
         model = self._made()
         if "query_feedback" in inp and len(inp):
             model = inp["query_feedback"].iloc[0].model(model)
@@ -163,11 +146,10 @@ class QueryExpansion(_Adjustable):
         feedback: str | FeedbackMethod = "rm3",
         **hyperparameters: float,
     ) -> None:
-        super().__init__(index)
+        super().__init__(index, depth=None)
         self._take(FEEDBACK, feedback, hyperparameters)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Expand every query of the frame."""
         pt.validate.columns(inp, includes=["qid", "query", "docno", "score"])
         method = self._made()
         ordered = inp.sort_values(["score", "docno"], ascending=[False, True], kind="stable")

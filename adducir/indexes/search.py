@@ -16,14 +16,10 @@ from adducir.runs.run import Run
 
 @dataclass(frozen=True)
 class Search:
-    """A run, and what there is to say about it.
+    """A run, and the topics that a remark is due on.
 
-    Attributes:
-        empty: Topics whose query has no term left after analysis; they have no hits.
-        unanswered: Topics with terms, none of which is in the index.
-        tied: Topics whose documents, two or more, all have one score: their order is that of the
-            docnos, and says nothing.
-        settings: Index, model, feedback and depth, for the run's metadata.
+    Of ``empty`` ones no term is left after analysis, of ``unanswered`` ones none is in the index;
+    several documents of ``tied`` ones all have one score, so that docnos alone order them.
     """
 
     run: Run
@@ -35,11 +31,9 @@ class Search:
 
     @property
     def method(self) -> dict[str, Any]:
-        """The section of that name of the run's metadata."""
         return {"retrieval": [self.settings]}
 
     def remarks(self) -> Iterator[str]:
-        """Which topics have no documents, or none that is better than others, and why."""
         for what, qids in (
             ("no term is left of the query after analysis", self.empty),
             ("no term of the query is in the index", self.unanswered),
@@ -64,11 +58,8 @@ def search_topics(
 ) -> Search:
     """Search every topic; the arguments and errors are those of the index's ``search``.
 
-    Token weights of topics are searched where the index is of ready tokens; elsewhere texts are. A
-    dense index has a model of its own, its encoder.
-
-    Raises:
-        UsageError: A topic has token weights alone, and the index is of texts.
+    Token weights of topics are searched where the index is of ready tokens; elsewhere texts are,
+    and topics without them are a UsageError.
     """
     ranks_words = bool(index.default_model)
     _ = getattr(index, "encoder", None)  # loaded before the clock starts

@@ -19,8 +19,6 @@ Tokenizer = Callable[[str], Sequence[str]]
 
 
 class BulkAnalyser:
-    """Lucene's analysis of texts to term ids; any number of threads may use it."""
-
     def __init__(self, analysis: Analysis) -> None:
         self._java = analysis.in_bulk()
 
@@ -32,7 +30,6 @@ class BulkAnalyser:
         return answer[texts:], starts
 
     def terms(self, first: int = 0) -> list[str]:
-        """The terms by their ids, from ``first`` on."""
         return jvm.bytes_of(self._java.terms(first)).decode().split("\n")[:-1]
 
 
@@ -55,13 +52,11 @@ class TermIds(NamedTuple):
 
 
 class Vocabulary:
-    """Terms of a Python tokenizer, or ready terms, numbered from 0 as they come.
+    """Terms of a Python tokenizer, or (None) ready terms, numbered from 0 as they come.
 
-    Args:
-        tokenizer: Makes terms of texts; None where all terms come ready.
-        queries: Texts whose terms alone get numbers; all others count as one, so that what is
-            held does not grow with the candidates. It suits models whose factor of a term does not
-            depend on other terms (BM25, not Okapi).
+    With ``queries`` only these texts' terms get numbers, and all others count as one, so that what
+    is held does not grow with the candidates. It suits models whose factor of a term does not
+    depend on other terms (BM25, not Okapi).
     """
 
     def __init__(
@@ -75,7 +70,6 @@ class Vocabulary:
             self._is_closed = True
 
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
-        """The terms of texts; new terms get numbers where the vocabulary is to ``grow``."""
         if self._tokenizer is None and texts:
             raise UsageError(
                 "these candidates came as ready terms, so queries must, too.",
@@ -84,7 +78,6 @@ class Vocabulary:
         return self._number(map(self._tokenizer or str.split, texts), grow)
 
     def of_terms(self, lists: Sequence[Sequence[str]], *, grow: bool) -> TermIds:
-        """The same of ready terms."""
         return self._number(iter(lists), grow)
 
     def _number(self, lists: Iterator[Sequence[str]], grow: bool) -> TermIds:
@@ -132,7 +125,6 @@ class LuceneVocabulary(Vocabulary):
 
 
 def vocabularies(analysis: Analysis | Tokenizer | None) -> Callable[[], Vocabulary]:
-    """Gives the vocabulary of each of several sets whose texts are analysed alike."""
     if isinstance(analysis, Analysis):
         shared = LuceneVocabulary(analysis)  # Java remembers what it has seen
         return lambda: shared

@@ -29,7 +29,6 @@ SUFFIX = ".ir-metadata.yml"
 
 
 def metadata_for(path: Path | str) -> Path:
-    """Where the metadata of the run at ``path`` is."""
     path = Path(path)
     return path.with_name(path.name + SUFFIX)
 
@@ -134,7 +133,6 @@ def _found(path: str, pattern: str) -> str:
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """``base`` with the values of ``over``, mapping by mapping."""
     result = dict(base)
     for key, value in over.items():
         old = result.get(key)

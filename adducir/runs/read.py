@@ -62,7 +62,6 @@ def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
 
 
 def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
-    """The run that columns (qid, docno, score, tag) make."""
     tag = columns["tag"][0] if columns.height else path.name.split(".")[0]
     columns = columns.select(*SCHEMA)
     return Run(ordered(columns, ties=_TIES[ties], single=ties == "trec_eval"), tag, path)

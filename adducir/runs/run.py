@@ -93,7 +93,6 @@ class Run(Framed):
 
     @property
     def depth(self) -> int:
-        """How many documents the longest ranking has."""
         return int(self.lengths.max(initial=0))
 
     @cached_property
@@ -103,7 +102,6 @@ class Run(Framed):
         return np.arange(len(self)) - np.repeat(starts, self.lengths)
 
     def top(self, depth: int) -> "Run":
-        """The same run with at most ``depth`` documents per topic."""
         return Run(self.frame.filter(pl.Series(self.ranks < depth)), self.tag, self.path)
 
     def duplicates(self) -> pl.DataFrame:

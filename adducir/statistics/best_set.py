@@ -81,7 +81,6 @@ class _Elimination:
         self.reached += reached[self._last]
 
     def p(self, samples: int) -> Floats:
-        """(S,) p of the model confidence set, once so many samples are counted in."""
         systems, topics = self.scores.shape
         p = np.ones(systems)
         shares = np.maximum((self.reached + 1.0) / (samples + 1.0), 2.0 ** (1 - topics))

@@ -75,7 +75,6 @@ class Comparison(Framed):
 
     @cached_property
     def topics(self) -> dict[str, int]:
-        """The number of topics by set."""
         return dict(self.means.select("set", "topics").unique(maintain_order=True).iter_rows())
 
     @cached_property

@@ -20,9 +20,7 @@ from adducir.statistics.two_level import FEW_RUNS, two_level
 
 MEANS = pl.Schema(
     {
-        "set": pl.String,
-        "system": pl.String,
-        "measure": pl.String,
+        **dict.fromkeys(("set", "system", "measure"), pl.String),
         "mean": pl.Float64,
         "topics": pl.Int64,
         "best": pl.Boolean,
@@ -31,22 +29,12 @@ MEANS = pl.Schema(
 )
 TESTED = pl.Schema(
     {
-        "set": pl.String,
-        "measure": pl.String,
-        "claim": pl.String,
-        "system": pl.String,
-        "reference": pl.String,
-        "difference": pl.Float64,
-        "low": pl.Float64,
-        "high": pl.Float64,
-        "statistic": pl.Float64,
-        "p": pl.Float64,
-        "p_corrected": pl.Float64,
+        **dict.fromkeys(("set", "measure", "claim", "system", "reference"), pl.String),
+        **dict.fromkeys(("difference", "low", "high"), pl.Float64),
+        **dict.fromkeys(("statistic", "p", "p_corrected"), pl.Float64),
         "verdict": pl.String,
         "effect": pl.Float64,
-        "wins": pl.Int64,
-        "ties": pl.Int64,
-        "losses": pl.Int64,
+        **dict.fromkeys(("wins", "ties", "losses"), pl.Int64),
         "method": pl.String,
         "constant": pl.Boolean,
     }
@@ -98,7 +86,6 @@ class SetTests:
         return np.asarray(np.where(self.falls, low, high))
 
     def _pairs(self) -> tuple[Rows, Rows]:
-        """The rows of scores of every test of difference, measure by measure."""
         count = len(self.systems)
         if self.asked.all_pairs:
             second, first = np.triu_indices(count, 1)
@@ -200,7 +187,6 @@ class SetTests:
     def _intervals(
         self, difference: Floats, mean: Floats, sd: Floats, constant: Any
     ) -> tuple[Floats, Floats]:
-        """The confidence intervals of mean differences, of the kind that was asked for."""
         from scipy.special import stdtrit
 
         asked = self.asked

@@ -214,7 +214,6 @@ class Testing(Kind):
 
     @property
     def draws(self) -> bool:
-        """Whether anything is drawn."""
         return self.permutes or self.best == "set" or self.interval == "bootstrap"
 
     @property
@@ -251,11 +250,9 @@ class Testing(Kind):
         return "holm" if CORRECTIONS.kind(self.correction).tests else self.correction
 
     def make_test(self) -> SignificanceTest:
-        """The test, with those of its draws that were asked for."""
         return TESTS.make(self.test, self._draws(TESTS.kind(self.test)))
 
     def make_correction(self) -> Correction:
-        """The correction of the tests of difference, likewise."""
         return CORRECTIONS.make(self.correction, self._draws(CORRECTIONS.kind(self.correction)))
 
     def _draws(self, kind: type[Recipe]) -> dict[str, int]:

@@ -1,20 +1,18 @@
 """Two systems with several runs each: the difference over topics and over runs.
 
-A system that is trained differs from run to run; a difference that rests on one seed is not one of
-the methods. Topics and runs (seeds) are both samples, runs crossed with topics. The variance of the
-difference of the two means is estimated by
+A difference that rests on one seed is not one of the methods. Topics and runs (seeds) are both
+samples, runs crossed with topics. The variance of the difference of the two means is estimated by
 
     s_d^2 / T  +  sum over both systems of s_R^2 / R,
 
 s_d^2 the variance over topics of the differences of the systems' means over runs, s_R^2 the
-variance of a system's R means over topics. What runs and topics do together (their interaction) is
-counted in both terms, so the error is rather too large where runs hardly differ. It is not
-subtracted: with three runs the estimate of what is left is often 0 by chance, and tests then find
-false differences (docs/statistics.md).
+variance of a system's R means over topics. The interaction of runs and topics is counted in both
+terms; with three runs, its estimate is often 0 by chance, and tests that subtract it find false
+differences (docs/statistics.md).
 
-The critical value is Cochran's: the mean of Student's quantiles, of T - 1 and of R - 1 degrees of
-freedom, weighted by the terms (Cochran, Biometrics 20, 1964). Unlike Satterthwaite's degrees of
-freedom it does not trust a small variance of a few runs. With one run each it is the paired t-test.
+The critical value is Cochran's (Biometrics 20, 1964): the mean of Student's quantiles, of T - 1 and
+of R - 1 degrees of freedom, weighted by the terms. Unlike Satterthwaite's degrees of freedom it
+does not trust a small variance of a few runs. With one run each it is the paired t-test.
 """
 
 from dataclasses import dataclass, replace
@@ -70,7 +68,6 @@ class TwoLevel:
         return tail if t < 0 else 1.0 - tail
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Confidence interval of the difference."""
         reach = self.quantile(0.5 + level / 2) * self.error if self.error > 0 else 0.0
         return self.difference - reach, self.difference + reach
 

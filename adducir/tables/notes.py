@@ -35,7 +35,6 @@ _DETAILS: Mapping[Detail, str] = {
 
 
 def lines_of(table: ResultTable, layout: "Layout") -> Iterator[Note]:
-    """The lines below a table of a comparison, with the printed names of a layout."""
     if table.comparison is None:
         return
     lines = _Lines(table, table.comparison, layout)
@@ -72,7 +71,6 @@ class _Lines:
         return self.layout.measure_names.get(name) or printed_name(name)
 
     def printed(self, holds: Callable[[Measure], bool]) -> list[str]:
-        """The names of the measures of which something holds."""
         return [self.measure(name) for name, one in self.measures.items() if holds(one)]
 
     def in_set(self, name: str) -> str:

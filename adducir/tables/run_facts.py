@@ -67,7 +67,6 @@ class RunFacts:
     def notes(
         self, comparison: Comparison, topic_set: str = "", names: Mapping[str, str] | None = None
     ) -> list[str]:
-        """The lines below the table, with the printed names of systems."""
         named, found = names or {}, list[str]()
         if self._unjudged:
             bounds = {named.get(name, name): one for name, one in self._bounds.items()}

@@ -185,7 +185,6 @@ class ResultTable(Presented, Framed):
 
     @property
     def footer(self) -> list[str]:
-        """The notes as plain text."""
         return [
             "".join(SIGNS[one.kind] if isinstance(one, Mark) else one for one in note)
             for note in self.notes
@@ -205,7 +204,6 @@ class ResultTable(Presented, Framed):
         return len({section for section, _ in self.places.values()}) > 1
 
     def sections(self) -> Iterator[tuple[str, list[Row]]]:
-        """Each run of rows with the same section."""
         found: dict[str, list[Row]] = {}
         for row in self.rows:
             found.setdefault(row.section, []).append(row)
@@ -224,7 +222,6 @@ class ResultTable(Presented, Framed):
                 yield row, column, cell
 
     def title_of(self, system: str) -> str:
-        """The name to print for a system, which need not have a row."""
         return next((row.title for row in self.rows if row.system == system), system)
 
     def set_of(self, row: Row, column: Column) -> str | None:

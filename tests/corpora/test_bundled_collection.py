@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 
-from adducir.corpora import load_qrels, load_topics, open_corpus, refuse_duplicates
+from adducir import load_qrels, load_topics, open_corpus
+from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.sources import BUNDLED
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from adducir.corpora import load_qrels, load_topics, open_corpus, refuse_duplicates, text_of
+from adducir import load_qrels, load_topics, open_corpus
+from adducir.corpora.documents import refuse_duplicates, text_of
 
 TOUCHE_2020 = "touche/qrels/touche2020-task1-relevance-args-me-corpus-version-2020-04-01"
 

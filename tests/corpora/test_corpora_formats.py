@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir import Document, open_corpus
 from adducir.core.errors import InputError
-from adducir.corpora import Document, open_corpus, refuse_duplicates, text_of
+from adducir.corpora.documents import refuse_duplicates, text_of
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
+from adducir import load_qrels, load_topics, open_corpus
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora import load_qrels, load_topics, open_corpus, refuse_duplicates
+from adducir.corpora.documents import refuse_duplicates
 
 
 def write(folder, files):

@@ -1,12 +1,10 @@
 """Adding postings to the sums of a window of documents: the innermost loops of search.
 
-Each loop has the same first lines: a call for every posting would count references to its arrays,
-which costs seventy times what the call does. Places are unsigned because numba tests signed ones
-for being negative, which halves the speed. They are cut to the window, so that a damaged index
-cannot make them lead out of it.
-
 The loops take the postings ``first`` to ``last`` of a term, the document ``base`` at which the
-window begins, and ``sums``, float64: those of the window's documents so far.
+window begins, and its ``sums``, float64. Each has the same first lines: a call for every posting
+would count references to its arrays, which costs seventy times what the call does. Places are
+unsigned because numba tests signed ones for being negative, which halves the speed, and are cut to
+the window, so that a damaged index cannot make them lead out of it.
 """
 
 import math
@@ -31,12 +29,8 @@ for _place in range(64):
 class Term(NamedTuple):
     """What the postings of a term add, and where they are.
 
-    Attributes:
-        docs, tfs, norms: The index's postings and length bytes.
-        parts, factors: The formula's, see :class:`.scoring.Formula`.
-        numbers: (4,) float64: the formula's kind and constant, the term's weight and mass.
-        table: float32: the contribution by frequency and length byte (frequency * 256 + byte), for
-            low frequencies; empty where there is none.
+    ``numbers``, (4,) float64: the formula's kind and constant, the term's weight and mass.
+    ``table``: float32 contributions by frequency * 256 + length byte; empty where there is none.
     """
 
     docs: Array
@@ -52,7 +46,6 @@ class Term(NamedTuple):
 def contribution(
     kind: Any, constant: Any, weight: Any, mass: Any, factor: Any, tf: Any, part: Any
 ) -> Any:
-    """What one posting adds, see :mod:`.scoring`."""
     if kind == BM25_BYTE:
         return F32(weight) - F32(weight) / (ONE + F32(tf) * F32(factor))
     if kind == BM25_EXACT:
@@ -153,7 +146,6 @@ def look_up(
 
 @inner
 def ones(word: Any) -> Any:
-    """How many bits of 64 are set."""
     word -= (word >> U(1)) & U(0x5555555555555555)
     word = (word & U(0x3333333333333333)) + ((word >> U(2)) & U(0x3333333333333333))
     word = (word + (word >> U(4))) & U(0x0F0F0F0F0F0F0F0F)

@@ -1,9 +1,9 @@
 """From a corpus to a memory index.
 
-Java tokenises blocks of documents in several threads (:class:`.BulkAnalyser`). Each block is
-reduced to (document, term, frequency) and put on disk. When all are in, terms and documents get
-their final numbers, and one counting sort over chunks of documents fills the postings: memory holds
-a chunk, and numbers for each document and term. The files are the same for any number of threads.
+Java tokenises blocks of documents in several threads. Each block is reduced to (document, term,
+frequency) and put on disk. When all are in, terms and documents get their final numbers, and one
+counting sort over chunks of documents fills the postings: memory holds a chunk, and numbers for
+each document and term. The files are the same for any number of threads.
 """
 
 from collections import deque
@@ -49,15 +49,13 @@ def build_memory_index(
     threads: int | None = None,
     rebuild: bool = False,
 ) -> Manifest:
-    """Build the index, unless ``path`` already holds the one that would be built.
+    """Build the index; arguments, counts and errors are those of :func:`.lucene.build_index`.
 
-    The other arguments, counts and errors are those of :func:`adducir.indexes.lucene.build_index`.
-    A memory index has no positions, always has document vectors and both kinds of length;
-    ``accurate_length`` says which of them searches read. Where the settings name ``weights``,
-    documents' terms are these; the corpus has the texts, and documents without weights are
-    counted as ``empty``. A word is then analysed as the index's texts would be, the weights of
-    words with the same term are added, and a word that the analysis cuts into several terms gives
-    its weight to each; with the language ``pretokenized`` tokens are terms as they are.
+    It has no positions, always document vectors and both kinds of length; ``accurate_length`` says
+    which searches read. Where the settings name ``weights``, documents' terms are these; the corpus
+    has the texts, and documents without weights count as ``empty``. A word is then analysed as the
+    texts would be, weights of words with the same term are added, and a word that becomes several
+    terms gives its weight to each; with the language ``pretokenized`` tokens are terms as they are.
     """
     own = (settings or IndexSettings()).of(corpus)
     if own.separate_fields:
@@ -97,7 +95,6 @@ def build_memory_index(
 
 
 def _weights_of_terms(source: Path, analysis: Analysis) -> Iterator[tuple[str, dict[str, float]]]:
-    """Docnos and weights of terms; words that are new are analysed a block at a time."""
     rest = read_token_weights(source)
     if analysis.kind.is_pretokenized:
         yield from rest
@@ -115,11 +112,7 @@ def _weights_of_terms(source: Path, analysis: Analysis) -> Iterator[tuple[str, d
 
 
 class Arrived:
-    """Documents as provisional term numbers, spooled to disk until all are there.
-
-    Args:
-        dtype: Of frequencies (int32) or weights (float32).
-    """
+    """Documents as provisional term numbers, spooled to disk; ``dtype``: int32 or float32."""
 
     def __init__(self, folder: Path, dtype: type[np.number]) -> None:
         self._names: list[str] = []
@@ -142,7 +135,6 @@ class Arrived:
     def take_texts(
         self, texts: Iterable[tuple[str, list[bytes]]], analysis: Analysis, threads: int
     ) -> None:
-        """Take documents as texts, analysed in threads, a few blocks ahead."""
         analyser, scratch, empty = BulkAnalyser(analysis), local(), 0
 
         def counted() -> Iterator[tuple[str, list[bytes]]]:
@@ -176,7 +168,6 @@ class Arrived:
         self._names, self._empty = analyser.terms(), empty
 
     def take_weights(self, source: Path, docnos: set[str], analysis: Analysis) -> None:
-        """Take documents as weights of tokens; those of 0 are left out."""
         numbers: dict[str, int] = {}
         with progress().doing("indexing", None, "documents"):
             for docno, weights in _weights_of_terms(source, analysis):
@@ -196,11 +187,9 @@ class Arrived:
         self._names = list(numbers)
 
     def write(self, folder: Path) -> dict[str, int]:
-        """Give terms and documents their final numbers and write all files.
+        """Give terms and documents their final numbers, write all files, and return the counts.
 
-        Returns:
-            The counts. ``indexed`` is what Lucene counts as its documents: those with text, also if
-            no term is left of it; the files hold those with a term.
+        ``indexed`` is what Lucene counts: documents with text, also if no term is left of it.
         """
         terms = _mapped(self._terms, np.int32)
         tfs = _mapped(self._tfs, self._dtype)

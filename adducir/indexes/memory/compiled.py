@@ -1,8 +1,7 @@
 """Compiles kernels with numba.
 
-The compiled code is kept on disk beside the module, else where numba keeps a user's (or in
-``NUMBA_CACHE_DIR``), so that only the first process ever pays for compiling. Where nothing can be
-written at all, every process compiles anew.
+Compiled code is kept beside the module, else where numba keeps a user's (or in
+``NUMBA_CACHE_DIR``); where nothing can be written, every process compiles anew.
 """
 
 from collections.abc import Callable
@@ -19,11 +18,8 @@ _SOURCES: dict[str, set[str]] = {}
 def kernel(function: _Function, *, allocates: bool = True) -> _Function:
     """Compile ``function`` on its first call; it releases the interpreter lock while it runs.
 
-    Floats are divided as NumPy divides them: by 0 to infinity.
-
-    Args:
-        allocates: Whether it makes arrays. One that does not counts no references to those that it
-            is given, which takes longer than a short loop does.
+    Floats are divided as NumPy divides them: by 0 to infinity. A kernel that makes no arrays counts
+    no references to those that it is given, which takes longer than a short loop does.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
     try:

@@ -22,15 +22,13 @@ _DENSE_DOCUMENTS = 128
 
 
 class Impacts(NamedTuple):
-    """A segment of D documents, R terms and P postings with a model applied.
+    """A segment with a model applied.
 
-    A term that a quarter or more of many documents hold is kept once more as a plain array over
-    all documents: adding that is several times faster than following postings.
+    A term that a quarter or more of many documents hold is kept once more as a plain array over all
+    documents: adding that is several times faster than following postings.
 
     Attributes:
-        documents: D.
-        offsets: (R + 1,) int64: where each term's postings begin.
-        docs: (P,) int32.
+        offsets, docs: The segment's.
         values: (P,) float64: what each posting adds.
         dense_starts: (R,) int64: where a term begins in ``dense``, or -1.
         dense: float64: terms as plain arrays.
@@ -45,12 +43,7 @@ class Impacts(NamedTuple):
 
 
 def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Impacts:
-    """Apply a model.
-
-    Args:
-        terms: (R,) the model's factors of the terms.
-        lengths: (D,) its factors of the documents.
-    """
+    """Apply a model by its factors of the terms, (R,), and of the documents' lengths, (D,)."""
     of_postings = np.repeat(terms, segment.frequencies)
     values = np.empty(len(segment.docs), dtype=np.float64)
     for low in range(0, len(values), _CHUNK):
@@ -71,7 +64,6 @@ def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Imp
 
 @kernel
 def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
-    """Write the scores of one query."""
     offsets, docs, values, dense = impacts.offsets, impacts.docs, impacts.values, impacts.dense
     size = len(out)
     for j in range(size):
@@ -103,7 +95,6 @@ def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
 
 @kernel
 def score(impacts: Impacts, queries: Queries, first: int, out: Matrix) -> None:
-    """Write the scores of the queries from ``first`` on to ``out``, (n, D)."""
     for n in range(len(out)):
         _add(impacts, queries, first + n, out[n])
 
@@ -118,12 +109,10 @@ def count(
     above: Array,
     level: Array,
 ) -> None:
-    """Count the documents whose score is above or level with the gold document's.
+    """Count what scores above and level with the gold document, query by query.
 
-    Args:
-        gold: (q,) int64: each query's gold document, which is level with itself.
-        first, last: The queries, to ``last`` - 1.
-        above, level: (q,) int64, written.
+    The queries are ``first`` to ``last`` - 1; ``gold``, ``above`` and ``level`` are (q,) int64. The
+    gold document is level with itself.
     """
     scores = np.empty(impacts.documents)
     for query in range(first, last):

@@ -1,9 +1,8 @@
 """Expanding queries over a memory index: RM3 for many queries at once, others term by term.
 
-See :mod:`adducir.indexes.feedback` for what RM3 computes. Anserini's hash maps decide in which
-order norms are summed. Doubles hold such sums of floats exactly unless one is over a million times
-another, so that order shows nowhere. Documents whose score is negative, which Lucene's never is,
-add nothing.
+Anserini's hash maps decide in which order norms are summed. Doubles hold such sums of floats
+exactly unless one is over a million times another, so that order shows nowhere. Documents whose
+score is negative, which Lucene's never is, add nothing.
 """
 
 from collections import Counter
@@ -12,7 +11,6 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 import numpy as np
-import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.indexes.arrays import Array, damaged
@@ -34,18 +32,12 @@ _LEAST_NORM = np.float32(0.001)
 
 
 class Feedback:
-    """Expands queries from documents that they found.
-
-    Args:
-        documents: How many documents Lucene would count: those with text, be it only stop words.
-        plain: Whether new terms must match ``[a-z0-9]+``.
-    """
+    """Expands queries; ``documents``: as Lucene counts; ``plain``: new terms are ``[a-z0-9]+``."""
 
     def __init__(self, segment: SavedSegment, documents: int, *, plain: bool) -> None:
         self._segment, self._documents, self._plain = segment, documents, plain
 
     def check(self, method: FeedbackMethod) -> None:
-        """Refuse a method that this engine does not have."""
         if "memory" not in method.engines:
             raise UsageError(
                 f"a memory index has no feedback {FEEDBACK.name_of(type(method))!r}.",
@@ -55,7 +47,6 @@ class Feedback:
     def weights(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod, threads: int
     ) -> list[Weights]:
-        """The expanded queries, heaviest terms first, from the documents of each, best first."""
         self.check(method)
         made: list[Weights] = [{} for _ in queries]
         starts = found.starts
@@ -89,10 +80,9 @@ class Feedback:
     def _by_name(
         self, queries: Sequence[Counter[str]], found: Ranked, method: FeedbackMethod
     ) -> list[Weights]:
-        """By a method that reads documents by name."""
         segment = self._segment
         sizes, terms, tfs = self._vectors(found.docs)
-        names = self._names.gather(terms).to_list()
+        names = self._segment.terms.gather(terms).to_list()
         pairs = iter(zip(names, tfs.tolist(), strict=True))
         documents = [
             Document(score, dict(islice(pairs, size)))
@@ -109,17 +99,9 @@ class Feedback:
         )
 
     @cached_property
-    def _names(self) -> pl.Series:
-        return self._segment.terms
-
-    @cached_property
-    def _ranks(self) -> Array:
-        return self._segment.ranks
-
-    @cached_property
     def _eligible(self) -> Array:
         """(V,) which terms RM3 takes."""
-        names = self._names
+        names = self._segment.terms
         share = self._segment.frequencies.astype(np.float32) / np.float32(self._documents)
         # Java counts characters beyond the first 65,536 as two.
         sizes = names.str.len_chars() + names.str.count_matches("[\U00010000-\U0010ffff]")
@@ -142,13 +124,13 @@ class Feedback:
         np.add.at(sums, places, values[some])
 
         numbers, terms = pairs >> 32, pairs & 0xFFFFFFFF
-        best = np.lexsort((self._ranks[terms], -sums, numbers))
+        best = np.lexsort((self._segment.ranks[terms], -sums, numbers))
         best = best[_places(numbers) < method.fb_terms]
         numbers, terms, sums = numbers[best], terms[best], sums[best]
         totals = np.bincount(numbers, sums, minlength=len(queries))[numbers]
         some = totals > 0
         numbers, sums, totals = numbers[some], sums[some], totals[some]
-        names = self._names.gather(terms[some]).to_list()
+        names = self._segment.terms.gather(terms[some]).to_list()
         own = np.float32(method.original_query_weight)
         shares = (sums / totals).astype(np.float32).astype(np.float64)
         model = (1.0 - np.float64(own)) * shares

@@ -28,12 +28,9 @@ if TYPE_CHECKING:
 class MemoryIndex(Index):
     """An index that ``adducir index --engine memory`` built.
 
-    Scores and rankings by Lucene's models are Lucene's, see :mod:`.scoring`, and feedback is
-    Anserini's, see :mod:`adducir.indexes.feedback`. Scores of other models are doubles. Weights of
-    ready tokens are searched by ``impact``, all else by ``bm25`` where no model is named.
-
-    Raises:
-        ArtifactError: No memory index, or a damaged one.
+    Scores by Lucene's models are Lucene's and feedback is Anserini's; scores of other models are
+    doubles. Weights of ready tokens are searched by ``impact``, all else by ``bm25`` where no model
+    is named.
     """
 
     manifest: Manifest
@@ -55,12 +52,10 @@ class MemoryIndex(Index):
         self._ranker = Ranker(self._segment, documents, accurate=self.accurate_length)
 
     def __len__(self) -> int:
-        """How many documents can be found (those without a term are not indexed)."""
         return len(self._segment)
 
     @property
     def docnos(self) -> pl.Series:
-        """Every docno, in ascending order."""
         return self._segment.docnos
 
     def number(self, docno: str) -> int:

@@ -10,16 +10,10 @@ _MOST = (1 << 31) - 1
 
 @kernel
 def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array, Array]:
-    """Reduce each document's tokens to distinct terms with frequencies.
+    """Reduce each document's tokens to distinct terms, in order of appearance, with frequencies.
 
-    Args:
-        starts: (n + 1,) where each document's tokens begin.
-        tokens: Term numbers.
-        counts: (V,) int32 zeros, left as zeros: scratch.
-
-    Returns:
-        (n + 1,) where each document begins in the others; int32: its distinct terms in order of
-        appearance; int32: their frequencies.
+    ``starts`` (n + 1,) of documents in ``tokens``; ``counts`` (V,) int32 zeros, left zero. Returns
+    the same starts in the other two: int32 terms and int32 frequencies.
     """
     terms, tfs = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
     begins = np.zeros(len(starts), dtype=np.int64)
@@ -51,10 +45,7 @@ def gather(
     out_terms: Array,
     out_tfs: Array,
 ) -> None:
-    """Take documents in ``order``, with renumbered terms.
-
-    A document's most frequent terms come first, equal ones in order of their ``ranks``.
-    """
+    """Take documents in ``order``, terms renumbered: the most frequent first, then by ``ranks``."""
     place = 0
     for document in order:
         first, last = starts[document], starts[document + 1]
@@ -97,12 +88,10 @@ def scatter(
 def bound(
     offsets: Array, docs: Array, tfs: Array, norms: Array, levels: Array, most: Array, least: Array
 ) -> None:
-    """Write each term's greatest frequency, and its least norm at each level of frequency.
+    """Write each term's greatest frequency, and its least norm at each of L levels of frequency.
 
-    Args:
-        levels: (L,) the greatest frequency of each.
-        most: (V,) float32 zeros, written.
-        least: (V * L,) uint8, all 255, written.
+    ``levels`` (L,) are their greatest frequencies. Written are ``most``, (V,) float32 zeros, and
+    ``least``, (V * L,) uint8, all 255.
     """
     for term in range(len(offsets) - 1):
         for i in range(offsets[term], offsets[term + 1]):
@@ -118,10 +107,8 @@ def bound(
 def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) -> None:
     """Write which documents hold the first terms, as many as ``bits`` has room for.
 
-    Args:
-        words: Of each term in ``bits`` and ``before``.
-        bits: uint64 zeros, written: a bit for each document that holds the term.
-        before: uint32, written: how many documents before those of the word hold it.
+    A term has ``words`` of each. ``bits``: uint64 zeros, a bit for each document that holds it;
+    ``before``: uint32, how many documents before those of the word hold it.
     """
     for term in range(len(bits) // words):
         row = term * words

@@ -1,9 +1,8 @@
 """Compiled search: every document scored, window by window, and the best kept.
 
-Scores are 0 or more; floats of 0 and more are in the order of their bits, read as integers.
-
-The sums of a window of documents stay in the processor's cache while the postings of all the
-query's terms in the window are added to them. Two things save work, and neither changes a result:
+Scores are 0 or more; floats of 0 and more are in the order of their bits, read as integers. The
+sums of a window of documents stay in the processor's cache while the postings of all the query's
+terms are added to them. Two things save work, and neither changes a result:
 
 - A few stripes of the collection are scored first. They show about which score the last of the best
   will have, and only documents above it are kept. If too few are, all is done again without.
@@ -63,8 +62,7 @@ class Room(NamedTuple):
 def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
     """The score at ``rank`` (from 1) among the first ``count``, cut to its first ``digits`` bits.
 
-    It is built up bit by bit: one is set if enough scores are then still not below. 31 give the
-    score itself.
+    A bit is set if enough scores are then still not below; 31 give the score itself.
     """
     bits, value = scores.view(np.uint32), np.uint32(0)
     for place in range(30, 30 - digits, -1):
@@ -78,10 +76,7 @@ def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
 
 @inner
 def _keep_best(room: Room, count: Any, depth: Any) -> Any:
-    """Drop all but the best ``depth`` documents, of equals the first; returns the least score.
-
-    What stays is in the order in which it was.
-    """
+    """Keep the best ``depth`` documents, of equals the first, in order; returns the least score."""
     scores, docs = room.scores, room.docs
     least, equal = _lower_bound(scores, count, depth, np.int64(31)), depth
     for n in range(U(count)):
@@ -97,7 +92,6 @@ def _keep_best(room: Room, count: Any, depth: Any) -> Any:
 
 @kernel
 def _order(room: Room, count: Any) -> None:
-    """Sort by falling score; equal scores stay in the order in which they are."""
     places = np.empty(count, dtype=np.int32)
     docs = room.docs[:count].copy()
     order_row(room.scores[:count].copy(), places, room.scores[:count])
@@ -112,8 +106,7 @@ class Terms(NamedTuple):
         numbers: (m, 4) float64: the formula's kind and constant, each term's weight and mass.
         tables: (m, 16 * 256) float32: contributions by frequency and length byte.
         cells: (m,) int64: how much of each table is filled, all or none.
-        starts: (m,) uint64: where each term's postings begin.
-        ends: (m,) uint64: where they end.
+        starts, ends: (m,) uint64: each term's postings.
         rows: (m,) int64: where each term's bits begin; below 0 where it has none.
         reach: (m + 1,) float64: the most that the terms from each one on can add together.
     """
@@ -129,7 +122,6 @@ class Terms(NamedTuple):
 
 @inner
 def _term(postings: Postings, formula: Formula, query: Terms, t: Any) -> Term:
-    """A term of a query as the loops take it."""
     numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
     docs, tfs, norms = postings.docs, postings.tfs, postings.norms
     return Term(docs, tfs, norms, formula.parts, formula.factors, numbers, table)
@@ -206,7 +198,6 @@ def _window(
 
 @inner
 def _in_order(marks: Array, found: Array, count: Any) -> Any:
-    """Sort the first ``count`` of ``found``; returns ``count``."""
     for n in range(count):
         place = U(found[n])
         marks[place >> U(6)] |= U(1) << (place & U(63))
@@ -256,10 +247,7 @@ def _rank(
 def _guess(
     postings: Postings, formula: Formula, query: Terms, room: Room, depth: Any, stripes: Any
 ) -> Any:
-    """A score that probably at least ``depth`` documents exceed; 0 if unknown.
-
-    ``stripes`` stripes of documents are searched for it.
-    """
+    """A score that at least ``depth`` documents of some stripes probably exceed; 0 if unknown."""
     documents = postings.documents
     wanted = F64(depth) * stripes * _STRIPE / documents
     rank = min(np.int64(wanted + 2 * math.sqrt(wanted) + 1), depth)
@@ -302,7 +290,6 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
 
 @inner
 def _bound_of(postings: Postings, formula: Formula, queries: Queries, n: Any) -> float:
-    """The most that a posting of the n-th of all the queries' terms adds."""
     weight, mass = F64(queries.weights[n]), queries.masses[n]
     term, greatest = U(queries.terms[n]), 0.0
     most = postings.greatest_tfs[term]
@@ -319,7 +306,6 @@ def _bound_of(postings: Postings, formula: Formula, queries: Queries, n: Any) ->
 
 @kernel
 def _falling(values: Array) -> Array:
-    """Where the values stand, from the greatest to the least."""
     places = np.arange(len(values))
     for n in range(1, len(values)):
         place = n
@@ -334,7 +320,6 @@ def _falling(values: Array) -> Array:
 def _fill_table(
     table: Any, factors: Array, least: Any, most: Any, kind: Any, weight: Any, mass: Any
 ) -> None:
-    """Write contributions by frequency and length byte, for the bytes from least to most."""
     for tf in range(1, _ROWS):
         for norm in range(least, most + 1):
             value = contribution(kind, 0.0, weight, mass, factors[norm], tf, ZERO)
@@ -351,7 +336,6 @@ def _search_one(
     depth: Any,
     stripes: Any,
 ) -> Any:
-    """Write one query's hits to ``room``, in order; returns how many there are."""
     matches = 0
     for n in range(queries.starts[query], queries.starts[query + 1]):
         matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
@@ -382,12 +366,8 @@ def search(
 ) -> None:
     """Rank the documents for the queries ``first`` to ``last`` - 1.
 
-    Args:
-        last: One behind the last.
-        out_starts: (q + 1,) int64: where each query's hits may stand in the next two.
-        out_docs: int32, written: document numbers, best first.
-        out_scores: float32, written: their scores.
-        out_counts: (q,) int64, written: how many hits each query has.
+    A query's hits, best first, go to int32 ``out_docs`` and float32 ``out_scores`` from
+    ``out_starts`` (q + 1,) on, and their number to ``out_counts`` (q,) int64.
     """
     documents, widest, longest = postings.documents, 1, 1
     for query in range(first, last):

@@ -21,13 +21,7 @@ _FEW = 1 << 25  # postings
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The hits of q queries.
-
-    Attributes:
-        counts: (q,) how many hits each query has.
-        docs: int32 document numbers, query after query, best first.
-        scores: float32, or float64 where the model is of that precision.
-    """
+    """Hits: (q,) counts; int32 docs, query after query, best first; scores, float32 or float64."""
 
     counts: Array
     docs: Array
@@ -44,10 +38,7 @@ class Ranker:
 
     BM25 and QLD are computed by compiled code, but for the first few queries of a process: loading
     it takes longer than adding so many postings by NumPy. Both give the same scores to the bit.
-
-    Args:
-        documents: How many documents the corpus has, those without a term included.
-        accurate: BM25 with exact lengths.
+    ``documents`` counts those without a term, too; ``accurate``: BM25 with exact lengths.
     """
 
     def __init__(self, segment: SavedSegment, documents: int, *, accurate: bool) -> None:
@@ -55,7 +46,6 @@ class Ranker:
         self._read = 0
 
     def rank(self, queries: Queries, model: Model, *, depth: int | None, threads: int) -> Ranked:
-        """Rank the documents that hold a term of the query, at most ``depth`` each."""
         try:
             if type(model) is not BM25 and type(model) is not QLD:
                 return self._by_model(queries, model, depth, threads)
@@ -131,7 +121,6 @@ class Ranker:
         depth: int | None,
         threads: int,
     ) -> Ranked:
-        """Score every document that holds a term."""
         segment, size = self._segment, len(self._segment)
         docs, tfs, offsets = map(np.asarray, (segment.docs, segment.tfs, segment.offsets))
         empty = np.empty(0, dtype=np.int32)

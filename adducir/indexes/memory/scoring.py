@@ -41,8 +41,6 @@ class Postings(NamedTuple):
     """What the kernels read of an index.
 
     Attributes:
-        documents: N.
-        offsets: See :mod:`.segment`, as for ``docs`` and ``tfs``.
         norms: (N + WINDOW,) uint8: the length bytes, then zeros.
         bits, before: Which documents hold the terms in many documents.
         greatest_tfs, least_norms: What bounds the contributions of each term.
@@ -66,7 +64,6 @@ class Postings(NamedTuple):
 
     @classmethod
     def of(cls, segment: SavedSegment) -> "Postings":
-        """The index as plain arrays that nobody can write to."""
         return cls(
             documents=len(segment),
             offsets=_frozen(segment.offsets),
@@ -89,10 +86,8 @@ class Formula(NamedTuple):
 
     Attributes:
         kind: ``BM25_BYTE``, ``BM25_EXACT`` or ``DIRICHLET``.
-        factors: (256,) float64 by length byte: for BM25 s, which is a float; for Dirichlet
-            smoothing ln(mu / (dl + mu)).
-        parts: (N + WINDOW,) float32: the length's part of the denominator (BM25 with exact
-            lengths).
+        factors: (256,) float64 by length byte: of BM25 s, a float; else ln(mu / (dl + mu)).
+        parts: (N + WINDOW,) float32: the length's part of exact BM25's denominator.
         slope: float32: that part for each token.
         constant: float32: the rest of that denominator.
     """
@@ -105,7 +100,6 @@ class Formula(NamedTuple):
 
     @classmethod
     def of(cls, model: BM25 | QLD, segment: SavedSegment, *, accurate: bool) -> "Formula":
-        """The model's arithmetic over the index; ``accurate``: BM25 with exact lengths."""
         zero, one = np.float32(0), np.float32(1)
         if isinstance(model, QLD):
             mu = np.float64(np.float32(model.mu))
@@ -124,7 +118,6 @@ class Formula(NamedTuple):
         return cls(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
 
     def added(self, queries: "Queries", norms: Array, place: int, docs: Array, tfs: Array) -> Array:
-        """What postings of one of the queries' terms add, as the kernels compute it."""
         weight, one = queries.weights[place], np.float32(1)
         if self.kind == DIRICHLET:
             mass = queries.masses[place]
@@ -171,11 +164,9 @@ class Queries(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many queries."""
         return len(self.starts) - 1
 
     def for_kernels(self, model: BM25 | QLD, segment: SavedSegment) -> "Queries":
-        """The same with what the kernels read of terms."""
         terms = self.terms
         if isinstance(model, QLD):
             share = (segment.occurrences[terms] + 1.0) / (segment.tokens + 1.0)

@@ -112,15 +112,10 @@ class Segment:
 
     @classmethod
     def invert(cls, starts: Array, ids: Array) -> "tuple[Segment, Array]":
-        """Count the terms of documents.
+        """Count the terms of documents that begin at ``starts``, (D + 1,) int64, in int32 ``ids``.
 
-        Args:
-            starts: (D + 1,) int64: where each document begins in ``ids``.
-            ids: int32 term ids of a vocabulary.
-
-        Returns:
-            A segment that numbers terms as they appear, and those numbers by the vocabulary's;
-            the last is -1, as for each term that the segment does not hold.
+        Returns a segment that numbers terms as they appear, and those numbers by the vocabulary's;
+        the last is -1, as for each term that the segment does not hold.
         """
         from adducir.indexes.memory.inverting import distinct, localise, scatter
 
@@ -151,7 +146,6 @@ class Segment:
 
     @property
     def statistics(self) -> Statistics:
-        """What a model knows of a collection that is this segment alone."""
         return Statistics(
             documents=len(self),
             filled=int(np.count_nonzero(self.lengths)),
@@ -164,8 +158,6 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class SavedSegment(Segment):
-    """The open files of a memory index; see the module for shapes."""
-
     norms: Array
     bits: Array
     before: Array
@@ -178,10 +170,7 @@ class SavedSegment(Segment):
 
     @classmethod
     def open(cls, folder: Path) -> "SavedSegment":
-        """Map the files in ``folder``, and check what bounds the places that are read.
-
-        What the arrays hold is not read here: the kernels stay inside them whatever it is.
-        """
+        """Map the files, and check what bounds the places that are read, not what they hold."""
         segment = cls(
             **{name: mapped(folder / file) for name, file in FILES.items()}, folder=folder
         )
@@ -191,7 +180,6 @@ class SavedSegment(Segment):
         return segment
 
     def _checks(self) -> Iterator[tuple[str, bool]]:
-        """Names of arrays, and whether each is of a type and size that it can have."""
         documents, postings = len(self.lengths), len(self.docs)
         terms = len(self.occurrences)
         yield "docs", self.docs.dtype == np.int32
@@ -215,7 +203,6 @@ class SavedSegment(Segment):
 
     @cached_property
     def tokens(self) -> float:
-        """The sum of all lengths."""
         return float(self.lengths.sum(dtype=np.float64))
 
     @cached_property
@@ -231,7 +218,7 @@ class SavedSegment(Segment):
         """The V terms by their numbers."""
         return self._terms.sort("number")["term"]
 
-    @property
+    @cached_property
     def ranks(self) -> Array:
         """(V,) int32: the place of each term in alphabetical order, by its number."""
         ranks: Array = np.argsort(self._terms["number"].to_numpy()).astype(np.int32)
@@ -250,7 +237,6 @@ class SavedSegment(Segment):
 
     @cached_property
     def docnos(self) -> pl.Series:
-        """The N docnos by document number."""
         return self._table(DOCNOS, {"docno": pl.String}, len(self))["docno"]
 
     def _table(self, name: str, schema: dict[str, type[pl.DataType]], rows: int) -> pl.DataFrame:

@@ -19,14 +19,13 @@ _INSERTION = 32  # longer runs of equal single-precision scores are sorted by me
 
 @kernel
 def order_rows(scores: Matrix, places: Matrix, best: Matrix) -> None:
-    """Write the places of each row's best scores."""
     for row in range(len(scores)):
         order(scores[row], places[row], best[row])
 
 
 @kernel
 def order(scores: Array, places: Array, best: Array) -> None:
-    """The same for one row."""
+    """Write the places of the best scores, and these."""
     size, depth = len(scores), len(places)
     if size <= _FEW:
         few = np.arange(size).astype(np.uint32)

@@ -1,8 +1,6 @@
-"""A result table in the formats that people and programs read.
+"""A result table in the formats that people and programs read, all from one model.
 
-Every format prints the same texts, marks and notes of one model
-(:class:`adducir.tables.table.ResultTable`), so that formats cannot disagree. Packages add formats
-by the entry points ``adducir.tables``.
+Packages add formats by the entry points ``adducir.tables``.
 """
 
 from abc import abstractmethod

@@ -42,7 +42,6 @@ class CSV(TableFormat):
 
 
 def _shown(line: tuple[object, ...]) -> list[object]:
-    """The cells of a line, with truth values as JSON writes them."""
     return [str(one).lower() if isinstance(one, bool) else one for one in line]
 
 

@@ -14,7 +14,6 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&])")
 
 
 def escaped(text: str) -> str:
-    """A text in which no character means anything to Markdown, on one line."""
     return _SPECIAL.sub(r"\\\1", one_line(text))
 
 

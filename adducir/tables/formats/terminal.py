@@ -84,7 +84,6 @@ class _Page:
         self.name_width = max([cell_len(table.head), *map(cell_len, self.names)])
 
     def _column(self, place: int) -> list[list[Text]]:
-        """The lines of one column's cells; numbers are aligned at the point, marks follow."""
         cells = [row.cells[place] for row in self.table.rows]
         digits = max((len(cell.text) for cell in cells), default=1)
         bullets = any(cell.best for cell in cells)
@@ -126,7 +125,6 @@ class _Page:
         return found
 
     def lines(self) -> Iterator[Text]:
-        """All blocks: booktabs' three lines, the header, the rows under their sections."""
         width = self.name_width + max(map(_total, self.blocks))
         for block in self.blocks:
             yield Text("━" * width)

@@ -45,7 +45,6 @@ class ReportData:
         return [place for place, column in columns if not (column.descriptive or column.summed)]
 
     def ranked(self, place: int) -> list[int]:
-        """The rows that have a mean in a column, the best first."""
         sign = -1 if self.table.columns[place].higher_is_better else 1
         means = [row.cells[place].mean for row in self.table.rows]
         known = [(sign * mean, at) for at, mean in enumerate(means) if mean is not None]
@@ -177,7 +176,6 @@ class ReportData:
 
     @cached_property
     def costs(self) -> list[tuple[int, float | None, float | None, float | None]]:
-        """Row, milliseconds per topic, megabytes of the index, seconds of training."""
         rows = enumerate(self.table.rows)
         known = [(at, self.material.costs.get(row.system)) for at, row in rows]
         return [

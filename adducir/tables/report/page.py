@@ -1,7 +1,6 @@
 """The page: the table and its notes in HTML, everything else drawn by the page's own script.
 
-The file needs nothing else: style, script and data are in it, and its policy lets it load nothing
-and run no other script. Without script the table, its notes and the provenance are there.
+Its policy lets it load nothing; without script the table, its notes and the provenance are there.
 """
 
 import base64
