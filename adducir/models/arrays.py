@@ -27,7 +27,7 @@ def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     from safetensors.numpy import save_file
 
     # safetensors writes the memory as it lies there, which is not that of a transposed array.
-    whole = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
+    whole = {name: np.asarray(one, order="C") for name, one in arrays.items()}
     with publishing(path) as hidden:
         save_file(whole, hidden, metadata={DIGEST: _digest(whole)})
 
