@@ -227,12 +227,6 @@ def _check_examples(
 
 
 class _Late(_Vectors):
-    """Late interaction.
-
-    Attributes:
-        lengths: Tokens that are read.
-    """
-
     lengths: LengthPart = LengthPart()
 
     @abstractmethod
@@ -298,8 +292,6 @@ class MaxSim(_Late):
 
 @dataclass(frozen=True)
 class LateVectors:
-    """Vectors of tokens; a context longer than a query may be is cut at its outer ends."""
-
     source: ModelSource
     reading: Reading
     precision: Precision
