@@ -227,6 +227,12 @@ def _check_examples(
 
 
 class _Late(_Vectors):
+    """Late interaction.
+
+    Attributes:
+        lengths: Tokens that are read.
+    """
+
     lengths: LengthPart = LengthPart()
 
     @abstractmethod
