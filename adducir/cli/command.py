@@ -157,7 +157,6 @@ class Command(PlainHelp, TyperCommand):
 
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
-    """The command of a function, whose one parameter is a recipe."""
     recipe: type[Recipe] = next(iter(get_type_hints(function).values()))
     fields, rare = fields_of(recipe), ", ".join(sorted(rare_fields(recipe)))
     parameters = [_keyword("invocation", typer.Context)]

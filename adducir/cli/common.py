@@ -173,7 +173,6 @@ def system_names(runs: Sequence[Path]) -> dict[Path, str]:
 
 
 def find_system(wanted: str, names: dict[Path, str]) -> str | None:
-    """The name of the system that a user means by a name or by a run's path."""
     if wanted in names.values():
         return wanted
     place = os.path.realpath(wanted)

@@ -122,10 +122,7 @@ def evaluate(settings: Evaluate) -> None:
 
 
 def _systems(runs: Sequence[Path], asked: Tabled) -> tuple[Mapping[Path, str], dict[str, Any]]:
-    """Name the systems, and call baselines and the like by those names.
-
-    A baseline that is a file and not among the runs is put before them.
-    """
+    """Name the systems; a baseline that is a file and not among the runs is put before them."""
     from adducir.cli.common import find_system, system_names
 
     named = system_names(runs)

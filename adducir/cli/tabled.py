@@ -126,7 +126,6 @@ class Tabled(Testing, Printing):
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
-    """The SHA-256 of each file that was read, by its path."""
     from adducir.core.files import file_digest
 
     return {str(path): file_digest(path) for path in paths}
@@ -146,10 +145,7 @@ def show_table(
     *,
     per_topic: bool = False,
 ) -> None:
-    """Print a table, or write it to a file, with the values of each topic where they are asked for.
-
-    Without a format it is what the file's ending says, or else ``terminal``.
-    """
+    """Print a table, or write it to a file, with the values of each topic where that is asked."""
     from adducir.tables.build import topic_table
 
     format_name = form_of(output, wanted)

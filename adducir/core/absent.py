@@ -75,10 +75,7 @@ def watching() -> Iterator[list[Later]]:
 
 @contextmanager
 def gathering() -> Iterator[Callable[[Callable[[], T]], T]]:
-    """Open several things, and go on where one is not available; raises for all at the end.
-
-    What could not be opened must not be looked at before the block ends.
-    """
+    """Open several things; raises at the end for all that were not available."""
     missing: list[AdducirError] = []
 
     def each(opener: Callable[[], T]) -> T:

@@ -51,8 +51,6 @@ Make = Callable[[Path], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class FileEntry:
-    """Size in bytes and SHA-256 (hexadecimal) of one file of an artifact."""
-
     bytes: int
     sha256: str
 

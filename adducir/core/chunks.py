@@ -180,10 +180,9 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
 
 @dataclass(frozen=True)
 class Chunking:
-    """How the chunks of an output that is not an artifact of chunks (a run, say) are made.
+    """How chunks of a run and the like are made: kept beside ``output`` till the block ends well.
 
-    They are kept beside ``output`` and removed when the block ends well; with ``keep``, by whoever
-    publishes the output. Without an output, or with a stream, they lie in a temporary folder.
+    With ``keep`` whoever publishes the output removes them; a stream's are temporary.
     """
 
     output: Path | None = None
@@ -192,7 +191,6 @@ class Chunking:
 
     @contextmanager
     def folder(self, work: Work, **more: Any) -> Iterator[Path]:
-        """Where chunks are kept; ``more`` determines bytes beside the work's identity."""
         if self.output is None or is_stream(self.output):
             with TemporaryDirectory(prefix="adducir-") as name:
                 yield Path(name)

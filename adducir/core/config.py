@@ -181,11 +181,9 @@ def _composed(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file as plain values that still knows its lines.
+    """A YAML file as plain values, which aliases share, and its lines by ids of what they are in.
 
-    Values that the file shares by an alias are shared in ``data``: copy before changing. ``start``
-    is the line on which the mapping begins; ``lines`` has the line of each key or item of the
-    mappings and lists, by their ids.
+    ``start`` is the line on which the mapping begins.
     """
 
     data: dict[str, Any]
@@ -194,7 +192,6 @@ class Document:
     lines: Mapping[int, Mapping[str | int, int]]
 
     def _places(self, keypath: KeyPath) -> list[int]:
-        """The lines of the parts of a path, as far as the file has them."""
         here: Any = self.data
         found: list[int] = []
         for part in keypath:
@@ -295,8 +292,6 @@ def _changed(here: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tupl
 
 @dataclass(frozen=True)
 class Reading(Generic[R]):
-    """A recipe file as far as it can be understood."""
-
     document: Document
     model: type[R]
     data: dict[str, Any]  # after the overrides, not validated
@@ -307,10 +302,7 @@ class Reading(Generic[R]):
 
     @property
     def rest(self) -> R | None:
-        """The recipe without the entries of its sections that have errors, if that is one.
-
-        With it a caller can look for errors that validation does not know of.
-        """
+        """The recipe without its entries that have errors, to look for further errors in it."""
         if self.recipe is not None or self.refused:
             return self.recipe
         data = {k: dict(v) if isinstance(v, dict) else v for k, v in self.data.items()}
@@ -328,10 +320,7 @@ class Reading(Generic[R]):
     def error(
         self, more: Iterable[ErrorDetail] = (), kind: type[AdducirError] = InputError
     ) -> AdducirError | None:
-        """One error for all errors and ``more``, each with its line or override; None for none.
-
-        Of ``more``, what is at, above or below one of the recipe's own may only follow from that.
-        """
+        """One error for all; of ``more``, what is near one of the recipe's own may only follow."""
         own = [problem.path for problem in self.errors]
         news = [p for p in more if not any(_begins(p.path, o) or _begins(o, p.path) for o in own)]
         after = len(self.overrides)

@@ -34,7 +34,6 @@ class CsvWriter:
         self._writer = csv.writer(self, lineterminator="\r\n")
 
     def row(self, cells: Iterable[object]) -> None:
-        """Write one line; texts are guarded, numbers and None are not."""
         self._writer.writerow([guarded(one) if isinstance(one, str) else one for one in cells])
 
     def rows(self, lines: Iterable[Iterable[object]]) -> None:

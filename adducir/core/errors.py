@@ -181,11 +181,7 @@ def reading_error(error: OSError, path: Path) -> AdducirError:
 
 @contextmanager
 def explaining_writes(path: Path) -> Iterator[None]:
-    """Turn the errors of writing ``path`` inside the block into Adducir's own.
-
-    Errors that concern files elsewhere pass through as they are, except that a full disk is always
-    reported as such.
-    """
+    """Turn errors of writing ``path``, and those of a full disk anywhere, into Adducir's own."""
     try:
         yield
     except (AdducirError, BrokenPipeError):

@@ -84,10 +84,7 @@ def _not_utf8(path: Path, error: UnicodeDecodeError) -> BrokenStream:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a whole UTF-8 text file as bytes, for bulk parsers.
-
-    Line breaks are kept as they are; a byte-order mark is taken off.
-    """
+    """Read a whole UTF-8 text file as bytes, without a byte-order mark, for bulk parsers."""
     parts: list[bytes] = []
     try:
         parts.extend(blocks(path, whole=True))
@@ -201,7 +198,6 @@ def require(path: Path) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes as they are now, in hexadecimal."""
     try:
         with open_input(path) as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()
@@ -223,11 +219,9 @@ _STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"
 
 
 def study_folder(recipe: Path) -> Path:
-    """The study that a recipe belongs to: relative paths in it start there.
+    """The study that a recipe belongs to, where relative paths in it start.
 
-    It is the folder that holds ``experiments/``, ``deepct/`` or whichever folder the recipe lies
-    in, or else the recipe's own folder. Links are not followed: a recipe that is linked into a
-    study belongs to that study.
+    It holds ``experiments/`` or whichever folder the recipe lies in; links are not followed.
     """
     folder = Path(os.path.normpath(recipe.absolute())).parent
     return folder.parent if folder.name in FOLDERS else folder
@@ -267,11 +261,7 @@ def to_standard_output() -> Iterator[Path]:
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Refuse a place that cannot be written, or that is kept from being written.
-
-    A file or folder without any right to write is read-only for everyone, for root as well, and
-    though the folder around it would let it be replaced.
-    """
+    """Refuse a place that cannot be written, or has no right to write: root too keeps to that."""
     target = Path(os.path.realpath(path))
     try:
         there = next(one for one in (target, *target.parents) if one.exists())

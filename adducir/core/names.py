@@ -36,11 +36,9 @@ class Seen:
         self._hashes: set[int] = set()
 
     def add(self, name: str) -> bool:
-        """Take a name; whether it came before."""
         return self.add_hash(hash(name))
 
     def add_hash(self, found: int) -> bool:
-        """Take a hash; whether it came before."""
         count = len(self._hashes)
         self._hashes.add(found)
         return len(self._hashes) == count
@@ -70,7 +68,6 @@ class NameTable:
         return cls(np.stack([found[order], order.astype(np.uint64)]))
 
     def numbers(self, name: str) -> list[int]:
-        """The numbers that a name may have, hardly ever more than one; ascending."""
         digests, wanted = self._digests, np.uint64(digest_of(name))
         first = end = int(digests.searchsorted(wanted))
         while end < len(digests) and digests[end] == wanted:

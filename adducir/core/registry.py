@@ -106,7 +106,6 @@ class Family(Generic[K]):
         return found
 
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
-        """A kind with hyperparameters; those not given have their defaults."""
         kind, given = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
         for key, what in _unknown(kind, name, given):
             raise UsageError(f"`{key}` {what}." if what[-1] != "?" else f"`{key}` {what}")

@@ -59,7 +59,6 @@ def repeated(items: Iterable[Item]) -> list[Item]:
 
 
 def listed(names: Sequence[str], limit: int = 5) -> str:
-    """Names joined by commas, those beyond a limit counted."""
     shown = ", ".join(names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 

@@ -50,10 +50,6 @@ class Context:
         return Chunking(output, self.execution)
 
     def shared(self, what: Hashable, opener: Callable[[], T], key: Hashable = None) -> T:
-        """What several steps use, opened once and closed at the end.
-
-        Of one ``what`` only the value of the latest ``key`` is held.
-        """
         if what in self._shared and self._shared[what][0] != key:
             del self._shared[what]  # its memory is free before the next is opened
         if what not in self._shared:

@@ -242,7 +242,6 @@ def run_experiment(
 
 
 def _write(folder: Path, finding: Finding) -> dict[str, Path]:
-    """Write a table in every format; returns the files, as :class:`Outcome` has them."""
     folder = folder / finding.folder
     texts = {
         key: (f"{finding.file}{one.ending}", one().render(finding.table))

@@ -87,7 +87,6 @@ class Planner:
                 self._later += [(place, need) for need in later]
 
     def opening(self, place: KeyPath, opener: Callable[[], T]) -> T | None:
-        """What ``opener`` returns; None where it raises, and the error is kept."""
         with suppress(Known), self.at(*place):
             return opener()
         return None

@@ -104,8 +104,6 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """A table of a study, and where it goes."""
-
     table: "ResultTable"
     name: str = ""  # what it is of, where a study has several tables that are printed
     folder: str = ""  # below the study's results
@@ -175,7 +173,6 @@ class Study(ABC):
         return self.folder / "runs" / self.name / trial.run
 
     def plan(self, trial: Trial) -> Step:
-        """The step of a trial; what is wrong or missing is left with the planner."""
         if trial not in self.planned:
             place = ("systems", trial.system)
             step = self.planner.opening(place, partial(self.step, trial)) or self.absent(trial)
@@ -213,9 +210,7 @@ class Study(ABC):
     ) -> dict[str, Any]:
         """How a table was made: the command, the file, these facts, and packages that took part.
 
-        Nothing here shows where on a machine files lie: sources are named as the experiment file
-        (or an override) writes them. Nor is the time of the table itself reported, so that the
-        same experiment gives the same files.
+        No machine's paths and no time are in it: the same experiment gives the same files.
         """
         from adducir.evaluation.formulas import MEASURES
         from adducir.statistics.settings import CORRECTIONS, TESTS

@@ -92,7 +92,6 @@ def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) 
 
 
 def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
-    """A model's configuration, with ``options`` (such as ``num_labels``) in place of its own."""
     from transformers import AutoConfig
 
     folder = source.local()

@@ -143,7 +143,6 @@ class KnownItemStudy(Study):
                 yield trial, step
 
     def _table(self, data: str, sections: "Mapping[str, Systems]") -> "ResultTable":
-        """One table of several sections; systems are tested within each."""
         from adducir.tables.ranks import rank_table
 
         ranks = {
@@ -168,7 +167,6 @@ class KnownItemStudy(Study):
 
 
 def _by_contexts(sections: "Mapping[str, Systems]", key: str) -> dict[str, "Systems"]:
-    """The ranks of each group of contexts, such as those of a length, as sections."""
     from adducir.tables.ranks import by_key
 
     found: dict[str, Systems] = {}

@@ -121,7 +121,6 @@ class RankStep(ArtifactStep):
 
     @property
     def read_of_context(self) -> ContextRecipe:
-        """What is read of contexts."""
         return self.study.recipe.contexts[self.trial.part]
 
     def title(self, shown: Shown) -> str:
@@ -217,7 +216,6 @@ def lexical_ranks(
     *,
     rouge: bool = False,
 ) -> Iterator[ContextRanks]:
-    """The ranks by BM25, with the statistics of each set of candidates by itself."""
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
     from adducir.indexes.models import Okapi

@@ -298,8 +298,6 @@ class MaxSim(_Late):
 
 @dataclass(frozen=True)
 class LateVectors:
-    """Vectors of tokens; a context longer than a query may be is cut at its outer ends."""
-
     source: ModelSource
     reading: Reading
     precision: Precision

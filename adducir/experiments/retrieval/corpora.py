@@ -140,8 +140,6 @@ class ExpandedRecipe(CorpusRecipe):
 
 
 class WeightsStep(Step):
-    """The weights of the words of a corpus."""
-
     kind = "term-weights"
     verb = "weight"
 

@@ -44,8 +44,6 @@ _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """How an index is built."""
-
     fingerprint: Callable[[], str]  # gives that of the index that ``build`` would build
     recipe: Mapping[str, Any]  # all that determines it beside the corpus, as the manifest has it
     build: Callable[["Context"], Manifest]  # unless it is there
@@ -95,8 +93,6 @@ class IndexRecipe(Linked):
 
 
 class IndexStep(Step):
-    """An index that a system searches or reads documents of."""
-
     verb, stage = "build", 1
 
     def __init__(
@@ -332,7 +328,6 @@ INDEXES = Family(
 
 
 def chosen_by_engine(value: Any) -> Any:
-    """An entry of ``indexes`` as a recipe of its engine's kind."""
     if not isinstance(value, Mapping):
         return value
     return entry(INDEXES, str(value.get("engine", "lucene")), value)

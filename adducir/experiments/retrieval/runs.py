@@ -33,8 +33,6 @@ _RUN_VERSION = 2
 
 @dataclass
 class Answer:
-    """A run that a system made, and what there is to say about it."""
-
     run: Run
     note: str  # how it was made, in a few words
     method: dict[str, Any]  # the section of that name of its metadata
@@ -189,7 +187,6 @@ class RunStep(Step):
         write_run(answer.run, self.path, metadata, topics=qids)
 
     def read(self) -> Run:
-        """What stands in its file, no matter who wrote that."""
         return read_run(self.path, allow_empty=True)
 
     def counted(self, run: Run) -> str:

@@ -54,7 +54,6 @@ class Search(TunableSystem):
 
     @cached_property
     def retrieval_model(self) -> Model:
-        """The model with the hyperparameters that the file gives."""
         extra = self.model_extra or {}
         given = {key: value for key, value in extra.items() if key not in FEEDBACK}
         of_others = {*type(self).more_keys()} - {*keys_of(MODELS, self.model)}
@@ -66,7 +65,6 @@ class Search(TunableSystem):
 
     @cached_property
     def feedback(self) -> FeedbackMethod | None:
-        """The feedback method with its hyperparameters; None for none."""
         stated = {name: one for name, one in (self.model_extra or {}).items() if name in FEEDBACK}
         for name, value in stated.items():
             # A row called RM3 must not silently lack it because nothing stands after "rm3:".
@@ -134,10 +132,7 @@ class Search(TunableSystem):
         return self.tunable(index.open(context), depth, context.threads)
 
     def tunable(self, index: Index, depth: int | None, threads: int | None) -> Tunable:
-        """The search of an index, with hyperparameters left open.
-
-        All topics are searched in one call, and queries of the same text once.
-        """
+        """The search of an index, with hyperparameters left open."""
 
         def at(setting: Setting) -> list[Any]:
             """Model and feedback with the values of a setting."""
@@ -210,7 +205,6 @@ class Fusion(TunableSystem):
 
     @property
     def fusion(self) -> FusionMethod:
-        """The fusion method with the hyperparameters that the file gives."""
         return FUSION.make(self.method, self.model_extra or {})
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:

@@ -143,11 +143,7 @@ class RetrievalStudy(Study):
                 is_circular = False  # said once
 
     def made_of(self, name: str) -> list[str]:
-        """The systems that one is made from, at any depth, each once, the nearest first.
-
-        Names that nothing defines are among them; the system itself is where it is made from
-        itself.
-        """
+        """The systems that one is made from, at any depth, nearest first; undefined ones too."""
         systems, found, waiting = self.recipe.systems, dict[str, None](), [name]
         for one in waiting:
             members = systems[one].members if one in systems else ()
@@ -181,7 +177,6 @@ class RetrievalStudy(Study):
 
     @property
     def indexes(self) -> dict[str, IndexStep]:
-        """The indexes that systems use, by name."""
         return {
             name if seed is None else run_name(name, seed): step
             for (section, name, seed), step in self._opened.items()
@@ -200,11 +195,7 @@ class RetrievalStudy(Study):
         what: str,
         place: KeyPath,
     ) -> ModelStep:
-        """The step that trains the model that a recipe is named for.
-
-        The folder is ``deepct/X`` of ``deepct/X.yaml``, or ``deepct/X.seed3`` for a seed, which
-        takes the place of the recipe's own.
-        """
+        """The step that trains ``deepct/X`` by its recipe; of a seed 3, ``deepct/X.seed3``."""
         from adducir.training.kinds import open_training
 
         path = file_path(reference, self.folder)
@@ -250,7 +241,6 @@ class RetrievalStudy(Study):
         return Absent(system.path(trial, self), verb, 2, "run")
 
     def run(self, trial: Trial) -> Any:
-        """The step of a run; one that is absent where something is wrong or missing."""
         is_trained = self.is_trained("systems", trial.system)
         return self.plan(trial if is_trained else trial._replace(seed=None))
 
@@ -276,7 +266,6 @@ class RetrievalStudy(Study):
         return goals
 
     def others(self) -> Sequence[Step]:
-        """The indexes, also those that no run to be made needs."""
         place = {name: number for number, name in enumerate(self.recipe.indexes)}
         indexes = [key for key in self._opened if key[0] == "indexes"]
         return [

@@ -89,7 +89,6 @@ def _trials(study: "RetrievalStudy") -> list[Trial]:
 
 
 def _evaluate(study: "RetrievalStudy", facts: Mapping[str, RunFacts]) -> Scores:
-    """The scores of all systems on all topic sets, one run in memory at a time."""
     scores: list[Scores] = []
     several = len(study.topic_sets) > 1
     with progress().doing("evaluating", len(study.steps), "runs"):
@@ -263,11 +262,7 @@ LENGTH = 240
 def snippets(
     study: "RetrievalStudy", hits: Mapping[str, Mapping[str, pl.DataFrame]]
 ) -> dict[str, str]:
-    """The first characters of hits, as they stand beside the indexes, by docno.
-
-    The file says of which documents: ``none``, the ``judged`` ones, or ``all``. Texts of corpora as
-    they are come first; of weighted words, those that were weighted are read.
-    """
+    """The first characters of hits by docno; of weighted words, the texts that were weighted."""
     wanted, docnos = study.recipe.table.snippets, set[str]()
     for name, runs in hits.items() if wanted != "none" else ():
         judged = study.topic_sets[name].qrels.frame.select("qid", "docno")
@@ -298,6 +293,5 @@ def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str,
 
 
 def _expanded(index: IndexStep) -> "ExpandedCorpus | None":
-    """The corpus of an index, where its words are weighted by DeepCT."""
     corpus: Any = index.corpus
     return corpus if hasattr(corpus, "rendering") else None

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TopicSet(JudgedTopics):
-    """Topics, their judgements, and what evaluates runs of them."""
-
     evaluator: Evaluator
     model: Evaluator | None = None  # by the judgements of a model, called ``judge``
     judge: str = ""
@@ -88,7 +86,6 @@ class TopicsRecipe(Recipe):
         return TopicSet(name, topics, qrels, evaluator, model, self.judge)
 
     def _model(self, name: str, topics: Topics, qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
-        """What evaluates by the judgements of a model."""
         from adducir.tables.run_facts import TOPICS_ALONE, check_judged
 
         place = ("topics", name, "model_qrels")

@@ -29,8 +29,6 @@ from adducir.runs.run import Run
 
 @dataclass(frozen=True)
 class JudgedTopics:
-    """A topic set with its judgements, under a name."""
-
     name: str
     topics: Topics
     qrels: Qrels
@@ -82,7 +80,6 @@ class Pool:
         return Qrels(pl.concat(frames), " + ".join(each.qrels.source for each in self.sets))
 
     def topics(self, ids: Iterable[str]) -> Topics:
-        """Those of the ids that have a query, as topics to search."""
         found = [one for one in ids if one in self.queries]
         source = " + ".join(each.topics.source for each in self.sets)
         return Topics(found, [self.queries[one] for one in found], source)

@@ -148,7 +148,6 @@ class Tuning:
         return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
 
     def setting(self, fold: int) -> Setting:
-        """The setting chosen for a fold."""
         return self.grid.setting(self.chosen[fold])
 
     @cached_property
@@ -214,11 +213,7 @@ def tune(
     negative: NegativeGrades = "zero",
     tag: str = "tuned",
 ) -> Tuning:
-    """Try all settings, choose one for each fold, and pool what they rank.
-
-    Every setting is searched and evaluated once, whatever the number of folds, and those that are
-    chosen once more for what they rank.
-    """
+    """Try all settings once, choose one for each fold, and pool what they rank."""
     measure = parse_measure(objective)
     for number in range(len(grid)):
         system.check(grid.setting(number))
@@ -252,7 +247,6 @@ def tune(
 
 
 def of_topics(run: Run, topics: Topics) -> Run:
-    """The part of a run that is of these topics."""
     if set(run.qids) <= set(topics.qids):
         return run
     wanted = pl.Series(topics.qids, dtype=pl.String)
