@@ -1,13 +1,15 @@
 """``adducir kinds``."""
 
-from adducir.cli.command import option
+from adducir.cli.command import Command, option, rare_fields
 from adducir.core.recipe import Recipe
 from adducir.families import FAMILIES
+
+SETTINGS = "settings"
 
 
 class Kinds(Recipe):
     families: tuple[str, ...] = option(
-        f"Families: {', '.join(FAMILIES)}.",
+        f"Families: {', '.join(FAMILIES)}; or {SETTINGS}.",
         metavar="[FAMILY]...",
         argument=True,
         default=(),
@@ -18,7 +20,8 @@ class Kinds(Recipe):
 def kinds(settings: Kinds) -> None:
     """List formats, methods, measures and models with their hyperparameters.
 
-    Those of installed packages are listed too, each with its package and version.
+    Those of installed packages are listed too, each with its package and version. The settings are
+    what commands take by --set KEY=VALUE.
 
     Examples:
         adducir kinds
@@ -27,4 +30,26 @@ def kinds(settings: Kinds) -> None:
     from adducir.cli.console import show
     from adducir.families import listing
 
-    show(listing(settings.families or tuple(FAMILIES)))
+    names = tuple(name for name in settings.families or FAMILIES if name != SETTINGS)
+    texts = [listing(names)] if names else []
+    if not settings.families or SETTINGS in settings.families:
+        texts.append(_settings())
+    show("\n".join(texts))
+
+
+def _settings() -> str:
+    """What is given by ``--set``, and the commands that take it."""
+    from adducir.cli.group import all_commands, load_command
+
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in all_commands():
+        command = load_command(name)
+        if isinstance(command, Command):
+            for key, field in rare_fields(command.recipe).items():
+                found.setdefault((key, str(field.description)), []).append(f"`{name}`")
+    rows = (
+        f"| `{key}` | {what} | {', '.join(commands)} |"
+        for (key, what), commands in sorted(found.items())
+    )
+    head = ("## Settings of commands", "", "| Key | What it is | Commands |", "| --- | --- | --- |")
+    return "\n".join([*head, *rows])

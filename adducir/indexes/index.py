@@ -71,7 +71,6 @@ class Index(ABC):
         self.path, self.manifest = path, manifest
         recipe: Mapping[str, Any] = manifest.recipe if manifest else {}
         self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
-        self.accurate_length = bool(recipe.get("accurate_length"))
         settings = recipe.get("analysis")
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
         if settings and self.analysis.settings().get("lucene") != settings.get("lucene"):
@@ -80,6 +79,10 @@ class Index(ABC):
                 path=path,
                 hint="Build it again with 'adducir index --rebuild'.",
             )
+
+    @property
+    def accurate_length(self) -> bool:
+        return bool(self.manifest and self.manifest.recipe.get("accurate_length"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path.absolute(),)  # another process opens it anew

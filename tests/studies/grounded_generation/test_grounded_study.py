@@ -336,7 +336,10 @@ def test_candidates_are_ranked_once_for_all_rounds(place: Path, capsys) -> None:
 def test_texts_in_a_file_are_read_as_those_in_memory(place) -> None:
     network = Network(RetrieverRecipe(base="tiny"), place).eval()
     texts = [f"{one} and {other} run" for one in WORDS for other in WORDS]
-    held, filed = (Live(network, one, "document") for one in (texts, TextFile(None, texts)))
+    file = TextFile()
+    for text in texts:
+        file.append(text)
+    held, filed = (Live(network, one, "document") for one in (texts, file))
     assert not isinstance(filed.inputs, list)
     numbers = np.array([3, 41, 0, 36])
     with torch.inference_mode():
