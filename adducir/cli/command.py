@@ -3,7 +3,7 @@
     class Fuse(Recipe):
         runs: Runs
         output: RunOutput
-        method: Annotated[str, FUSION.named] = option("How to fuse.", default="rrf")
+        method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
         depth: int = option("Documents per topic.", default=1000, ge=1)
 
 
@@ -38,7 +38,7 @@ from typer.main import get_command
 from adducir.cli.console import PlainHelp
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, errors_of
-from adducir.core.registry import NameIn
+from adducir.core.registry import Family
 from adducir.core.texts import nearest
 
 _PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE", bool: None}
@@ -253,7 +253,7 @@ class _Shape:
             count = len(inner) if len(inner) > 1 else 0
             kind = inner[0]
         choices = tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
-        families = [tuple(one.family) for one in marks if isinstance(one, NameIn)]
+        families = [tuple(one) for one in marks if isinstance(one, Family)]
         return cls(kind, several, count, choices or next(iter(families), ()))
 
 
