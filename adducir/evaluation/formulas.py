@@ -310,30 +310,30 @@ class Success(AtCutoff):
         return lists.sums(relevant.topic[in_top(relevant, self.cutoff) & (relevant.nth == 1)])
 
 
-_OWN = {
-    "AP": AveragePrecision,
-    "Bpref": Bpref,
-    "ERR": ExpectedReciprocalRank,
-    "IPrec": InterpolatedPrecision,
-    "Judged": Judged,
-    "nDCG": NDCG,
-    "NumQ": NumQ,
-    "NumRel": NumRel,
-    "NumRet": NumRet,
-    "P": Precision,
-    "R": Recall,
-    "RBP": RankBiasedPrecision,
-    "RR": ReciprocalRank,
-    "Rprec": RPrecision,
-    "SetAP": SetAveragePrecision,
-    "SetF": SetF,
-    "SetP": SetPrecision,
-    "SetR": SetRecall,
-    "Success": Success,
-}
+_HERE = "adducir.evaluation.formulas"
 MEASURES = Family(
     "measures",
     MeasureKind,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
-    {name: f"{__name__}:{kind.__name__}" for name, kind in _OWN.items()},
+    {
+        "AP": f"{_HERE}:AveragePrecision",
+        "Bpref": f"{_HERE}:Bpref",
+        "ERR": f"{_HERE}:ExpectedReciprocalRank",
+        "IPrec": f"{_HERE}:InterpolatedPrecision",
+        "Judged": f"{_HERE}:Judged",
+        "nDCG": f"{_HERE}:NDCG",
+        "NumQ": f"{_HERE}:NumQ",
+        "NumRel": f"{_HERE}:NumRel",
+        "NumRet": f"{_HERE}:NumRet",
+        "P": f"{_HERE}:Precision",
+        "R": f"{_HERE}:Recall",
+        "RBP": f"{_HERE}:RankBiasedPrecision",
+        "RR": f"{_HERE}:ReciprocalRank",
+        "Rprec": f"{_HERE}:RPrecision",
+        "SetAP": f"{_HERE}:SetAveragePrecision",
+        "SetF": f"{_HERE}:SetF",
+        "SetP": f"{_HERE}:SetPrecision",
+        "SetR": f"{_HERE}:SetRecall",
+        "Success": f"{_HERE}:Success",
+    },
     what="measure",
 )
