@@ -102,7 +102,7 @@ def _make(corpus: Corpus, folder: Path, settings: "IndexSettings", threads: int)
             settings.accurate_length,
             list(separate),
             threads,
-            max(16, min(2048, jvm.settled_heap() // 3)),
+            max(16, min(2048, jvm.start().heap // 3)),
         )
         try:
             with (
@@ -160,7 +160,7 @@ class LuceneIndex(Index):
     @cached_property
     def docnos(self) -> pl.Series:
         with translated(self.path):
-            joined = jvm.bytes_of(self._java.docnos()).decode()
+            joined = self._java.docnos().tostring().decode()
         return pl.Series("docno", joined.split("\n")[:-1], dtype=pl.String)
 
     def search(
@@ -300,7 +300,7 @@ class LuceneIndex(Index):
                 min(depth or len(self), max(1, len(self))),
                 threads or default_threads(),
             )
-        found = np.frombuffer(jvm.bytes_of(packed), dtype="<i4")
+        found = np.frombuffer(packed.tostring(), dtype="<i4")
         counts, rest = found[: len(queries)], found[len(queries) :]
         return counts, rest[: len(rest) // 2], rest[len(rest) // 2 :].view("<f4")
 
