@@ -7,8 +7,7 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.indexes.feedback import FEEDBACK
-from adducir.indexes.models import MODELS
+from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics

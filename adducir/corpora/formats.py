@@ -198,7 +198,7 @@ def _number(docno: str) -> int:
 
 FORMATS = Family(
     "formats",
-    CorpusFormat,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    CorpusFormat,
     {
         "jsonl": f"{__name__}:JSONL",
         "trec": "adducir.corpora.trec:TREC",

@@ -16,7 +16,8 @@ from adducir.core.files import read_lines
 from adducir.core.recipe import Recipe, errors_at
 from adducir.corpora.references import file_path
 from adducir.indexes import jvm
-from adducir.indexes.languages import LANGUAGES, Language, StopWords
+from adducir.indexes.kinds import LANGUAGES
+from adducir.indexes.languages import Language, StopWords
 
 
 def _fault(language: str, stemmer: str) -> tuple[str, str] | None:

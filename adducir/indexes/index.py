@@ -14,8 +14,9 @@ from adducir.core.artifacts import Manifest
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
-from adducir.indexes.models import MODELS, Model
+from adducir.indexes.feedback import FeedbackMethod
+from adducir.indexes.kinds import FEEDBACK, MODELS
+from adducir.indexes.models import Model
 
 if TYPE_CHECKING:
     from adducir.indexes.documents import DocumentStore

@@ -25,9 +25,8 @@ from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.indexes.analysis import Analysis, AnalysisRecipe
 from adducir.indexes.building import DenseSettings, IndexSettings
 from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
-from adducir.indexes.feedback import FEEDBACK
+from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.languages import PRETOKENIZED
-from adducir.indexes.models import MODELS
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
 from adducir.models.machine import Precision
@@ -317,7 +316,7 @@ class Dense(IndexRecipe):
 
 INDEXES = Family(
     "indexes",
-    IndexRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    IndexRecipe,
     {
         "lucene": f"{__name__}:Inverted",
         "memory": f"{__name__}:Inverted",
