@@ -22,7 +22,7 @@ FAMILIES = {
     "models": "adducir.indexes.kinds:MODELS",
     "feedback": "adducir.indexes.kinds:FEEDBACK",
     "languages": "adducir.indexes.kinds:LANGUAGES",
-    "formats": "adducir.corpora.formats:FORMATS",
+    "formats": "adducir.corpora.kinds:FORMATS",
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",

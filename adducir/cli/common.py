@@ -11,7 +11,7 @@ from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
-from adducir.corpora.formats import FORMATS
+from adducir.corpora.kinds import FORMATS
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
-from adducir.indexes.models import Model, java
+from adducir.indexes.jvm import java_class
+from adducir.indexes.models import Model
 
 Weights = dict[str, float]
 
@@ -250,4 +251,4 @@ class _WithoutIDF(Model):
     b: float
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        return None if exact_lengths else java("adducir.BM25WithoutIdf", self.k1, self.b)
+        return None if exact_lengths else java_class("adducir.BM25WithoutIdf")(self.k1, self.b)

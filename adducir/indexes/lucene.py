@@ -22,13 +22,13 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
-from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, texts_alone
 from adducir.indexes.jvm import translated
 from adducir.indexes.models import BM25, Model, refuse_unless_scored
 
 if TYPE_CHECKING:
+    from adducir.corpora.documents import Corpus
     from adducir.indexes.building import IndexSettings
     from adducir.indexes.feedback import FeedbackMethod
 
@@ -40,7 +40,7 @@ _QUERIES = 100  # whose documents' vectors are in memory at a time
 
 
 def build_index(
-    corpus: Corpus,
+    corpus: "Corpus",
     path: Path,
     settings: "IndexSettings | None" = None,
     *,
@@ -78,7 +78,9 @@ def build_index(
     )
 
 
-def _make(corpus: Corpus, folder: Path, settings: "IndexSettings", threads: int) -> dict[str, Any]:
+def _make(
+    corpus: "Corpus", folder: Path, settings: "IndexSettings", threads: int
+) -> dict[str, Any]:
     from adducir.indexes.building import documents_with, packed, stored
     from adducir.indexes.documents import DocumentWriter
 
@@ -214,9 +216,9 @@ class LuceneIndex(Index):
         self._java.close()
 
     def _similarity(self, model: Model) -> Any:
-        refuse_unless_scored(model, "lucene", self.path)
         similarity = model.similarity(exact_lengths=self.accurate_length)
         if similarity is None:
+            refuse_unless_scored(model, "lucene", self.path)
             raise UsageError(
                 f"{self.path} holds exact lengths, which only BM25 reads.",
                 hint="Search it with bm25, or build an index without accurate_length=true.",

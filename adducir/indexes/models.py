@@ -16,17 +16,12 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
+from adducir.indexes.jvm import java_class
 from adducir.indexes.kinds import MODELS
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 
 _LUCENE = "org.apache.lucene.search.similarities"
-
-
-def java(name: str, *arguments: Any) -> Any:
-    from adducir.indexes.jvm import java_class
-
-    return java_class(name)(*arguments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +132,7 @@ class BM25(Model):
 
     def similarity(self, *, exact_lengths: bool) -> Any:
         name = "io.anserini.search.similarity.AccurateBM25Similarity"
-        return java(name if exact_lengths else f"{_LUCENE}.BM25Similarity", self.k1, self.b)
+        return java_class(name if exact_lengths else f"{_LUCENE}.BM25Similarity")(self.k1, self.b)
 
     def variant(self, *, exact_lengths: bool) -> str | None:
         return "lucene-accurate" if exact_lengths else "lucene"
@@ -170,7 +165,7 @@ class QLD(Model):
     mu: float = Field(default=1000.0, ge=0, description="Weight of the collection, in tokens.")
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        return None if exact_lengths else java(f"{_LUCENE}.LMDirichletSimilarity", self.mu)
+        return None if exact_lengths else java_class(f"{_LUCENE}.LMDirichletSimilarity")(self.mu)
 
     def term_factors(self, statistics: Statistics) -> Array:
         share = (statistics.occurrences + 1) / (statistics.tokens + 1)
@@ -205,8 +200,12 @@ class InL2(Model):
     def similarity(self, *, exact_lengths: bool) -> Any:
         if exact_lengths:
             return None
-        parts = java(f"{_LUCENE}.BasicModelIn"), java(f"{_LUCENE}.AfterEffectL")
-        return java(f"{_LUCENE}.DFRSimilarity", *parts, java(f"{_LUCENE}.NormalizationH2", self.c))
+        parts = (
+            java_class(f"{_LUCENE}.BasicModelIn")(),
+            java_class(f"{_LUCENE}.AfterEffectL")(),
+            java_class(f"{_LUCENE}.NormalizationH2")(self.c),
+        )
+        return java_class(f"{_LUCENE}.DFRSimilarity")(*parts)
 
     def term_factors(self, statistics: Statistics) -> Array:
         frequencies = statistics.frequencies
