@@ -6,11 +6,12 @@ from typing import Annotated
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import without
 
 
-class Rerank(common.Computing):
+class Rerank(Computing):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(

@@ -72,9 +72,10 @@ class Index(ABC):
         self.path, self.manifest = path, manifest
         recipe: Mapping[str, Any] = manifest.recipe if manifest else {}
         self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
-        settings = recipe.get("analysis")
+        settings = recipe.get("analysis", {})
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
-        if settings and self.analysis.settings().get("lucene") != settings.get("lucene"):
+        is_other = "language" in settings  # English is stemmed alike by every Lucene
+        if is_other and self.analysis.settings().get("lucene") != settings.get("lucene"):
             raise ArtifactError(
                 "its texts were analysed by another Lucene, which stems otherwise.",
                 path=path,

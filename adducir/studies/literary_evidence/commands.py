@@ -10,6 +10,7 @@ from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.tabled import Printing, Tabled, digests
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.studies.literary_evidence.ask import ask
@@ -97,7 +98,7 @@ def quotations(settings: Quotations) -> None:
             note(f"wrote {path}: {write_spans(spans_of(built, part), path):,} quotations")
 
 
-class Retrieve(common.Computing):
+class Retrieve(Computing):
     model: str = option("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")
     output: Path = option(
         "A run; with --relic a name that ends in .json is a submission.",
