@@ -190,13 +190,13 @@ class Chunking:
     keep: bool = False
 
     @contextmanager
-    def folder(self, work: Work, **more: Any) -> Iterator[Path]:
+    def folder(self, work: Work) -> Iterator[Path]:
         if self.output is None or is_stream(self.output):
             with TemporaryDirectory(prefix="adducir-") as name:
                 yield Path(name)
             return
         work.check()
-        key = fingerprint([work.identity(), work.size, more])
+        key = fingerprint([work.identity(), work.size])
         with nullcontext() if self.keep else locked(self.output):
             yield parts_folder(self.output, key)
             if not self.keep:
