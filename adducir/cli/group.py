@@ -166,7 +166,7 @@ def build_group() -> TyperGroup:
             rich_markup_mode="rich",
         )
     group.commands.update(groups)  # after the commands: the help shows panels in this order
-    return group  # type: ignore[no-any-return]
+    return group
 
 
 def _options(

@@ -47,20 +47,6 @@ ANY = "any"
 """The kind of device of chunks whose bytes no device determines."""
 
 
-@dataclass(frozen=True)
-class Local:
-    """What only this process has, such as a model that is loaded: another process gets none."""
-
-    value: Any = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Local, ()
-
-
-NOT_LOADED = Local()
-"""Nothing: each worker loads what it needs."""
-
-
 Maker = Callable[[Sequence[Any], Path], None]
 """Writes the file of a chunk of some items; its bytes depend on nothing else.
 

@@ -143,8 +143,7 @@ def query_term_recall(
 @lru_cache(maxsize=1 << 20)
 def porter(word: str) -> str:
     """The stem of a lower-case word by NLTK's Porter stemmer with NLTK's extensions."""
-    stem: str = _nltk()[0].stem(word)
-    return stem
+    return _nltk()[0].stem(word)
 
 
 @cache
