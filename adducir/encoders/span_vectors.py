@@ -16,7 +16,7 @@ import numpy as np
 from adducir.core.chunks import Chunking
 from adducir.encoders.encoding import CHUNK, Item, described
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
-from adducir.encoders.ranking import Floats, Scored, Scores, SpanTask
+from adducir.encoders.ranking import Distinct, Floats, Scores, SpanTask
 from adducir.encoders.sources import EncoderSource
 from adducir.models.arrays import read_shard
 from adducir.models.machine import Precision
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 SpanSide = Literal["both", "candidates", "contexts"]
 Encode = Callable[[Sequence[Any]], Iterable[Floats]]
 """Gives (T, D) vectors of each of some texts, or of each of some spans' contexts."""
+
+
+Scored = tuple[SpanTask, Scores, Distinct]
+"""A task with what scores its contexts against its different candidates."""
 
 
 class VectorSource(Protocol):
