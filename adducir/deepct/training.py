@@ -23,7 +23,7 @@ from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.references import file_path, source_path
+from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import load_topics
 from adducir.deepct.model import KIND, Reader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, Settings

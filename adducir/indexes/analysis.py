@@ -14,7 +14,7 @@ from pydantic import model_validator
 from adducir.core.errors import UsageError
 from adducir.core.files import read_lines
 from adducir.core.recipe import Recipe, errors_at
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.indexes import jvm
 from adducir.indexes.languages import LANGUAGES, Language, StopWords
 

@@ -22,7 +22,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus, text_of
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.corpora.references import file_path, source_path
+from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.machine import seed_of
 from adducir.rerankers.texts import texts_of

@@ -15,7 +15,7 @@ from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.texts import same_text
-from adducir.corpora.references import expanded, file_path
+from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.ranking import Floats, SpanTask
 from adducir.encoders.reading import ContextPart, LengthPart, shared_room
