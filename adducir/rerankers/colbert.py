@@ -205,19 +205,15 @@ class LateInteraction(Pointwise):
         return max(1, self._lengths[0] - len(self._opening) - markers - len(self._closing))
 
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
-        found = []
-        for one in self._read(texts, 0):
-            filled = self._lengths[0] - len(one) if self.reading.markers else 0
-            masks = np.full(filled, self.tokenizer.mask_token_id if filled else 0)
-            seen = np.full(filled, int(self.reading.attend_to_masks))
-            found.append(
-                Tokens(
-                    np.append(one.ids, masks),
-                    np.append(one.attended, seen),
-                    np.append(one.counts, np.ones_like(masks)),
-                )
-            )
-        return found
+        read = self._read(texts, 0)
+        if not self.reading.markers:
+            return read
+        masks = self.tokenizer.mask_token_id, int(self.reading.attend_to_masks), 1
+        return [
+            Tokens(*(np.append(own, [mask] * (self._lengths[0] - len(one))) for own, mask in both))
+            for one in read
+            for both in [zip(vars(one).values(), masks, strict=True)]
+        ]
 
     def documents(self, texts: Sequence[str]) -> list[Tokens]:
         return [
