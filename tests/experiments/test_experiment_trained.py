@@ -177,14 +177,6 @@ def test_the_best_are_reordered_and_the_rest_stays_below(finished):
     assert len(ranking(finished, "Fused")["1"]) == len(before["1"])
 
 
-def test_scores_that_are_known_are_not_computed_again(study):
-    _, outcome, notes = run(study, "systems.CE.depth=4")
-    assert made(outcome) == ["CE", "Over", "Fused"]
-    assert any("the best 4 reranked" in note and "9 known" in note for note in notes)
-    _, _, notes = run(study, "systems.CE.depth=4", rebuild=True)
-    assert all("(0 computed" in note for note in notes if "the best" in note)
-
-
 def test_given_fused_and_tuned_runs_are_reranked(study, monkeypatch):
     run(
         study,
