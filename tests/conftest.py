@@ -1,6 +1,7 @@
 """What several test files share."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -12,9 +13,14 @@ from hypothesis import settings
 # Models in tests are tiny: threads would only wait for each other, long on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# What tests write is not to be noted in the cache of whoever runs them.
+# What tests write is not to be noted in the cache of whoever runs them. Fonts are the same for all,
+# and matplotlib takes seconds to list them.
+os.environ.setdefault("MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / "adducir-tests-fonts"))
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+
+# Tests kill processes but never cut the power: nothing needs to have reached the disk.
+os.fsync = lambda file: None
 
 # A busy machine must not fail a test; what CI tries must be what anyone can try again. Elsewhere
 # few examples will do, since every run tries others.
@@ -23,6 +29,12 @@ settings.register_profile(
     "project", deadline=None, derandomize=IN_CI, max_examples=100 if IN_CI else 25
 )
 settings.load_profile("project")
+
+
+def pytest_collection_finish() -> None:
+    """Keep what is imported out of every later garbage collection: each training begins with one."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
