@@ -134,10 +134,10 @@ def test_a_killed_training_goes_on_with_the_rows_it_had(study, kind, monkeypatch
     assert not list(study.glob(".cut.parts*"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["deepct", "dual-encoder", "cross-encoder"])
 def test_half_precision_and_pieces_are_near(study, kind):
     losses = {
-        name: train(study, kind, name, *changes).counts["validation_loss"]
+        name: train(study, kind, name, "training.epochs=1", *changes).counts["validation_loss"]
         for name, changes in {
             "single": (),
             "half": ("training.precision=bfloat16",),
@@ -217,7 +217,7 @@ def line(tmp_path, monkeypatch):
     text = "".join(f"{part} {x} {3 * x - 1}\n" for part, x in points)
     (tmp_path / "points.txt").write_text(text)
     recipe = tmp_path / "line.yaml"
-    training = "{epochs: 150, batch_size: 4, learning_rate: 0.05, patience: null}"
+    training = "{epochs: 30, batch_size: 4, learning_rate: 0.2, patience: null}"
     recipe.write_text(f"kind: line\npoints: points.txt\ntraining: {training}\n")
     yield recipe
     sys.modules.pop("line_model", None)
