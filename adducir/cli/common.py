@@ -75,7 +75,7 @@ DocnoField = Annotated[
 ]
 CorpusFormat = Annotated[
     str | None,
-    FORMATS.named,
+    FORMATS,
     option("The format of the files, if their names do not show it.", "--format"),
 ]
 Rebuild = Annotated[bool, option("Build even what is there already.")]

@@ -12,7 +12,7 @@ own by entry points of the group ``adducir.commands``::
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -79,10 +79,7 @@ GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
 }
 """The groups of commands, by their first word; :data:`STUDY_POINTS` has more."""
-STUDY_POINTS = {
-    one.name: one
-    for one in sorted(entry_points(group="adducir.commands"), key=lambda one: one.name)
-}
+STUDY_POINTS = {one.name: one for one in sorted(entry_points(group="adducir.commands"))}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of the docstring of the package that it is in is the group's help."""
 for _point in STUDY_POINTS.values():
@@ -98,22 +95,23 @@ _EPILOG = (
 )
 
 
-class LazyGroup(PlainHelp, TyperGroup):
-    """A group whose commands are names and help lines until one of them is called."""
+class Stub(TyperCommand):
+    """A command's name and help line, until it is called."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.commands) or list(_functions(str(self.name)))
+    whole_name: str
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self.commands or cmd_name not in _functions(str(self.name)):
-            return super().get_command(ctx, cmd_name)
-        return load_command(f"{self.name} {cmd_name}")
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        return load_command(self.whole_name).make_context(*arguments, **options)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """As typer's own, with the command's module imported now."""
-        name, command, rest = super().resolve_command(ctx, args)
-        whole = f"{self.name} {name}" if self.name in GROUPS else f"{name}"
-        return name, load_command(whole) if whole in COMMANDS else command, rest
+
+class Group(PlainHelp, TyperGroup):
+    """The program, or a group of its commands; those of a study are found when it is called."""
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        if not self.commands:
+            for name in _functions(info_name):
+                self.add_command(load_command(f"{info_name} {name}"))
+        return super().make_context(info_name, args, parent, **extra)
 
 
 def _functions(study: str) -> dict[str, Callable[..., Any]]:
@@ -138,35 +136,26 @@ def load_command(name: str) -> "Command":
     return build_command(second or first, getattr(module, place))
 
 
-def build_group() -> TyperGroup:
+def build_group() -> Group:
     """The program itself, with its commands as stubs."""
     app = typer.Typer(
-        cls=LazyGroup, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
+        cls=Group, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
     )
     app.callback(help=adducir.__doc__, epilog=_EPILOG)(_options)
-    group: Any = get_command(app)
-    groups = {
-        name: LazyGroup(
-            name=name,
-            help=entry.help,
-            no_args_is_help=True,
-            rich_help_panel=entry.panel,
-            rich_markup_mode="rich",
-            context_settings=_HELP_NAMES,
-        )
-        for name, entry in GROUPS.items()
-    }
+    program: Any = get_command(app)
+    style: dict[str, Any] = {"rich_markup_mode": "rich"}
+    groups: dict[str, Any] = {}
+    for name, entry in GROUPS.items():
+        style |= {"help": entry.help, "rich_help_panel": entry.panel}
+        groups[name] = Group(name=name, context_settings=_HELP_NAMES, no_args_is_help=True, **style)
     for name, entry in COMMANDS.items():
         first, _, second = name.partition(" ")
-        holder = groups[first] if second else group
-        holder.commands[second or name] = TyperCommand(
-            name=second or name,
-            help=entry.help,
-            rich_help_panel=None if second else entry.panel,
-            rich_markup_mode="rich",
-        )
-    group.commands.update(groups)  # after the commands: the help shows panels in this order
-    return group  # type: ignore[no-any-return]
+        style |= {"help": entry.help, "rich_help_panel": None if second else entry.panel}
+        stub = Stub(name=second or first, **style)
+        stub.whole_name = name
+        (groups[first] if second else program).add_command(stub)
+    program.commands.update(groups)  # after the commands: the help shows panels in this order
+    return cast("Group", program)
 
 
 def _options(

@@ -26,10 +26,10 @@ class Search(Recipe):
         default=None,
         shown="title, query or text",
     )
-    model: Annotated[str | None, MODELS.named] = option(
+    model: Annotated[str | None, MODELS] = option(
         "The retrieval model.", default=None, shown="bm25"
     )
-    feedback: Annotated[str | None, FEEDBACK.named] = option(
+    feedback: Annotated[str | None, FEEDBACK] = option(
         "Expand queries by their best documents.", default=None
     )
     k1: float | None = option("Of BM25: saturation of term frequency.", default=None, shown="0.9")

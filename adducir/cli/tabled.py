@@ -39,7 +39,7 @@ Table = Annotated[
 ]
 TableFormat = Annotated[
     str | None,
-    TABLES.named,
+    TABLES,
     option(
         "What to print; by default what the ending of --output says.", "--format", shown="terminal"
     ),

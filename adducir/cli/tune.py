@@ -59,10 +59,10 @@ class Tune(Recipe):
     depth: common.Depth = 1000
     threads: common.Threads = None
     index: Path = option("The index to search.", "-i", metavar="FOLDER", panel=SYSTEM)
-    model: Annotated[str | None, MODELS.named] = option(
+    model: Annotated[str | None, MODELS] = option(
         "The retrieval model.", default=None, shown="bm25", panel=SYSTEM
     )
-    feedback: Annotated[str | None, FEEDBACK.named] = option(
+    feedback: Annotated[str | None, FEEDBACK] = option(
         "Expand queries by their best documents.", default=None, panel=SYSTEM
     )
 

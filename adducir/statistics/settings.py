@@ -157,8 +157,8 @@ class Testing(Kind):
     comparisons: Literal["baseline", "all-pairs"] = Field(
         "baseline", description="Which systems are compared: with a baseline, or each with each."
     )
-    test: Annotated[str, TESTS.named] = Field("t", description="The paired test.")
-    correction: Annotated[str, CORRECTIONS.named] = Field(
+    test: Annotated[str, TESTS] = Field("t", description="The paired test.")
+    correction: Annotated[str, CORRECTIONS] = Field(
         "holm", description="Correction of the p-values within a family."
     )
     alpha: Share = Field(0.05, description="Significance level (alpha).")

@@ -33,7 +33,7 @@ def open_training(
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
     name = document.data.get("kind")
-    if name not in KINDS:
+    if name not in [*KINDS]:
         what = "the recipe has no `kind`" if name is None else f"there is no kind {name!r}"
         raise InputError(
             f"{what}.",

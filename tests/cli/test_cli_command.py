@@ -22,7 +22,7 @@ class Toy(common.Workers):
     )
     more: Path | None = option("A folder.", default=None, writes=common.FOLDER)
     topics: str = option("A text that names a file.", "-t", default="", reads=True)
-    method: Annotated[str, FUSION.named] = option("How.", default="rrf")
+    method: Annotated[str, FUSION] = option("How.", default="rrf")
     mode: Literal["fast", "slow"] | None = option("How well.", default=None, shown="fast")
     names: common.Names = option("With commas or repeated.", default=())
     depth: common.Depth = 1000

@@ -123,3 +123,25 @@ def test_a_process_of_few_addresses_ends_with_an_error_or_well(limit: int) -> No
         assert "ulimit -v" in done.stderr
     else:
         assert done.returncode == 0, done.stderr
+
+
+def test_classes_are_kept_for_the_next_process(tmp_path: Path) -> None:
+    code = "from adducir.indexes.analysis import Analysis; print(Analysis().terms(['the cats']))"
+
+    def analysed() -> str:
+        env = os.environ | {
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "XDG_CACHE_HOME": str(tmp_path),
+        }
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+    assert analysed() == "[['cat']]\n"
+    (kept,) = (tmp_path / "adducir").glob("java-classes*")
+    size = kept.stat().st_size
+    assert kept.suffix == ".jsa"
+    assert analysed() == "[['cat']]\n"
+    assert kept.stat().st_size == size > 1_000_000
+    for damage in (b"", b"not classes", kept.read_bytes()[: size // 2]):
+        kept.write_bytes(damage)
+        assert analysed() == "[['cat']]\n"

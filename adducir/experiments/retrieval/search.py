@@ -40,7 +40,7 @@ class Search(TunableSystem):
     verb: ClassVar[str] = "search"
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name
-    model: Annotated[str, MODELS.named] = "bm25"
+    model: Annotated[str, MODELS] = "bm25"
     fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
 
     @classmethod
@@ -182,7 +182,7 @@ class Fusion(TunableSystem):
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
     fuse: tuple[Name, ...]
-    method: Annotated[str, FUSION.named] = "rrf"
+    method: Annotated[str, FUSION] = "rrf"
     weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
 
     @classmethod

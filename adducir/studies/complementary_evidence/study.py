@@ -56,7 +56,7 @@ class UntrainedSystem(Recipe):
     """A selector that needs no training; its settings stand beside ``selector``."""
 
     model_config = ConfigDict(extra="allow")
-    selector: Annotated[str, SELECTORS.named]
+    selector: Annotated[str, SELECTORS]
 
     @model_validator(mode="after")
     def _fits(self) -> "UntrainedSystem":
