@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import tiny as made
 from hypothesis import settings
 
 # Models in tests are tiny: threads would only wait for each other, long on a busy machine.
@@ -47,3 +48,34 @@ def collections() -> Path:
     if not path.is_dir():
         pytest.skip(f"ADDUCIR_COLLECTIONS names {path}, which is not a folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for tiny models, which no test changes."""
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session")
+def tiny(models: Path) -> Path:
+    """A BERT without a head."""
+    return made.tiny_bert(models / "tiny-bert")
+
+
+@pytest.fixture(scope="session")
+def classifier(models: Path) -> Path:
+    """A BERT of two classes."""
+    kind = "BertForSequenceClassification"
+    return made.sharpened(made.tiny_bert(models / "tiny-classifier", kind=kind))
+
+
+@pytest.fixture(scope="session")
+def t5(models: Path) -> Path:
+    """A T5, which is called a LiT5."""
+    return made.tiny_t5(models / "tiny-lit5")
+
+
+@pytest.fixture(scope="session")
+def roberta(models: Path) -> Path:
+    """A RoBERTa without a pooler."""
+    return made.tiny_roberta(models / "tiny-roberta")

@@ -11,12 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path += [
-    str(Path(__file__).parents[1] / name)
-    for name in ("models", "encoders", "studies/complementary_evidence")
-]
-
 from experiment_studies import DOCUMENTS, Study
 from some_questions import some_questions
 from some_spans import some_spans

@@ -1,18 +1,13 @@
 """Dense indexes: flat is exact, recall is measured, docnos and vectors stay together."""
 
 import shutil
-import sys
 import tracemalloc
-from pathlib import Path
 
 import faiss
 import numpy as np
 import pandas as pd
 import pytest
 from memory_corpus import ListCorpus
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-
 from tiny import tiny_bert
 
 from adducir.cli.app import main
@@ -37,11 +32,6 @@ from adducir.indexes.models import BM25
 WORDS = ["cat", "dog", "nuclear", "energy", "school", "uniforms", "runs", "fast", "clean"]
 TEXTS = {f"d{n}": f"{WORDS[n % 9]} {WORDS[n // 9 % 9]} and {WORDS[(n * n) % 9]}" for n in range(90)}
 QUERIES = ["cat energy", "school uniforms because of dogs", "", "nuclear nuclear"]
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import torch
 from plugin_package import install
 from safetensors.torch import load_file
 from some_spans import some_spans
-from tiny import tiny_bert
 
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
@@ -34,14 +33,8 @@ RECIPES = {
 }
 
 
-@pytest.fixture(scope="session")
-def bert(tmp_path_factory):
-    """A folder with a tiny BERT."""
-    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
-
-
 @pytest.fixture
-def study(tmp_path, bert):
+def study(tmp_path, tiny):
     """A study with ``KIND.yaml`` for every kind, and data."""
     pets = [
         {
@@ -55,7 +48,7 @@ def study(tmp_path, bert):
     write_spans(some_spans(32), tmp_path / "spans.jsonl")
     for kind, recipe in RECIPES.items():
         training = "{epochs: 3, batch_size: 8, learning_rate: 0.001, patience: null}"
-        text = f"kind: {kind}\nbase: {bert}\n{recipe}training: {training}\n"
+        text = f"kind: {kind}\nbase: {tiny}\n{recipe}training: {training}\n"
         (tmp_path / f"{kind}.yaml").write_text(text)
     return tmp_path
 
