@@ -3,11 +3,12 @@
 import csv
 import json
 import shutil
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from experiment_studies import Notes, notes_of
+from some_spans import some_spans
+from tiny import sharpened, tiny_bert, tiny_t5
 
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
@@ -22,13 +23,6 @@ from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.statistics.two_level import two_level
 from adducir.training.kinds import open_training
-
-sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encoders", "rerankers")]
-
-from experiment_studies import Notes, notes_of
-from some_spans import some_spans
-from tiny import tiny_bert
-from tiny_t5 import sharpened, tiny_t5
 
 TEXTS = (
     ("cats", "cats run fast and dogs run slow"),
