@@ -313,7 +313,7 @@ class Success(AtCutoff):
 _HERE = "adducir.evaluation.formulas"
 MEASURES = Family(
     "measures",
-    MeasureKind,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    MeasureKind,
     {
         "AP": f"{_HERE}:AveragePrecision",
         "Bpref": f"{_HERE}:Bpref",

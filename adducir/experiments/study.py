@@ -80,7 +80,7 @@ _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 
 TASKS = Family(
     "tasks",
-    Task,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    Task,
     {
         "retrieval": f"{_HERE}.retrieval.study:Retrieval",
         "known-item": f"{_HERE}.known_item.study:KnownItem",

@@ -3,11 +3,12 @@
 import csv
 import json
 import shutil
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from experiment_studies import Notes, notes_of
+from some_spans import some_spans
+from tiny import sharpened, tiny_bert, tiny_t5
 
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
@@ -22,13 +23,6 @@ from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.statistics.two_level import two_level
 from adducir.training.kinds import open_training
-
-sys.path += [str(Path(__file__).parents[1] / name) for name in ("models", "encoders", "rerankers")]
-
-from experiment_studies import Notes, notes_of
-from some_spans import some_spans
-from tiny import tiny_bert
-from tiny_t5 import sharpened, tiny_t5
 
 TEXTS = (
     ("cats", "cats run fast and dogs run slow"),
@@ -175,14 +169,6 @@ def test_the_best_are_reordered_and_the_rest_stays_below(finished):
         assert {docno for docno, _ in over[qid][:2]} == set(docnos[:2])
         assert [docno for docno, _ in over[qid]][2:] == docnos[2:]
     assert len(ranking(finished, "Fused")["1"]) == len(before["1"])
-
-
-def test_scores_that_are_known_are_not_computed_again(study):
-    _, outcome, notes = run(study, "systems.CE.depth=4")
-    assert made(outcome) == ["CE", "Over", "Fused"]
-    assert any("the best 4 reranked" in note and "9 known" in note for note in notes)
-    _, _, notes = run(study, "systems.CE.depth=4", rebuild=True)
-    assert all("(0 computed" in note for note in notes if "the best" in note)
 
 
 def test_given_fused_and_tuned_runs_are_reranked(study, monkeypatch):
