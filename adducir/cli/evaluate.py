@@ -111,7 +111,7 @@ def evaluate(settings: Evaluate) -> None:
         scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
     )
     layout = settings.layout(
-        material=Material({"": facts.hits()}),
+        material=Material({"": facts.hits}),
         notes=facts.notes(comparison),
         qrels=judged.source,
         runs={

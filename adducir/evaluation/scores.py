@@ -145,17 +145,6 @@ class Scores(Framed):
         evaluations = tuple(replace(one, system=new[one.system]) for one in self.evaluations)
         return replace(self, frame=frame, evaluations=evaluations)
 
-    def where(self, *conditions: Any, **values: str) -> "Scores":
-        """The rows that polars' conditions choose."""
-        frame = self.frame.filter(*conditions, **values)
-        kept = set(frame["measure"].unique())
-        sets, systems = set(frame["set"].unique()), set(frame["system"].unique())
-        return Scores(
-            frame,
-            {name: one for name, one in self.measures.items() if name in kept},
-            tuple(e for e in self.evaluations if e.set in sets and e.system in systems),
-        )
-
     @cached_property
     def sets(self) -> tuple[str, ...]:
         return tuple(self.frame["set"].unique(maintain_order=True))

@@ -77,13 +77,6 @@ class Comparison(Framed):
     def topics(self) -> dict[str, int]:
         return dict(self.means.select("set", "topics").unique(maintain_order=True).iter_rows())
 
-    @cached_property
-    def undecided(self) -> set[tuple[str, str]]:
-        """Sets and measures on which every system may be the best, which says nothing."""
-        least = self.means.group_by("set", "measure").agg(pl.col("p_best").min())
-        alpha = self.testing.alpha
-        return {(name, measure) for name, measure, p in least.iter_rows() if p and p > alpha}
-
     def both_ways(self) -> pl.DataFrame:
         """The tests of difference, each seen from both sides."""
         found = self.tests.filter(claim="difference")

@@ -160,7 +160,10 @@ class Testing(Kind):
             "without a test or correction that draws them", lambda it: it.permutes
         ),
         "samples": needs(best="set", interval="bootstrap"),
-        "seed": Needs("without anything that is drawn", lambda it: it.draws),
+        "seed": Needs(
+            "without anything that is drawn",
+            lambda it: it.permutes or it.best == "set" or it.interval == "bootstrap",
+        ),
     }
 
     baseline: str | tuple[str, ...] | None = Field(
@@ -223,10 +226,6 @@ class Testing(Kind):
     def permutes(self) -> bool:
         test, correction = TESTS.kind(self.test), CORRECTIONS.kind(self.correction)
         return "permutations" in test.model_fields | correction.model_fields
-
-    @property
-    def draws(self) -> bool:
-        return self.permutes or self.best == "set" or self.interval == "bootstrap"
 
     @property
     def baselines(self) -> tuple[str, ...]:

@@ -30,10 +30,10 @@ class TopicHits:
     """
 
     queries: Mapping[str, str] = field(default_factory=dict)
-    runs: "Mapping[str, pl.DataFrame]" = field(default_factory=dict)
     grades: "pl.DataFrame | None" = None
-    precision: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    bounds: Mapping[str, Mapping[str, tuple[float, float, float]]] = field(default_factory=dict)
+    runs: "dict[str, pl.DataFrame]" = field(default_factory=dict)
+    precision: dict[str, list[float]] = field(default_factory=dict)
+    bounds: dict[str, dict[str, tuple[float, float, float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

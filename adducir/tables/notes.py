@@ -240,7 +240,7 @@ class _Lines:
         return (*shown, text)
 
     def best_set(self) -> Note:
-        asked, undecided = self.asked, self.comparison.undecided
+        asked, means = self.asked, self.comparison.means
         how = (
             f"model confidence set (Hansen, Lunde and Nason) of each measure, level "
             f"{100 * (1 - asked.alpha):g}%, {asked.samples:,} samples, seed {asked.seed}."
@@ -249,13 +249,14 @@ class _Lines:
         borne: Note = (Mark("set"), f" may be the best of the column{self.section}: {how}")
         shown = borne if "set" in self.borne else none
         text = ""
-        found = self.comparison.means.filter(pl.col("p_best").is_not_null())
-        every = set(found.select("set", "measure").iter_rows())
-        if undecided:
-            names = dict.fromkeys(self.measures[m] for n, m in every if (n, m) in undecided)
-            what = "every measure" if undecided == every and len(every) > 1 else listed([*names])
+        every = means.group_by("set", "measure", maintain_order=True).agg(pl.min("p_best"))
+        every = every.drop_nulls()
+        undecided = every.filter(pl.col("p_best") > asked.alpha)["measure"]
+        if len(undecided):
+            names = [self.measures[name] for name in undecided.unique(maintain_order=True)]
+            what = "every measure" if len(undecided) == every.height > 1 else listed(names)
             text += f" The set holds every system on {what}: none can be told from the best."
-        if undecided != every and min(self.comparison.topics.values()) <= FEW_SAMPLED:
+        if len(undecided) < every.height and min(self.comparison.topics.values()) <= FEW_SAMPLED:
             text += (
                 f" Warning: with {FEW_SAMPLED} topics or fewer it lacks a best system more often "
                 "than alpha."

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
 import numpy as np
-import polars as pl
 from ir_measures import Measure
 
 from adducir.core.errors import UsageError
@@ -39,13 +38,10 @@ class RunFacts:
         judge: str = "",
     ) -> None:
         self.qrels, self.measures, self.model, self.judge = qrels, measures, model, judge
-        self._unjudged, self._queries = unjudged, queries or {}
+        self.hits, self._unjudged = TopicHits(queries or {}, qrels.frame), unjudged
         self._recall = Evaluator(qrels, _RECALL) if systems else None
         self._held = hits_held(len(qrels.qids), systems)
-        self._runs: dict[str, pl.DataFrame] = {}
-        self._precision: dict[str, tuple[float, ...]] = {}
         self._bounds: dict[str, dict[str, Bounds]] = {}
-        self._shown: dict[str, dict[str, tuple[float, float, float]]] = {}
         self._guessed: list[Scores] = []
 
     def add(self, run: Run, name: str, system: str = "") -> None:
@@ -55,14 +51,11 @@ class RunFacts:
             self._guessed.append(self.model.score(run, system=name))
         if self._unjudged:
             self._bounds[name] = bounds_of(run, self.qrels, self.measures)
-        if self._recall is not None and system not in self._runs:
-            self._runs[system] = run.top(self._held).frame
-            self._precision[system] = tuple(self._recall.values(run).mean(axis=0).tolist())
+        if self._recall is not None and system not in self.hits.runs:
+            self.hits.runs[system] = run.top(self._held).frame
+            self.hits.precision[system] = self._recall.values(run).mean(axis=0).tolist()
             for measure, found in self._bounds.get(name, {}).items():
-                self._shown.setdefault(measure, {})[system] = found.means
-
-    def hits(self) -> TopicHits:
-        return TopicHits(self._queries, self._runs, self.qrels.frame, self._precision, self._shown)
+                self.hits.bounds.setdefault(measure, {})[system] = found.means
 
     def notes(
         self, comparison: Comparison, topic_set: str = "", names: Mapping[str, str] | None = None

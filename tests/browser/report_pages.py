@@ -63,7 +63,7 @@ def made_up(
     if not testing and systems > 1 and topics > 1:
         testing = {"baseline": f"system 0{odd}", "equivalence": 0.05, "against": f"system 0{odd}"}
     material = Material(
-        {"": facts.hits()},
+        {"": facts.hits},
         {docno: f"Document {docno} says <b>what</b> q1 is.{odd}" for docno in docnos},
         {run.tag: Cost(2.0 + number, 1000 * number) for number, run in enumerate(runs)},
         {f"a model{odd}": Curve(((10, 0.9), (20, 0.5)), ((10, 1.0), (20, 0.7)), 20)},

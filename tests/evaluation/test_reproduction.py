@@ -1,8 +1,10 @@
 """Reproduction measures against repro_eval."""
 
+from dataclasses import replace
 from math import isnan
 
 import numpy as np
+import polars as pl
 import pytest
 from evaluation_cases import table_of
 from repro_eval.measure.document_order import RBO
@@ -73,5 +75,5 @@ def test_effects_are_repro_eval() -> None:
         assert found[ours].effect_ratio == pytest.approx(ratio[name], rel=1e-9)
         assert found[ours].delta_improvement == pytest.approx(delta[name], rel=1e-9)
     assert compare_effects(original, original)["AP"].rmse == 0.0
-    elsewhere = reproduced.where(reproduced.frame["qid"] != "1")
+    elsewhere = replace(reproduced, frame=reproduced.frame.filter(pl.col("qid") != "1"))
     assert isnan(compare_effects(original, elsewhere)["AP"].rmse)

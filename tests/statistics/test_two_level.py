@@ -1,5 +1,6 @@
 """Topics and runs: by hand, against the t-test, a mixed model of statsmodels, and simulation."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -157,7 +158,7 @@ def test_runs_that_differ_in_their_seed_are_one_system() -> None:
     expected = compare(alone, baseline="s1").tests
     assert compare(pooled, baseline="s1").tests.equals(expected)
     with pytest.raises(UsageError, match="seed only"):
-        named.where(run="s0.seed0").pooled()
+        replace(named, frame=named.frame.filter(run="s0.seed0")).pooled()
     names = ("DeepCT.seed1", "DeepCT-seed=22", "DeepCT seed_3", "DeepCT_Seed4")
     assert {system_of(name) for name in names} == {"DeepCT"}
     assert (system_of("seeded"), system_of("seed1")) == ("seeded", "seed1")

@@ -61,7 +61,7 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     )
     remarks = [one.remark(name, names) for name, one in recipe.systems.items()]
     chosen = chosen_settings(study)
-    topics = {name: one.hits() for name, one in facts.items()}
+    topics = {name: one.hits for name, one in facts.items()}
     material = Material(
         topics=topics if several else {"": next(iter(topics.values()))},
         snippets=snippets(study, {name: one.runs for name, one in topics.items()}),

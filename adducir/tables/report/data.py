@@ -195,9 +195,7 @@ def _facts(table: ResultTable, columns: Sequence[Mapping[str, Any]]) -> dict[str
     }
     numbered = list(enumerate(row.system for row in table.rows))
     for group, known in table.material.topics.items():
-        curves = {
-            at: list(known.precision[name]) for at, name in numbered if name in known.precision
-        }
+        curves = {at: known.precision[name] for at, name in numbered if name in known.precision}
         if curves:
             recall[group] = curves
         for measure, means in known.bounds.items():
