@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import publishing, writing_text
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.recipe import Recipe

@@ -9,9 +9,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
-from adducir.core.absent import gathering, reads
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
+from adducir.core.planning import reads
 from adducir.corpora.references import file_path
 from adducir.corpora.relic import read_pools, read_relic, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, read_spans

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, model_validator
 
-from adducir.core.absent import NotRead
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import UNREAD
+from adducir.core.planning import NotRead
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at
 from adducir.core.registry import Family, entry, hyperparameters

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from adducir.core.absent import gathering, reads
 from adducir.core.config import load
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
+from adducir.core.planning import reads
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.references import file_path

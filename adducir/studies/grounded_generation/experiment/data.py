@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import TextFile
 from adducir.core.recipe import Recipe
