@@ -213,15 +213,20 @@ class Command(PlainHelp, TyperCommand):
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
     (recipe, *_) = get_type_hints(function).values()
-    rare, takes_set, writes = ", ".join(sorted(rare_fields(recipe))), False, False
-    parameters = [_keyword("invocation", typer.Context)]
+    takes_set = writes = False
+    usual, rare = list[Option](), list[str]()
     for one in options_of(recipe).values():
-        if not one.is_rare:
-            more = f" Further keys: {rare}." if rare and one.is_set else ""
-            parameters.append(one.parameter(f"{one.field.description}{more}"))
+        if one.is_rare:
+            rare.append(one.name)
+        else:
+            usual.append(one)
         takes_set, writes = takes_set or one.is_set, writes or one.writes is not None
+    keys, parameters = ", ".join(sorted(rare)), [_keyword("invocation", typer.Context)]
+    for one in usual:
+        more = f" Further keys: {keys}." if keys and one.is_set else ""
+        parameters.append(one.parameter(f"{one.field.description}{more}"))
     if rare and not takes_set:
-        text = f"What is rarely needed, one of {rare}; can be repeated."
+        text = f"What is rarely needed, one of {keys}; can be repeated."
         taken = typer.Option("--set", help=text, metavar="KEY=VALUE")
         parameters.append(_keyword("set", list[str], taken, []))
     if writes:
