@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
-from adducir.core.names import Made
+from adducir.core.many_texts import Made
 from adducir.corpora.relic import Pools, RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, two_texts
 from adducir.runs.run import Run

@@ -13,7 +13,7 @@ from adducir.core.artifacts import Manifest, artifact_fingerprint
 from adducir.core.chunks import Made, build_in_chunks
 from adducir.core.errors import InputError, UsageError, explaining_writes
 from adducir.core.executors import HERE, Execution
-from adducir.core.names import nameless_file
+from adducir.core.many_texts import nameless_file
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import (

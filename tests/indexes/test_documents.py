@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adducir.core import names
 from adducir.core.errors import ArtifactError, InputError
 from adducir.corpora.documents import Document
 from adducir.indexes import documents
@@ -36,8 +35,7 @@ def test_documents_are_found(folder):
 
 
 def test_docnos_of_one_digest_are_distinguished(tmp_path, monkeypatch):
-    for module in (documents, names):
-        monkeypatch.setattr(module, "digest_of", len)
+    monkeypatch.setattr(documents, "_digest", len)
     with DocumentWriter(tmp_path) as writer:
         for one in SOME:
             writer.add(one)

@@ -20,7 +20,7 @@ import polars as pl
 from adducir.core.artifacts import Manifest, build
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.names import nameless_file
+from adducir.core.many_texts import nameless_file
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus

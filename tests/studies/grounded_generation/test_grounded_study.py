@@ -19,7 +19,7 @@ from tiny_bart import tiny_bart
 
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError
-from adducir.core.names import TextFile
+from adducir.core.many_texts import TextFile
 from adducir.experiments.experiment import plan_experiment
 from adducir.statistics.two_level import two_level
 from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed

@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.core.names import TextFile
+from adducir.core.many_texts import TextFile
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.references import file_path, source_path

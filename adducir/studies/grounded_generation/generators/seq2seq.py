@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from adducir.core.errors import InputError
-from adducir.core.names import read_texts
+from adducir.core.many_texts import read_texts
 from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.names import read_texts
+from adducir.core.many_texts import read_texts
 from adducir.encoders.kinds import Side
 from adducir.encoders.maxsim import MultiVectors, maxsim
 from adducir.encoders.model import DualEncoder
