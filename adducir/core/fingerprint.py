@@ -56,11 +56,11 @@ def fingerprint(value: Any) -> str:
     return UNREAD * (UNREAD in text) + sha256(text.encode("ascii")).hexdigest()
 
 
-def digest_of(texts: Iterable[str]) -> str:
-    """The SHA-256, in hexadecimal, of a sequence of texts, each preceded by its length."""
+def digest_of(parts: Iterable[str | bytes]) -> str:
+    """The SHA-256, in hexadecimal, of a sequence of texts or bytes, each preceded by its length."""
     hasher = sha256()
-    for text in texts:
-        data = text.encode()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
         hasher.update(len(data).to_bytes(8, "little") + data)
     return hasher.hexdigest()
 
