@@ -140,10 +140,7 @@ def deepct_expand(settings: Expand) -> None:
         )
         rendering = Rendering(scale=settings.scale, transform=settings.transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
-        if settings.pairs:
-            count = expanded.write_pairs(output, settings.keep)
-        else:
-            count = expanded.write(output)
+        count = expanded.write(output, pairs=settings.pairs, keep=settings.keep)
         once = expanded.lost()
     lost = f", {once:,} of which keep their words once" if once else ""
     words = manifest.counts["words"]

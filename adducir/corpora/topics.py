@@ -21,6 +21,7 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -241,23 +242,14 @@ def _tagged_topics(text: str, path: Path) -> list[_RawTopic]:
         what, hint = "declared entities are not read.", "Replace them by the text they stand for."
         line = text.count("\n", 0, declared.start()) + 1
         raise InputError(what, path=path, line=line, hint=hint)
-    topics: list[_RawTopic] = []
-    opened: re.Match[str] | None = None
-    line, counted = 1, 0
-    for tag in _TOPIC.finditer(text):
-        if tag[1] and opened is not None:
-            body = text[opened.end() : tag.start()]
-            topics.append(_tagged_topic(opened, body, path, line))
-            opened = None
-            continue
-        if opened is not None:
-            break
-        line, counted = line + text.count("\n", counted, tag.start()), tag.start()
-        if tag[1]:
-            raise InputError(f"this {tag[0]} closes nothing.", path=path, line=line)
-        opened = tag
-    if opened is not None:
-        raise InputError(f"this {opened[0]} is not closed.", path=path, line=line)
+    topics, line, counted = list[_RawTopic](), 1, 0
+    tags = list(_TOPIC.finditer(text))
+    for opened, closed in zip_longest(tags[::2], tags[1::2]):
+        line, counted = line + text.count("\n", counted, opened.start()), opened.start()
+        if opened[1] or closed is None or not closed[1]:
+            what = "closes nothing" if opened[1] else "is not closed"
+            raise InputError(f"this {opened[0]} {what}.", path=path, line=line)
+        topics.append(_tagged_topic(opened, text[opened.end() : closed.start()], path, line))
     return topics
 
 

@@ -19,7 +19,7 @@ from pydantic import Field
 from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.recipe import Recipe
-from adducir.corpora.references import expanded, file_path
+from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.encoders.model import DualEncoder, PoolingMode, Similarity, Towers, plain_pooling
 from adducir.encoders.reading import ContextPart, LengthPart

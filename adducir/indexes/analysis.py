@@ -11,7 +11,7 @@ from typing import Any
 
 from adducir.core.errors import UsageError
 from adducir.core.files import read_lines
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.indexes import jvm
 from adducir.indexes.kinds import LANGUAGES
 from adducir.indexes.languages import Language, StopWords

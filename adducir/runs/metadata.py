@@ -15,7 +15,8 @@ import platform
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
+from copy import deepcopy
+from functools import cache, lru_cache
 from importlib import metadata as installed
 from io import StringIO
 from pathlib import Path
@@ -36,11 +37,17 @@ def metadata_for(path: Path | str) -> Path:
 
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """The metadata of the run at ``path``; an InputError where it has none, or it is not YAML."""
+    place = metadata_for(path)
+    return deepcopy(_parsed(read_text(place), place))
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str, place: Path) -> dict[str, Any]:
+    """An experiment asks several times what its runs' metadata say, and YAML is slow to read."""
     from adducir.core.config import parse
 
-    place = metadata_for(path)
     marks = r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z"
-    return parse(re.sub(marks, "\n", read_text(place), flags=re.M), place).data
+    return parse(re.sub(marks, "\n", text, flags=re.M), place).data
 
 
 def part_of(facts: Any, *path: str | int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from adducir.core.planning import NotRead
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at
 from adducir.core.registry import Family, entry, hyperparameters
-from adducir.corpora.references import expanded, file_path
+from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.experiments.planner import Known
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields

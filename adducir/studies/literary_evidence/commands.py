@@ -147,13 +147,17 @@ def retrieve(settings: Retrieve) -> None:
     from adducir.cli.console import near, note, open_progress
     from adducir.core.chunks import Chunking
     from adducir.corpora.relic import read_relic
-    from adducir.encoders.ranking import relic_rankings, run_tasks
     from adducir.encoders.reading import Settings
     from adducir.encoders.sources import encoder_source
     from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
-    from adducir.studies.literary_evidence.submission import DEPTH, write_submission
+    from adducir.studies.literary_evidence.submission import (
+        DEPTH,
+        relic_rankings,
+        run_tasks,
+        write_submission,
+    )
 
     output, depth, relic = settings.output, settings.depth, settings.relic
     submits = relic is not None and output.suffix == ".json"
