@@ -102,7 +102,7 @@ class Option:
         self.reads = bool(given.get("reads"))
         self.writes: Writes | None = given.get("writes")
         self.is_set = "--set" in self.flags
-        if not str(self.flags).count("--"):
+        if "--" not in " ".join(self.flags):
             self.flags.insert(0, f"--{name.replace('_', '-')}")
         # What it takes: values of a type, or some choices; one, several, or a certain number.
         marks, kind = list(field.metadata), field.annotation
@@ -126,7 +126,9 @@ class Option:
         """How a user writes it: ``--depth``, ``--set fb_terms``, ``RUN``."""
         if self.is_argument:
             return self.metavar or self.name.upper()
-        return f"--set {self.name}" if self.is_rare else self.flags[0]
+        if self.is_rare:
+            return f"--set {self.name}"
+        return next(flag for flag in self.flags if flag.startswith("--"))
 
     def parameter(self, meaning: str) -> inspect.Parameter:
         """The parameter that typer reads it from: texts, which pydantic converts."""
