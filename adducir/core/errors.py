@@ -94,10 +94,17 @@ class AdducirError(Exception):
         found._parts = tuple(parts)
         return found
 
+    @property
+    def where(self) -> str | None:
+        if self.path is None:
+            return None
+        return f"{self.path}:{self.line}" if self.line is not None else str(self.path)
+
     def paragraph(self) -> str:
-        line = "" if self.line is None else f":{self.line}"
-        place = "" if self.path is None else f"{self.path}{line}: "
-        return f"{place}{self.what.rstrip()} {self.hint or ''}".rstrip()
+        parts = [f"{self.where}: {self.what}" if self.where else self.what]
+        if self.hint:
+            parts.append(self.hint)
+        return " ".join(part.rstrip() for part in parts)
 
 
 @contextmanager
