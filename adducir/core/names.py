@@ -72,8 +72,7 @@ class NameTable:
         first = end = int(digests.searchsorted(wanted))
         while end < len(digests) and digests[end] == wanted:
             end += 1
-        found: list[int] = self._numbers[first:end].tolist()
-        return found
+        return self._numbers[first:end].tolist()
 
 
 def nameless_file(folder: Path) -> BinaryIO:

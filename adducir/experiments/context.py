@@ -57,8 +57,7 @@ class Context:
             self._shared[what] = key, value
             if hasattr(value, "close"):
                 self._closing.callback(value.close)
-        found: T = self._shared[what][1]
-        return found
+        return self._shared[what][1]
 
 
 def shown(path: Path, folder: Path | None) -> str:

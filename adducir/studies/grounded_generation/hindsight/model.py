@@ -132,8 +132,7 @@ class Live:
         return self.network.device
 
     def batch(self, numbers: Numbers) -> Padded:
-        found: Padded = self.network([self.inputs[number] for number in numbers], self.side)
-        return found
+        return self.network([self.inputs[number] for number in numbers], self.side)
 
     def lengths(self, numbers: Numbers) -> list[int]:
         return [len(self.inputs[number]) for number in numbers]
