@@ -16,6 +16,7 @@ from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
     from adducir.core.executors import Execution
+    from adducir.models.work import Running
 
 METADATA_ENDING = ".ir-metadata.yml"
 _ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl")
@@ -129,6 +130,15 @@ class Computing(Workers):
         shown="2,048 on a CPU, 16,384 on a GPU",
         rare=True,
     )
+
+
+def running(settings: Any) -> "Running":
+    """How a network runs, by the settings of a command that computes."""
+    from adducir.models.work import Running
+
+    precision: Any = getattr(settings, "precision", "float32")
+    how = settings.device, settings.threads, settings.batch_tokens, precision
+    return Running(*how, settings.execution())
 
 
 def tag_of(output: Path, wanted: str | None) -> str:

@@ -147,7 +147,7 @@ def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
 def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
     from adducir.encoders.sources import encoder_source
     from adducir.indexes.building import DenseSettings
-    from adducir.indexes.dense_build import Running, build_dense_index
+    from adducir.indexes.dense_build import build_dense_index
 
     if settings.encoder is None:
         raise UsageError(
@@ -159,13 +159,7 @@ def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
         encoder_source(settings.encoder),
         DenseSettings(kind=settings.kind, parameters=settings.parameters),
         fields=settings.fields,
-        running=Running(
-            device=settings.device,
-            threads=settings.threads,
-            tokens=settings.batch_tokens,
-            precision=settings.precision,
-            execution=settings.execution(),
-        ),
+        running=common.running(settings),
         rebuild=settings.rebuild,
     )
 

@@ -142,13 +142,9 @@ def encode(settings: Encode) -> None:
             source,
             items,
             settings.output,
+            common.running(settings),
             sparse=settings.sparse,
-            device=settings.device,
-            threads=settings.threads,
-            tokens=settings.batch_tokens,
-            precision=settings.precision,
             rebuild=settings.rebuild,
-            execution=settings.execution(),
         )
     counts = manifest.counts
     what = (

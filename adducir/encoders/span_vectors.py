@@ -111,7 +111,7 @@ class SpanWork(ModelWork):
         return described(item)
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Any]]:
-        of_texts, of_spans = self.vectors.load(device, self.tokens)
+        of_texts, of_spans = self.vectors.load(device, self.running.tokens)
 
         def arrays(items: Sequence[Item]) -> Mapping[str, Any]:
             found = list[Floats]()

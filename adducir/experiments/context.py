@@ -11,6 +11,8 @@ from adducir.core.executors import HERE, Execution
 
 if TYPE_CHECKING:
     from adducir.core.chunks import Chunking
+    from adducir.models.machine import Precision
+    from adducir.models.work import Running
 
 T = TypeVar("T")
 
@@ -40,6 +42,11 @@ class Context:
     def __exit__(self, *error: object) -> None:
         self._shared.clear()
         self._closing.close()
+
+    def running(self, precision: "Precision" = "float32") -> "Running":
+        from adducir.models.work import Running
+
+        return Running(self.device, self.threads, self.batch_tokens, precision, self.execution)
 
     def shown(self, path: Path) -> str:
         return shown(path, self.folder)

@@ -170,9 +170,7 @@ def retrieve(settings: Retrieve) -> None:
     work = SpanWork(
         vectors=DualVectors(source, read, settings.precision),
         tasks=partial(_tasks, settings.spans, settings.candidates, relic),
-        device=settings.device,
-        threads=settings.threads,
-        tokens=settings.batch_tokens,
+        running=common.running(settings),
     )
     chunking = Chunking(output, settings.execution())
     with open_progress(), using_threads(settings.threads), scored(work, chunking) as ranked:

@@ -103,8 +103,8 @@ class NumberedWork(ModelWork):
         return str(item), b""  # what these numbers mean is part of the key
 
     def load(self, device: torch.device) -> Callable[[Sequence[Any]], Arrays]:
-        source = self.source(device)
-        return lambda items: self.compute(source, np.array(items, dtype=np.int64), self.tokens)
+        source, tokens = self.source(device), self.running.tokens
+        return lambda items: self.compute(source, np.array(items, dtype=np.int64), tokens)
 
 
 @dataclass(eq=False)
@@ -256,9 +256,7 @@ def _chunks(
         key=step.fingerprint,
         count=count,
         size=size,
-        device=context.device,
-        threads=context.threads,
-        tokens=context.batch_tokens,
+        running=context.running(),
         source=source,
         compute=compute,
     )
