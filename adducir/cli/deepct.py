@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe, needs
@@ -61,7 +62,7 @@ def deepct_evaluate(settings: Evaluate) -> None:
     show("\n".join(lines))
 
 
-class Expand(common.Computing):
+class Expand(Computing):
     model: Model
     corpus: str = option(
         "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True
@@ -130,7 +131,7 @@ def deepct_expand(settings: Expand) -> None:
             folder,
             documents,
             target,
-            common.running(settings),
+            settings.running(),
             rebuild=settings.rebuild,
         )
         rendering = Rendering(scale=settings.scale, transform=settings.transform)

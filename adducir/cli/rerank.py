@@ -5,10 +5,11 @@ from tempfile import TemporaryDirectory
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 
 
-class Rerank(common.Computing):
+class Rerank(Computing):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(

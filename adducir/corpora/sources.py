@@ -64,7 +64,7 @@ def open_corpus(
     """Find the corpus that a source names; its documents are not read yet.
 
     For local files, ``docno_field`` names the field of the docno, where it has none of the usual
-    names, and ``format`` the kind of :data:`adducir.corpora.formats.FORMATS`.
+    names, and ``format`` the kind of :data:`adducir.corpora.kinds.FORMATS`.
     """
     found = resolve(source)
     if isinstance(found, Path):

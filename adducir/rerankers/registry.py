@@ -26,7 +26,7 @@ _HERE = "adducir.rerankers"
 
 RERANKERS = Family(
     "rerankers",
-    RerankerRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    RerankerRecipe,
     {
         "monobert": f"{_HERE}.cross_encoder:MonoBERTRecipe",
         "cross-encoder": f"{_HERE}.cross_encoder:CrossEncoderRecipe",

@@ -50,6 +50,7 @@ def test_how_the_candidates_were_found_is_handed_on(study, arguments):
     assert [stage["depth"] for stage in stages] == [facts["method"]["reranking"][0]["depth"], 2]
 
 
+@pytest.mark.slow
 def test_workers_read_queries_and_texts_from_files_that_go(study, arguments, capsys):
     runs = study / "runs"
     words = [*arguments, "--corpus", str(study / "corpus.jsonl")]

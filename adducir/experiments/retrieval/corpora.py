@@ -169,7 +169,7 @@ class WeightsStep(Step):
 
 CORPORA = Family(
     "corpora",
-    CorpusRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    CorpusRecipe,
     {"source": f"{__name__}:SourceCorpus", "expand": f"{__name__}:ExpandedRecipe"},
     what="kind of corpus",
 )

@@ -10,6 +10,7 @@ from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.tabled import Printing, Tabled, digests
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.studies.literary_evidence.ask import ask
@@ -97,7 +98,7 @@ def quotations(settings: Quotations) -> None:
             note(f"wrote {path}: {write_spans(spans_of(built, part), path):,} quotations")
 
 
-class Retrieve(common.Computing):
+class Retrieve(Computing):
     model: str = option("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")
     output: Path = option(
         "A run; with --relic a name that ends in .json is a submission.",
@@ -170,7 +171,7 @@ def retrieve(settings: Retrieve) -> None:
     work = SpanWork(
         vectors=DualVectors(source, read, settings.precision),
         tasks=partial(_tasks, settings.spans, settings.candidates, relic),
-        running=common.running(settings),
+        running=settings.running(),
     )
     chunking = Chunking(output, settings.execution())
     with open_progress(), using_threads(settings.threads), scored(work, chunking) as ranked:
