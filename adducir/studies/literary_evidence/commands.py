@@ -66,9 +66,9 @@ def quotations(settings: Quotations) -> None:
         adducir literary-evidence quotations --primary novels --secondary works -o x.json --words 8
     """
     from adducir.cli.console import columns, note, open_progress, show
+    from adducir.corpora.records import split
     from adducir.corpora.relic import write_relic
     from adducir.corpora.spans import write_spans
-    from adducir.corpora.splitting import split
     from adducir.studies.literary_evidence.quotations import (
         REASONS,
         construct,

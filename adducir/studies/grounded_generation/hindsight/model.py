@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from adducir.core.names import read_texts
 from adducir.encoders.kinds import Side
-from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import LengthPart
 from adducir.encoders.sources import encoder_source
+from adducir.encoders.span_vectors import MultiVectors
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, Reading
 from adducir.studies.grounded_generation.generators.generator import Generator
