@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from adducir.encoders import maxsim as module
-from adducir.encoders.maxsim import MultiVectors, maxsim_packed
+from adducir.encoders import span_vectors as module
+from adducir.encoders.span_vectors import MultiVectors, maxsim_packed
 from adducir.studies.grounded_generation.hindsight.model import maxsim
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import MachineError
-from adducir.models.batches import computed, token_batches
+from adducir.models.batches import in_order, token_batches
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 200))
@@ -39,6 +39,6 @@ def test_a_batch_that_does_not_fit_is_an_error_and_never_another_batch(error, si
         raise error
 
     with pytest.raises(MachineError, match=rf"a batch of {words}\..*batch_tokens") as caught:
-        list(computed([np.arange(size), np.arange(3)], compute))
+        in_order([5] * size + [2] * 3, compute, tokens=5 * size)
     assert caught.value.exit_code == 4
     assert sizes == [size]

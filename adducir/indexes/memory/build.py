@@ -280,8 +280,7 @@ def _mapped(file: BinaryIO, dtype: type[np.number]) -> Array:
     file.flush()
     if not file.tell():
         return np.empty(0, dtype=dtype)
-    found: Array = np.memmap(file, dtype=dtype, mode="r")
-    return found
+    return np.memmap(file, dtype=dtype, mode="r")
 
 
 def _write_table(path: Path, columns: dict[str, Any]) -> None:

@@ -143,10 +143,7 @@ class SelectionStep(ArtifactStep):
                 model=self.training.path if self.training else None,
                 questions=list(read_questions(*self.tests)),
                 selection=self.selector,
-                precision=self.study.recipe.precision,
-                device=context.device,
-                threads=context.threads,
-                tokens=context.batch_tokens,
+                running=context.running(self.study.recipe.precision),
             )
             with selected(work, context.chunking(self.path)) as chosen:
                 return {"questions": write_selected(chosen, folder / "chosen.jsonl")}

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from adducir.core.chunks import make_chunks
-from adducir.encoders.maxsim import MultiVectors
+from adducir.encoders.span_vectors import MultiVectors
 from adducir.studies.grounded_generation.experiment.making import NumberedWork
 from adducir.studies.grounded_generation.generators.lexical import Lexical
 from adducir.studies.grounded_generation.hindsight import closed
