@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
+from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
 from adducir.core.recipe import Needs, needs
 
 DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
@@ -68,6 +68,7 @@ def evaluate(settings: Evaluate) -> None:
     systems, named = _systems(settings.runs, settings)
 
     from adducir.cli.console import note, open_progress
+    from adducir.core.files import file_digest
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
@@ -109,13 +110,12 @@ def evaluate(settings: Evaluate) -> None:
     comparison = compare(
         scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
     )
-    read = digests(systems)
     layout = settings.layout(
         material=Material({"": facts.hits()}),
         notes=facts.notes(comparison),
         qrels=judged.source,
         runs={
-            name: {"path": str(path), "sha256": read[str(path)]} for path, name in systems.items()
+            name: {"path": str(path), "sha256": file_digest(path)} for path, name in systems.items()
         },
     )
     settings.print(build_table(comparison, layout), per_topic=settings.per_topic)

@@ -118,9 +118,7 @@ class Tabled(Testing, Printing):
         return self
 
     def testing(self, **changes: Any) -> Testing:
-        given = {
-            key: getattr(self, key) for key in Testing.model_fields if key in self.model_fields_set
-        }
+        given = self.model_dump(include=set(Testing.model_fields), exclude_unset=True)
         return Testing.model_validate(given | changes)
 
 

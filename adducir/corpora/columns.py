@@ -96,18 +96,16 @@ def regular_lines(data: bytes, width: int) -> int | None:
 
 def _parsed(data: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame | None:
     """The columns of a regular file; None where a line has other columns, or no number."""
-    places = {name: f"column_{place}" for place, name in enumerate(layout.columns, 1)}
-    schema = dict.fromkeys(places.values(), pl.String) | {places[layout.number]: pl.Float64}
-    columns = [places[name] for name in wanted]
+    schema = dict.fromkeys(layout.columns, pl.String) | {layout.number: pl.Float64}
+    columns = list(map(layout.columns.index, wanted))
     try:
-        table = pl.read_csv(
+        frame = pl.read_csv(
             data, has_header=False, separator=" ", quote_char=None, schema=schema, columns=columns
         )
     except pl.exceptions.PolarsError:
         return None
-    frame = table.select(**{name: places[name] for name in wanted})
     # So many blanks on average, none without a last column: then every line has as many.
-    if any(column.null_count() for column in frame):
+    if sum(frame.null_count().row(0)):
         return None
     number = frame[layout.number].to_numpy()
     is_right = np.isfinite(number)

@@ -10,6 +10,8 @@ default, it is judged and not relevant; ``negative="trec_eval"`` reproduces thei
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 from ir_measures import Measure
@@ -38,6 +40,7 @@ class Evaluator:
                 f"Negative grades can be treated as 'zero' or 'trec_eval', not as {negative!r}."
             )
         self.measures = tuple(map(computable, parse_measures(measures)))
+        self._kinds = [MEASURES.make(str(one.NAME), one.params) for one in self.measures]
         self._judgements = Judgements.prepare(qrels, negative)
 
     @property
@@ -46,30 +49,28 @@ class Evaluator:
 
     def values(self, run: Run) -> Floats:
         """(T, M) the values of a run; see :meth:`score`."""
-        return self._evaluated(run)[0]
+        return self._values(Lists.find(run, self._judgements))
 
     def score(self, run: Run, *, system: str | None = None, topic_set: str = "") -> Scores:
         """Evaluate one run, called ``system``, or by its tag; its order is the ranking."""
-        values, ranked = self._evaluated(run)
+        ranked = Lists.find(run, self._judgements)
         judgements, name = self._judgements, run.tag if system is None else system
+        values = self._values(ranked)
         scores = Scores.of(name, self.qids, self.measures, values, topic_set=topic_set)
-        missing = np.flatnonzero(ranked.retrieved == 0)
         evaluation = Evaluation(
             topic_set,
             name,
-            missing=tuple(self.qids[number] for number in missing),
+            missing=tuple(compress(self.qids, ranked.retrieved == 0)),
             extra=ranked.extra,
             negative=judgements.negative,
             negatives=int((judgements.raw_grade < 0).sum()),
             positives_only=bool(judgements.raw_grade.min() > 0),
             unmatched=not len(ranked.topic),
         )
-        return Scores(scores.frame, scores.measures, (evaluation,))
+        return replace(scores, evaluations=(evaluation,))
 
-    def _evaluated(self, run: Run) -> tuple[Floats, Lists]:
-        lists = Lists.find(run, self._judgements)
-        kinds = (MEASURES.make(str(one.NAME), one.params) for one in self.measures)
-        return np.column_stack([kind.values(lists) for kind in kinds]), lists
+    def _values(self, lists: Lists) -> Floats:
+        return np.column_stack([kind.values(lists) for kind in self._kinds])
 
 
 def evaluate(

@@ -13,7 +13,7 @@ from pydantic import Field
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, in_top, share
+from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, share
 
 
 class MeasureKind(Recipe):
@@ -64,10 +64,9 @@ class AveragePrecision(Cut):
     """AP (m_map.c); AP@k (m_map_cut.c) divides by all relevant documents too."""
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, self.judged_only)
-        top = in_top(relevant, self.cutoff)
-        precision = relevant.nth[top] / (relevant.rank[top] + 1)
-        return share(lists.sums(relevant.topic[top], precision), relevant.total)
+        relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
+        precision = relevant.nth / (relevant.rank + 1)
+        return share(lists.sums(relevant.topic, precision), relevant.total)
 
 
 class Bpref(Graded):
@@ -210,8 +209,8 @@ class Precision(AtCutoff):
     """P@k (m_P.c): divided by k, however few were retrieved."""
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, self.judged_only)
-        return lists.sums(relevant.topic[in_top(relevant, self.cutoff)]) / self.cutoff
+        relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
+        return lists.sums(relevant.topic) / self.cutoff
 
 
 class RankBiasedPrecision(MeasureKind):
@@ -223,26 +222,24 @@ class RankBiasedPrecision(MeasureKind):
     cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel)
-        top = in_top(relevant, self.cutoff)
-        weights = np.power(self.p, relevant.rank[top])
-        return (1.0 - self.p) * lists.sums(relevant.topic[top], weights)
+        relevant = lists.relevant(self.rel, cutoff=self.cutoff)
+        return (1.0 - self.p) * lists.sums(relevant.topic, np.power(self.p, relevant.rank))
 
 
 class Recall(AtCutoff):
     """R@k (m_recall.c): the share of the relevant documents among the top k."""
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, self.judged_only)
-        return share(lists.sums(relevant.topic[in_top(relevant, self.cutoff)]), relevant.total)
+        relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
+        return share(lists.sums(relevant.topic), relevant.total)
 
 
 class ReciprocalRank(Cut):
     """RR (m_recip_rank.c); RR@k (ir_measures') is 0 where the first relevant stands below k."""
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, self.judged_only)
-        first = in_top(relevant, self.cutoff) & (relevant.nth == 1)
+        relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
+        first = relevant.nth == 1
         return lists.sums(relevant.topic[first], 1.0 / (relevant.rank[first] + 1))
 
 
@@ -306,34 +303,34 @@ class Success(AtCutoff):
     """Success@k (m_success.c): 1 where the top k hold a relevant document."""
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, self.judged_only)
-        return lists.sums(relevant.topic[in_top(relevant, self.cutoff) & (relevant.nth == 1)])
+        relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
+        return lists.sums(relevant.topic[relevant.nth == 1])
 
 
-_OWN = {
-    "AP": AveragePrecision,
-    "Bpref": Bpref,
-    "ERR": ExpectedReciprocalRank,
-    "IPrec": InterpolatedPrecision,
-    "Judged": Judged,
-    "nDCG": NDCG,
-    "NumQ": NumQ,
-    "NumRel": NumRel,
-    "NumRet": NumRet,
-    "P": Precision,
-    "R": Recall,
-    "RBP": RankBiasedPrecision,
-    "RR": ReciprocalRank,
-    "Rprec": RPrecision,
-    "SetAP": SetAveragePrecision,
-    "SetF": SetF,
-    "SetP": SetPrecision,
-    "SetR": SetRecall,
-    "Success": Success,
-}
+_HERE = "adducir.evaluation.formulas"
 MEASURES = Family(
     "measures",
     MeasureKind,
-    {name: f"{__name__}:{kind.__name__}" for name, kind in _OWN.items()},
+    {
+        "AP": f"{_HERE}:AveragePrecision",
+        "Bpref": f"{_HERE}:Bpref",
+        "ERR": f"{_HERE}:ExpectedReciprocalRank",
+        "IPrec": f"{_HERE}:InterpolatedPrecision",
+        "Judged": f"{_HERE}:Judged",
+        "nDCG": f"{_HERE}:NDCG",
+        "NumQ": f"{_HERE}:NumQ",
+        "NumRel": f"{_HERE}:NumRel",
+        "NumRet": f"{_HERE}:NumRet",
+        "P": f"{_HERE}:Precision",
+        "R": f"{_HERE}:Recall",
+        "RBP": f"{_HERE}:RankBiasedPrecision",
+        "RR": f"{_HERE}:ReciprocalRank",
+        "Rprec": f"{_HERE}:RPrecision",
+        "SetAP": f"{_HERE}:SetAveragePrecision",
+        "SetF": f"{_HERE}:SetF",
+        "SetP": f"{_HERE}:SetPrecision",
+        "SetR": f"{_HERE}:SetRecall",
+        "Success": f"{_HERE}:Success",
+    },
     what="measure",
 )

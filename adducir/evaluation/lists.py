@@ -182,15 +182,18 @@ class Lists:
         retrieved = np.bincount(topic, minlength=self.topics)
         return Lists(self.judgements, retrieved, topic, _positions(topic), self.judgement[kept])
 
-    def relevant(self, rel: int, condensed: bool = False) -> "Relevant":
-        """The documents of the grade ``rel`` or more."""
+    def relevant(self, rel: int, condensed: bool = False, cutoff: int | None = None) -> "Relevant":
+        """The documents of the grade ``rel`` or more, above the cutoff if there is one."""
         if (found := self._relevant.get((rel, condensed))) is None:
             ranked = self.ranked(condensed)
             chosen = ranked.grade >= rel
             topic, total = ranked.topic[chosen], self.judgements.counts.between(rel)
             found = Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
             self._relevant[rel, condensed] = found
-        return found
+        if cutoff is None:
+            return found
+        top = found.rank < cutoff
+        return Relevant(found.topic[top], found.rank[top], found.nth[top], found.total)
 
     def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
         """(T,) sums of ``values``, or counts, by topic."""
@@ -218,11 +221,6 @@ def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:
     """``part / whole``, and 0 where ``whole`` is 0."""
     zeros = np.zeros(len(part))
     return np.asarray(np.divide(part, whole, out=zeros, where=np.asarray(whole) != 0))
-
-
-def in_top(relevant: Relevant, cutoff: int | None) -> NDArray[np.bool_]:
-    """(r,) which documents stand within a cutoff, if there is one."""
-    return np.asarray(relevant.rank < (WHOLE_LIST if cutoff is None else cutoff))
 
 
 def _numbered(column: pl.Series, names: pl.Series) -> Integers:

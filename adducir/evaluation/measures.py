@@ -84,8 +84,11 @@ def leaves_unjudged_out(measure: Measure) -> bool:
 @cache
 def known() -> dict[str, Measure]:
     """Every measure by its name: those of ir_measures, and those that our kinds alone define."""
-    own = {name: kind for name, kind in MEASURES.kinds().items() if name not in registry}
-    return {**registry, **{name: _defined(name, kind) for name, kind in own.items()}}
+    found = dict(registry)
+    for name, kind in MEASURES.kinds().items():
+        if name not in found:
+            found[name] = _defined(name, kind)
+    return found
 
 
 def _defined(name: str, kind: type[MeasureKind]) -> Measure:
@@ -185,9 +188,11 @@ def _named(piece: str) -> Measure:
     measure = known()[node.id]
     if at is not None:
         given.append((measure.AT_PARAM, at))
-    parameters = {str(key): _value(value, piece) for key, value in given}
-    if len(parameters) < len(given):
-        raise UsageError(f"{piece!r} gives {measure.AT_PARAM} twice.")
+    parameters: dict[str, Any] = {}
+    for key, value in given:
+        if str(key) in parameters:
+            raise UsageError(f"{piece!r} gives {key} twice.")
+        parameters[str(key)] = _value(value, piece)
     made: Measure = measure(**parameters)
     return made
 
@@ -204,8 +209,9 @@ def _value(node: ast.expr, piece: str) -> Any:
         what = f"{shortened(text)!r} is not a number, True, False or a text."
         raise UsageError(f"{shortened(piece)!r}: {what}") from None
     parts = (*value, *value.values()) if isinstance(value, dict) else (value,)
-    if any(isinstance(one, int) and abs(one) > LARGEST for one in parts):
-        raise UsageError(f"{shortened(piece)!r}: a number in it is too large.")
+    for one in parts:
+        if isinstance(one, int) and abs(one) > LARGEST:
+            raise UsageError(f"{shortened(piece)!r}: a number in it is too large.")
     return value
 
 
@@ -215,7 +221,7 @@ def check_measure(measure: Measure) -> Measure:
         raise UsageError(f"{measure!r} is not a measure.")
     if kind_of(measure) is not None:
         made = MEASURES.make(str(measure.NAME), measure.params)
-        parameters = {key: getattr(made, key) for key in measure.params}
+        parameters = made.model_dump(include=set(measure.params))
         return measure(**parameters) if parameters else measure
     try:
         measure.validate_params()  # type: ignore[no-untyped-call]

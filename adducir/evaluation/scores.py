@@ -15,7 +15,7 @@ from adducir.core.errors import UsageError
 from adducir.core.texts import MOST_ROWS, html_table
 from adducir.corpora.frames import Framed
 from adducir.evaluation.lists import Floats, NegativeGrades
-from adducir.evaluation.measures import is_summed, parse_measure
+from adducir.evaluation.measures import is_summed, parse_measure, parse_measures
 
 SCHEMA = dict.fromkeys(("set", "system", "run", "qid", "measure"), pl.String) | {
     "value": pl.Float64
@@ -97,26 +97,24 @@ class Scores(Framed):
         extra: Sequence[str] = (),
     ) -> "Scores":
         """The (T, M) values of one run of a system; ``missing`` topics are among them and 0."""
-        known = {str(one): one for one in map(parse_measure, measures)}
+        known = {str(one): one for one in parse_measures(measures)}
         topics, count = len(qids), len(measures)
         if np.shape(values) != (topics, count) or len(known) != count:
             raise UsageError(
                 f"the scores of {system} have shape {np.shape(values)}, not {topics} topics by "
                 f"{count} different measures."
             )
-        names = {"set": topic_set, "system": system, "run": run or system}
         columns = {
+            "set": topic_set,
+            "system": system,
+            "run": run or system,
             "qid": list(qids) * count,
-            "measure": [name for name in known for _ in range(topics)],
+            "measure": np.repeat(list(known), topics),
             "value": np.asarray(values, dtype=np.float64).T.ravel(),
         }
-        frame = pl.DataFrame(columns).with_columns(pl.lit(v).alias(k) for k, v in names.items())
-        known_of = Evaluation(topic_set, system, tuple(missing), tuple(extra))
-        return cls(
-            frame.select(pl.col(key).cast(kind) for key, kind in SCHEMA.items()),
-            known,
-            (known_of,) if missing or extra else (),
-        )
+        evaluation = Evaluation(topic_set, system, tuple(missing), tuple(extra))
+        frame = pl.DataFrame(columns, schema=SCHEMA)
+        return cls(frame, known, (evaluation,) if missing or extra else ())
 
     @classmethod
     def concat(cls, scores: "Scores | Iterable[Scores]") -> "Scores":
@@ -125,11 +123,14 @@ class Scores(Framed):
         every = list(scores)
         if not every:
             raise UsageError("there is no system to compare.")
-        measures: dict[str, Measure] = {}
+        frames, measures = list[pl.DataFrame](), dict[str, Measure]()
+        evaluations = list[Evaluation]()
         for one in every:
-            measures |= {name: m for name, m in one.measures.items() if name not in measures}
-        frame = pl.concat([one.frame for one in every])
-        return cls(frame, measures, tuple(e for one in every for e in one.evaluations))
+            frames.append(one.frame)
+            evaluations += one.evaluations
+            for name, measure in one.measures.items():
+                measures.setdefault(name, measure)
+        return cls(pl.concat(frames), measures, tuple(evaluations))
 
     def in_set(self, name: str) -> "Scores":
         evaluations = tuple(replace(one, set=name) for one in self.evaluations)
@@ -166,6 +167,12 @@ class Scores(Framed):
     @cached_property
     def qids(self) -> tuple[str, ...]:
         return tuple(self.frame["qid"].unique(maintain_order=True))
+
+    @cached_property
+    def runs(self) -> dict[str, int]:
+        """For each system of several runs, how many; its scores are means over them."""
+        runs = self.frame.group_by("system", maintain_order=True).agg(pl.n_unique("run"))
+        return dict(runs.filter(pl.col("run") > 1).iter_rows())
 
     @property
     def missing(self) -> dict[str, tuple[str, ...]]:

@@ -11,6 +11,8 @@ The elimination follows from the observed scores alone, so that one pass over th
 last two systems left to all of them, gives the largest |t| of every step.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from adducir.statistics.differences import Floats, tolerance
@@ -26,7 +28,7 @@ from adducir.statistics.settings import SAMPLES, SEED
 
 def confidence_sets(
     values: Floats,
-    lower_is_better: list[bool],
+    lower_is_better: Iterable[bool],
     *,
     samples: int = SAMPLES,
     seed: int = SEED,

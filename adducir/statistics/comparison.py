@@ -77,12 +77,6 @@ class Comparison(Framed):
         return dict(self.means.select("set", "topics").unique(maintain_order=True).iter_rows())
 
     @cached_property
-    def runs(self) -> dict[str, int]:
-        """For each system of several runs, how many; its scores are means over them."""
-        runs = self.scores.frame.group_by("system", maintain_order=True).agg(pl.n_unique("run"))
-        return {system: count for system, count in runs.iter_rows() if count > 1}
-
-    @cached_property
     def undecided(self) -> set[tuple[str, str]]:
         """Sets and measures on which every system may be the best, which says nothing."""
         least = self.means.group_by("set", "measure").agg(pl.col("p_best").min())
@@ -139,22 +133,20 @@ def compare(
                 f"the {what} {name!r} is not among the systems.",
                 hint=f"Did you mean {' or '.join(near)}?",
             )
-    matrices = {name: every.matrix(name) for name in every.sets}
-    if any(one.runs for one in matrices.values()):
+    each = [SetTests(name, every.matrix(name), asked) for name in every.sets]
+    if every.runs:
         for what in asked.refused_for_runs().values():
             raise UsageError(f"{what}.", hint=FOR_RUNS)
-    few = [name for name, one in matrices.items() if len(one.qids) < 2]
-    if len(few) == len(matrices) and asked.anything and len(every.systems) > 1:
+    if asked.anything and len(every.systems) > 1 and max(one.topics for one in each) < 2:
         raise UsageError(
             f"a paired test needs at least two topics, but there is {len(every.qids)}.",
             hint="Compare means without a baseline, or evaluate on more topics.",
         )
-    each = [SetTests(name, one, asked, name in few) for name, one in matrices.items()]
-    return Comparison(
-        every,
-        asked,
-        pl.concat([one.means() for one in each]),
-        pl.concat([frame for one in each for frame in (one.differences(), one.equivalences())]),
-        {key: found for one in each for key, found in one.designs()},
-        matrices,
-    )
+    means, tests = list[pl.DataFrame](), [pl.DataFrame(schema=TESTED)]
+    designs, matrices = dict[tuple[str, str], int | str](), dict[str, ScoreMatrix]()
+    for one in each:
+        matrices[one.name] = one.matrix
+        means.append(one.means())
+        tests += [one.differences(), one.equivalences()]
+        designs |= one.designs()
+    return Comparison(every, asked, pl.concat(means), pl.concat(tests), designs, matrices)

@@ -15,18 +15,9 @@ from adducir.statistics.corrections import error_variance
 from adducir.statistics.differences import Floats, Rows, constant_rows, tolerance
 from adducir.statistics.equivalence import Tost, tost, tost_of_runs
 from adducir.statistics.power import topics_needed
-from adducir.statistics.settings import CORRECTIONS, PairFamily, Testing
+from adducir.statistics.settings import CORRECTIONS, TESTS, PairFamily, Testing
 from adducir.statistics.two_level import FEW_RUNS, two_level
 
-MEANS = pl.Schema(
-    {
-        **dict.fromkeys(("set", "system", "measure"), pl.String),
-        "mean": pl.Float64,
-        "topics": pl.Int64,
-        "best": pl.Boolean,
-        "p_best": pl.Float64,
-    }
-)
 TESTED = pl.Schema(
     {
         **dict.fromkeys(("set", "measure", "claim", "system", "reference"), pl.String),
@@ -44,61 +35,59 @@ TESTED = pl.Schema(
 class SetTests:
     """One topic set of a comparison."""
 
-    def __init__(self, name: str, matrix: ScoreMatrix, asked: Testing, too_small: bool) -> None:
+    def __init__(self, name: str, matrix: ScoreMatrix, asked: Testing) -> None:
         self.name, self.matrix, self.asked = name, matrix, asked
-        self.falls = [lower_is_better(one) for one in matrix.measures.values()]
-        self.rates = [not is_descriptive(one) for one in matrix.measures.values()]
-        self.tested = [] if too_small else [m for m, rates in enumerate(self.rates) if rates]
-        self.systems, self.topics = np.array(matrix.systems), len(matrix.qids)
-        self.measures = np.array(list(matrix.measures))
+        self.systems, self.topics = list(matrix.systems), len(matrix.qids)
+        rates, falls = list[bool](), list[bool]()
+        for one in matrix.measures.values():
+            rates.append(not is_descriptive(one))
+            falls.append(lower_is_better(one))
+        self.rates, self.falls = np.array(rates), np.array(falls)
+        self.tested: Rows = np.flatnonzero(self.rates) if self.topics > 1 else np.empty(0, np.intp)
         self.average = matrix.values.mean(axis=2)
+        low, high = self.average.min(axis=1), self.average.max(axis=1)
+        self.top = np.where(self.falls, low, high)[:, None]
         # A row of scores for each measure and system, those of a measure together.
         self.rows = matrix.values.reshape(-1, self.topics)
 
     def means(self) -> pl.DataFrame:
         measures, systems = self.average.shape
         p_best = np.full((measures, systems), np.nan)
-        if self.asked.best == "set" and systems > 1 and self.tested:
+        if self.asked.best == "set" and systems > 1 and self.tested.size:
             p_best[self.tested] = confidence_sets(
                 self.matrix.values[self.tested],
-                [self.falls[m] for m in self.tested],
+                self.falls[self.tested],
                 samples=self.asked.samples,
                 seed=self.asked.seed,
             )
-        best = self.average == self._tops()[:, None]
-        best &= np.array(self.rates)[:, None]
-        frame = pl.DataFrame(
+        best = (self.average == self.top) & self.rates[:, None]
+        return pl.DataFrame(
             {
                 "set": self.name,
                 "system": np.repeat(self.systems, measures),
-                "measure": np.tile(self.measures, systems),
+                "measure": list(self.matrix.measures) * systems,
                 "mean": self.average.T.ravel(),
                 "topics": self.topics,
                 "best": best.T.ravel(),
                 "p_best": p_best.T.ravel(),
-            }
-        )
-        return frame.with_columns(pl.col("p_best").fill_nan(None)).select(MEANS.names()).cast(MEANS)
-
-    def _tops(self) -> Floats:
-        """(M,) the best mean of each measure."""
-        low, high = self.average.min(axis=1), self.average.max(axis=1)
-        return np.asarray(np.where(self.falls, low, high))
+            },
+            schema_overrides={"topics": pl.Int64},
+        ).with_columns(pl.col("p_best").fill_nan(None))
 
     def _pairs(self) -> tuple[Rows, Rows]:
         count = len(self.systems)
         if self.asked.all_pairs:
             second, first = np.triu_indices(count, 1)
         else:
-            known = [list(self.systems).index(b) for b in self.asked.baselines if b in self.systems]
-            pairs = [
-                (system, base)
-                for rank, base in enumerate(known)
-                for system in range(count)
-                if system != base and system not in known[:rank]
-            ]
-            first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        starts = count * np.array(self.tested, dtype=np.intp)[:, None]
+            first, second = np.empty((2, 0), dtype=np.intp)
+            others = np.arange(count)  # without the baselines so far
+            for baseline in self.asked.baselines:
+                if baseline in self.systems:
+                    base = self.systems.index(baseline)
+                    others = others[others != base]
+                    first = np.concatenate((first, others))
+                    second = np.concatenate((second, np.full_like(others, base)))
+        starts = count * self.tested[:, None]
         return (starts + first).ravel(), (starts + second).ravel()
 
     def differences(self) -> pl.DataFrame:
@@ -106,14 +95,14 @@ class SetTests:
         if not first.size:
             return pl.DataFrame(schema=TESTED)
         asked, topics = self.asked, self.topics
-        statistic, p = asked.make_test().pairs(self.rows, first, second)
+        statistic, p = asked.made(TESTS, asked.test).pairs(self.rows, first, second)
         a, b = self.rows[first], self.rows[second]
         difference, noise = a - b, tolerance(a, b)
         constant = constant_rows(difference, noise)
         mean = difference.mean(axis=1)
         sd = np.where(constant, 0.0, difference.std(axis=1, ddof=1))
         low, high = self._intervals(difference, mean, sd, constant)
-        method = np.full(first.size, asked.test, dtype=object)
+        method = [asked.test] * first.size
         if self.matrix.runs:
             found = [
                 two_level(self._runs(i), self._runs(j)) for i, j in zip(first, second, strict=True)
@@ -122,18 +111,17 @@ class SetTests:
             p = np.array([one.p for one in found])
             low, high = np.array([one.interval(asked.level) for one in found]).T
             constant = np.isinf(statistic)
-            method[:] = ["refused" if one.refused else "two-level" for one in found]
-        kept = method != "refused"
+            method = ["refused" if one.refused else "two-level" for one in found]
+        kept = np.array(method) != "refused"
         corrected = np.full(first.size, np.nan)
-        correction = asked.make_correction()
+        correction = asked.made(CORRECTIONS, asked.correction)
         for family in self._families(first[kept]):
             of = np.flatnonzero(kept)[family]
             corrected[of] = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
-        higher, lower = ((sign * difference > noise[:, None]).sum(axis=1) for sign in (1.0, -1.0))
-        falls = np.array(self.falls)[first // len(self.systems)]
-        is_better = (mean > 0) != falls
-        verdict = np.where(is_better, "better", "worse").astype(object)
-        verdict[~(corrected <= asked.alpha) | (mean == 0)] = None
+        higher = (difference > noise[:, None]).sum(axis=1)
+        lower = (-difference > noise[:, None]).sum(axis=1)
+        falls = self.falls[first // len(self.systems)]
+        verdict = np.where((mean > 0) != falls, "better", "worse")
         identical = np.abs(difference).max(axis=1) <= noise
         spread = np.where((sd > 0) & ~constant, sd, np.nan)
         return self._framed(
@@ -146,7 +134,7 @@ class SetTests:
             statistic=statistic,
             p=np.where(kept, p, np.nan),
             p_corrected=corrected,
-            verdict=verdict,
+            verdict=np.where(mean == 0, "", verdict),
             effect=np.where(identical, 0.0, mean / spread),
             wins=np.where(falls, lower, higher),
             ties=topics - higher - lower,
@@ -156,27 +144,18 @@ class SetTests:
         )
 
     def _framed(self, first: Rows, second: Rows, **columns: Any) -> pl.DataFrame:
-        """Rows of :attr:`Comparison.tests`; NaN and what is not given are null."""
-        count = len(self.systems)
+        """Rows of :attr:`Comparison.tests`; NaN is null, and a verdict without significance."""
+        count, systems = len(self.systems), np.array(self.systems)
         named = {
             "set": self.name,
-            "measure": self.measures[first // count],
-            "system": self.systems[first % count],
-            "reference": self.systems[second % count],
+            "measure": np.array(list(self.matrix.measures))[first // count],
+            "system": systems[first % count],
+            "reference": systems[second % count],
         }
-        frame = pl.DataFrame(
-            {
-                key: pl.Series(list(value), dtype=TESTED[key])
-                if getattr(value, "dtype", None) == np.object_
-                else value
-                for key, value in {**named, **columns}.items()
-            }
-        )
-        missing = [
-            pl.lit(None, kind).alias(key) for key, kind in TESTED.items() if key not in frame
-        ]
-        frame = frame.with_columns(missing).select(TESTED.names()).cast(TESTED)
-        return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+        holds = (pl.col("p_corrected") <= self.asked.alpha) & (pl.col("verdict") != "")
+        frame = pl.DataFrame(named | columns).with_columns(pl.col(pl.Float64).fill_nan(None))
+        frame = frame.with_columns(verdict=pl.when(holds).then("verdict"))
+        return pl.concat([pl.DataFrame(schema=TESTED), frame], how="diagonal")
 
     def _runs(self, row: int) -> Floats:
         """(R, T) the scores of the runs of a row's system on its measure."""
@@ -225,9 +204,9 @@ class SetTests:
         firsts, seconds, found = list[Rows](), list[Rows](), list[Tost]()
         for measure in self.tested:
             means = self.average[measure]
-            target = int(np.argmax(means == self._tops()[measure]))
+            target = int(np.argmax(means == self.top[measure]))
             if asked.against != "best":
-                target = list(self.systems).index(asked.against)
+                target = self.systems.index(asked.against)
             others = [
                 row for row in range(count) if row != target and not too_few[row] | too_few[target]
             ]
@@ -257,7 +236,6 @@ class SetTests:
         correction, corrected = CORRECTIONS.make(asked.equivalence_correction), np.empty_like(p)
         for of in self._families(first):
             corrected[of] = correction.adjusted(p[of])
-        shown = corrected <= asked.alpha
         return self._framed(
             first,
             second,
@@ -265,7 +243,7 @@ class SetTests:
             difference=self.average.ravel()[first] - self.average.ravel()[second],
             p=p,
             p_corrected=corrected,
-            verdict=np.array(["equivalent" if one else None for one in shown], dtype=object),
+            verdict="equivalent",
             ties=self.topics - differing,
             method=np.where(refused, "refused", asked.equivalence_test),
             constant=constant,
@@ -275,7 +253,7 @@ class SetTests:
         """How many topics find a difference of ``topics_for``, by these scores' variance."""
         wanted = self.asked.topics_for
         for measure in self.tested if wanted is not None else ():
-            key = self.name, str(self.measures[measure])
+            key = self.name, list(self.matrix.measures)[measure]
             variance = 0.0
             if len(self.systems) > 1:
                 variance = error_variance(self.matrix.values[measure])

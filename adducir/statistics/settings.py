@@ -6,7 +6,17 @@ add tests and corrections of their own by the entry points ``adducir.tests`` and
 """
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+)
 
 from pydantic import Field, model_validator
 
@@ -18,6 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     FloatArray: TypeAlias = NDArray[np.float64]
+
+Kinded = TypeVar("Kinded", bound=Recipe)
 
 
 class SignificanceTest(Recipe):
@@ -209,8 +221,8 @@ class Testing(Kind):
 
     @property
     def permutes(self) -> bool:
-        kinds = TESTS.kind(self.test), CORRECTIONS.kind(self.correction)
-        return any("permutations" in kind.model_fields for kind in kinds)
+        test, correction = TESTS.kind(self.test), CORRECTIONS.kind(self.correction)
+        return "permutations" in test.model_fields | correction.model_fields
 
     @property
     def draws(self) -> bool:
@@ -249,15 +261,10 @@ class Testing(Kind):
         """The correction of the equivalence tests: the same, or Holm's if that needs the scores."""
         return "holm" if CORRECTIONS.kind(self.correction).tests else self.correction
 
-    def make_test(self) -> SignificanceTest:
-        return TESTS.make(self.test, self._draws(TESTS.kind(self.test)))
-
-    def make_correction(self) -> Correction:
-        return CORRECTIONS.make(self.correction, self._draws(CORRECTIONS.kind(self.correction)))
-
-    def _draws(self, kind: type[Recipe]) -> dict[str, int]:
-        names = ("permutations", "samples", "seed")
-        return {one: getattr(self, one) for one in names if one in kind.model_fields}
+    def made(self, family: Family[Kinded], name: str) -> Kinded:
+        """A test or a correction, with what is set for all that are drawn."""
+        drawn = {"permutations", "samples", "seed"} & family.kind(name).model_fields.keys()
+        return family.make(name, self.model_dump(include=drawn))
 
     def refused_for_runs(self) -> dict[str, str]:
         """What of it there is not for systems with several runs, and why, by key."""

@@ -46,8 +46,8 @@ def lines_of(table: ResultTable) -> Iterator[Note]:
         yield lines.equivalence()
     if comparison.testing.best == "set" and comparison.means["p_best"].count():
         yield lines.best_set()
-    if comparison.runs:
-        yield (lines.runs(comparison.runs),)
+    if runs := comparison.scores.runs:
+        yield (lines.runs(runs),)
     if details := table.style.details:
         level = f"{100 * comparison.testing.level:g}% "
         shown = [_DETAILS[detail].format(level) for detail in details]
@@ -64,6 +64,7 @@ class _Lines:
         self.borne = set[str]()
         for _, _, cell in table.cells():
             self.borne.update(["best"] * cell.best, (mark.kind for mark in cell.marks))
+        self.several_runs = bool(comparison.scores.runs)
         self.several_sets = len(comparison.scores.sets) > 1
         # Where sections are topic sets, each is tested by itself.
         sections = {section for section, _ in table.places.values()}
@@ -110,7 +111,7 @@ class _Lines:
     def tested(self) -> str:
         asked, parts = self.asked, []
         if self.differences["p"].count():
-            title = "two-level t-test" if self.comparison.runs else TESTS.kind(asked.test).title
+            title = "two-level t-test" if self.several_runs else TESTS.kind(asked.test).title
             against = f"against {self._listed(asked.baselines)}"
             whom = "of all pairs of systems" if asked.all_pairs else against
             parts.append(f"{title[0].upper()}{title[1:]}, two-sided, {whom}")
@@ -216,7 +217,7 @@ class _Lines:
         if asked.non_inferiority:
             what = f"not worse than {whom} by {asked.equivalence:g} or more"
             claim, sides, tost = "non-inferiority", "one-sided", ""
-        kind = "two-level" if self.comparison.runs else "paired"
+        kind = "two-level" if self.several_runs else "paired"
         skew = " adjusted for skewness" if asked.equivalence_test == "hall" else ""
         corrected = self._corrected(asked.equivalence_correction, claims)
         none: Note = (f"No system was shown to be {what}",)

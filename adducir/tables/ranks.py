@@ -22,10 +22,8 @@ from adducir.statistics.settings import Testing
 from adducir.tables.build import Figure, build_table
 from adducir.tables.table import Column, Layout, ResultTable
 
-Runs = Mapping[str, GoldRanks]
-"""The ranks of each run of a system: one run, or one for each seed of its training."""
-Systems = Mapping[str, GoldRanks | Runs]
-"""The ranks of each system, or of each of its runs."""
+Systems = Mapping[str, Mapping[str, GoldRanks]]
+"""The ranks of each system's runs: one run, or one for each seed of its training."""
 
 RANDOM = "random"
 NAMES = {str(RANK): "Mean rank", str(RECIPROCAL): "MRR"}
@@ -57,13 +55,10 @@ def rank_table(
     scores, figures, notes = list[Scores](), list[Figure](), list[str]()
     columns = {MEDIAN: Column(MEDIAN, higher_is_better=False, descriptive=True)}
     for name, systems in sets.items():
-        runs = _runs(systems)
-        if not runs:
-            raise UsageError("there is no system.")
-        if random and RANDOM in runs:
+        if random and RANDOM in systems:
             raise UsageError(f"a system is called {RANDOM!r} already.")
-        first = next(iter(next(iter(runs.values())).values()))
-        for system, own in runs.items():
+        first = first_of(systems)
+        for system, own in systems.items():
             aligned = {run: _aligned(first, ranks, run) for run, ranks in own.items()}
             scores += [
                 rank_scores(system, one, cutoffs=cutoffs, ties=ties, run=run).in_set(name)
@@ -96,10 +91,7 @@ def rank_table(
 
 def by_key(systems: Systems, key: str) -> dict[str, Systems]:
     """The ranks of each group of queries that share a key's value, numbers in their order."""
-    each = _runs(systems)
-    first = next((ranks for runs in each.values() for ranks in runs.values()), None)
-    if first is None:
-        raise UsageError("there is no system.")
+    first = first_of(systems)
     if key not in first.keys:
         known = ", ".join(first.keys) or "none"
         raise UsageError(f"the queries have no key {key!r}.", hint=f"Their keys are: {known}.")
@@ -117,17 +109,17 @@ def by_key(systems: Systems, key: str) -> dict[str, Systems]:
     return {
         f"{key} {value}": {
             name: {run: _chosen(ranks, places[value]) for run, ranks in runs.items()}
-            for name, runs in each.items()
+            for name, runs in systems.items()
         }
         for value in sorted(places, key=order)
     }
 
 
-def _runs(systems: Systems) -> dict[str, Runs]:
-    return {
-        name: {name: ranks} if isinstance(ranks, GoldRanks) else ranks
-        for name, ranks in systems.items()
-    }
+def first_of(systems: Systems) -> GoldRanks:
+    for runs in systems.values():
+        for ranks in runs.values():
+            return ranks
+    raise UsageError("there is no system.")
 
 
 def _chosen(ranks: GoldRanks, qids: Iterable[str]) -> GoldRanks:
@@ -158,7 +150,7 @@ def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
 
 def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
     sentences = [_TIES[ties]]
-    every = [runs for systems in sets.values() for runs in _runs(systems).values()]
+    every = [runs for systems in sets.values() for runs in systems.values()]
     missing: dict[str, int] = {}
     for name, ranks in (pair for runs in every for pair in runs.items()):
         count = 0 if ranks.unranked is None else int(ranks.unranked.sum())

@@ -120,7 +120,7 @@ def _powered_notes(
     judge: str,
     names: Mapping[str, str],
 ) -> Iterator[str]:
-    if comparison.runs:
+    if comparison.scores.runs:
         raise UsageError(
             f"there is no prediction-powered mean of systems with several runs: {TOPICS_ALONE}."
         )

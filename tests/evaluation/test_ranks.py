@@ -148,8 +148,8 @@ def test_the_table_tests_against_the_baseline():
     qids = [str(one) for one in range(40)]
     base, good = rng.integers(20, 90, 40), rng.integers(1, 40, 40)
     systems = {
-        "bm25": of_ranks(qids, base, 100),
-        "dense": of_ranks(qids[::-1], good[::-1], 100),  # in another order
+        "bm25": {"bm25": of_ranks(qids, base, 100)},
+        "dense": {"dense": of_ranks(qids[::-1], good[::-1], 100)},  # in another order
     }
     testing = settings.Testing(baseline="bm25")
     table = rank_table({"": systems}, random=True, cutoffs=(10,), testing=testing)
@@ -181,6 +181,6 @@ def test_systems_must_rank_the_same():
     other = gold_ranks([0, 1], [1, 1], [5, 6])
     for wrong in ({"a": one, "b": of_ranks(["q0"], [1], 5)}, {"a": one, "b": other}, {}):
         with pytest.raises(UsageError):
-            rank_table({"": wrong})
+            rank_table({"": {name: {name: ranks} for name, ranks in wrong.items()}})
     with pytest.raises(UsageError):
-        rank_table({"": {"random": one}}, random=True)
+        rank_table({"": {"random": {"random": one}}}, random=True)

@@ -90,7 +90,7 @@ def test_in_a_comparison() -> None:
     counts, gaps = (1, 3, 3, 3), (0.0, 0.4, 0.5, 0.1)  # a baseline that is not trained
     runs = drawn(np.random.default_rng(10), counts, sd=0.05, gaps=gaps)
     found = compare(of_runs(runs), baseline="s0", equivalence=0.5, confidence=0.9)
-    assert found.runs == {"s1": 3, "s2": 3, "s3": 3}
+    assert found.scores.runs == {"s1": 3, "s2": 3, "s3": 3}
     assert found.means["mean"].to_list() == pytest.approx([one.mean() for one in runs])
     tests = found.tests.filter(claim="difference")
     expected = [two_level(runs[k], runs[0]) for k in (1, 2, 3)]

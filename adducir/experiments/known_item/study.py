@@ -167,12 +167,10 @@ class KnownItemStudy(Study):
 
 
 def _by_contexts(sections: "Mapping[str, Systems]", key: str) -> dict[str, "Systems"]:
-    from adducir.tables.ranks import by_key
+    from adducir.tables.ranks import by_key, first_of
 
     found: dict[str, Systems] = {}
     for name, systems in sections.items():
         for group, chosen in by_key(systems, key).items():
-            first = next(iter(chosen.values()))
-            ranks = first if isinstance(first, GoldRanks) else next(iter(first.values()))
-            found[f"{name}, {group} ({len(ranks.qids):,})"] = chosen
+            found[f"{name}, {group} ({len(first_of(chosen).qids):,})"] = chosen
     return found

@@ -239,9 +239,8 @@ def ranks(settings: Ranks) -> None:
     found: dict[str, GoldRanks] = {}
     for path in settings.files:
         _add(found, read_ranks(path, common.stem(path)), path)
-    systems: Systems = found
-    if settings.pool_seeds:
-        systems = {name: {r: found[r] for r in runs} for name, runs in by_system(found).items()}
+    pooled = by_system(found) if settings.pool_seeds else {name: [name] for name in found}
+    systems: Systems = {name: {run: found[run] for run in runs} for name, runs in pooled.items()}
     table = rank_table(
         by_key(systems, settings.by) if settings.by else {"": systems},
         cutoffs=settings.cutoffs or CUTOFFS,
