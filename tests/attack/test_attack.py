@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from attack_study import make_study
 
+pytestmark = pytest.mark.slow
 DAMAGES = 6
 """Of each artifact."""
 
