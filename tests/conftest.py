@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -32,10 +33,16 @@ settings.register_profile(
 settings.load_profile("project")
 
 
-def pytest_collection_finish() -> None:
-    """Garbage is collected before each training: not among what is imported, too."""
-    gc.collect()
-    gc.freeze()
+_frozen = 0
+
+
+def pytest_runtest_teardown() -> None:
+    """Garbage is collected before each training: not among all that is imported, too."""
+    global _frozen
+    if len(sys.modules) > _frozen + 100:
+        gc.collect()
+        gc.freeze()
+        _frozen = len(sys.modules)
 
 
 @pytest.fixture(scope="session")

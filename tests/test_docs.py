@@ -27,8 +27,7 @@ from adducir.experiments.retrieval.runs import SYSTEMS, System
 from adducir.experiments.retrieval.study import Retrieval
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
 from adducir.indexes.building import DenseSettings
-from adducir.indexes.feedback import FEEDBACK
-from adducir.indexes.models import MODELS
+from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.runs.check import RULES
 from adducir.runs.fusion import FUSION
 from adducir.studies.complementary_evidence.training import ComplementaryRecipe

@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
@@ -234,7 +235,7 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
             return function(invocation.obj)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = dict(map(attrgetter("name", "annotation"), parameters))
     shown, _, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples:\n")
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
     app.command(
@@ -339,10 +340,10 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
                     what = f"{option} is {part}, which this command reads."
                     raise UsageError(what, hint="Name another file.")
             if own.what != "folder":
-                _check_file(str(option), part, own, settings)
+                _check_file(option, part, own, settings)
 
 
-def _check_file(name: str, path: Path, writes: Writes, settings: Recipe) -> None:
+def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) -> None:
     """Refuse a name that says another format, and a file that Adducir did not write."""
     from adducir.core.artifacts import refuse_other
     from adducir.core.files import refuse_unwritable
@@ -365,7 +366,7 @@ def _check_file(name: str, path: Path, writes: Writes, settings: Recipe) -> None
         and (endings or writes.what == "run")
     ):
         hint = f"Let it end in one of {', '.join(endings or ('.trec', '.trec.gz'))}."
-        raise UsageError(f"{name} {path}: no {writes.what} ends in {ending}.", hint=hint)
+        raise UsageError(f"{option} {path}: no {writes.what} ends in {ending}.", hint=hint)
     if path.exists() and not path.is_file():
         return
     refuse_unwritable(path)

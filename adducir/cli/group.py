@@ -11,7 +11,7 @@ own by entry points of the group ``adducir.commands``::
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
@@ -79,12 +79,13 @@ GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
 }
 """The groups of commands, by their first word; :data:`STUDY_POINTS` has more."""
-STUDY_POINTS = {one.name: one for one in sorted(entry_points(group="adducir.commands"))}
+STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of the docstring of the package that it is in is the group's help."""
-for _point in STUDY_POINTS.values():
+for _point in sorted(entry_points(group="adducir.commands")):
     _package = import_module(_point.module.rpartition(".")[0] or _point.module)
     GROUPS[_point.name] = Entry((_package.__doc__ or "").partition("\n")[0], STUDIES)
+    STUDY_POINTS[_point.name] = _point
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 _EPILOG = (
@@ -96,7 +97,7 @@ _EPILOG = (
 
 
 class Stub(TyperCommand):
-    """A command's name and help line, until it is called."""
+    """The name and the help line of a command or a group, until it is called."""
 
     whole_name: str
 
@@ -105,13 +106,13 @@ class Stub(TyperCommand):
 
 
 class Group(PlainHelp, TyperGroup):
-    """The program, or a group of its commands; those of a study are found when it is called."""
+    """The program, or a group of its commands."""
 
-    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
-        if not self.commands:
-            for name in _functions(info_name):
-                self.add_command(load_command(f"{info_name} {name}"))
-        return super().make_context(info_name, args, parent, **extra)
+    def add(self, name: str, entry: Entry, panel: str | None = None) -> None:
+        style: dict[str, Any] = {"help": entry.help, "rich_help_panel": panel}
+        stub = Stub(name=name.rpartition(" ")[2], rich_markup_mode="rich", **style)
+        stub.whole_name = name
+        self.add_command(stub)
 
 
 def _functions(study: str) -> dict[str, Callable[..., Any]]:
@@ -124,11 +125,20 @@ def all_commands() -> list[str]:
     return [*COMMANDS, *(f"{study} {name}" for study in STUDY_POINTS for name in _functions(study))]
 
 
-def load_command(name: str) -> "Command":
-    """Import a command's module and make the command of its function."""
+def load_command(name: str) -> "Command | Group":
+    """Import a command's module and make the command of its function; or a group of commands."""
+    first, _, second = name.partition(" ")
+    if name in GROUPS:
+        about = GROUPS[name].help
+        group = Group(name=name, help=about, no_args_is_help=True, rich_markup_mode="rich")
+        for whole, entry in COMMANDS.items():
+            if whole.startswith(f"{name} "):
+                group.add(whole, entry)
+        for function in _functions(name) if name in STUDY_POINTS else ():
+            group.add_command(load_command(f"{name} {function}"))
+        return group
     from adducir.cli.command import build_command
 
-    first, _, second = name.partition(" ")
     if name not in COMMANDS:
         return build_command(second, _functions(first)[second])
     place = name.replace(" ", "_")
@@ -142,20 +152,11 @@ def build_group() -> Group:
         cls=Group, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
     )
     app.callback(help=adducir.__doc__, epilog=_EPILOG)(_options)
-    program: Any = get_command(app)
-    style: dict[str, Any] = {"rich_markup_mode": "rich"}
-    groups: dict[str, Any] = {}
-    for name, entry in GROUPS.items():
-        style |= {"help": entry.help, "rich_help_panel": entry.panel}
-        groups[name] = Group(name=name, context_settings=_HELP_NAMES, no_args_is_help=True, **style)
-    for name, entry in COMMANDS.items():
-        first, _, second = name.partition(" ")
-        style |= {"help": entry.help, "rich_help_panel": None if second else entry.panel}
-        stub = Stub(name=second or first, **style)
-        stub.whole_name = name
-        (groups[first] if second else program).add_command(stub)
-    program.commands.update(groups)  # after the commands: the help shows panels in this order
-    return cast("Group", program)
+    program = cast("Group", get_command(app))
+    for name, entry in (*COMMANDS.items(), *GROUPS.items()):
+        if " " not in name:
+            program.add(name, entry, entry.panel)
+    return program
 
 
 def _options(

@@ -10,8 +10,7 @@ from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.evaluation.lists import NegativeGrades
-from adducir.indexes.feedback import FEEDBACK
-from adducir.indexes.models import MODELS
+from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.experiments.tuning.folds import JudgedTopics

@@ -35,15 +35,20 @@ _OWN = "adducir"  # the studies' kinds are entry points of this package itself
 class Family(Generic[K]):
     """The kinds of one family, each of which extends ``base``.
 
-    ``name`` is that of the group of entry points behind ``adducir.``; ``own`` has the homes of
-    those that come with Adducir, as ``module:class``; ``what`` calls a kind in messages.
+    ``name`` is that of the group of entry points behind ``adducir.``; ``base`` is a class or, like
+    those in ``own`` that come with Adducir, the home of one, as ``module:class``; ``what`` calls a
+    kind in messages.
     """
 
-    def __init__(self, name: str, base: type[K], own: Mapping[str, str], *, what: str) -> None:
-        self.name = name
-        self.what = what
-        self.base = base
-        self._own = dict(own)
+    def __init__(
+        self, name: str, base: type[K] | str, own: Mapping[str, str], *, what: str
+    ) -> None:
+        self.name, self.what = name, what
+        self._base, self._own = base, dict(own)
+
+    @cached_property
+    def base(self) -> type[K]:
+        return cast("type[K]", _at(self._base)) if isinstance(self._base, str) else self._base
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._own, *self._installed))
@@ -75,8 +80,7 @@ class Family(Generic[K]):
     def kind(self, name: str) -> type[K]:
         """The class of a name, imported now."""
         if name in self._own:
-            module, _, attribute = self._own[name].partition(":")
-            return cast("type[K]", getattr(import_module(module), attribute))
+            return cast("type[K]", _at(self._own[name]))
         if name not in self._installed:
             raise UsageError(
                 f"there is no {self.what} {name!r}{nearest(name, self) or '.'}",
@@ -201,6 +205,11 @@ def points_of(name: str) -> EntryPoints:
     if path not in _points:  # before Python 3.12 a class of its own
         _points[path] = cast("EntryPoints", entry_points())
     return _points[path].select(group=f"adducir.{name}")
+
+
+def _at(home: str) -> Any:
+    module, _, attribute = home.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def _package(point: EntryPoint) -> str:

@@ -9,6 +9,7 @@ What is not known is left out. Nobody's name is written unless the caller gives 
 host name ever, and the user's home folder is written ``~``.
 """
 
+import json
 import os
 import platform
 import re
@@ -85,7 +86,11 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
     text = StringIO()
     yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
     yaml.sort_base_mapping_type_on_output = False
-    yaml.dump(_plain(facts), text)
+    found = json.dumps(facts, default=_plain, ensure_ascii=False)
+    home = json.dumps(str(Path("~").expanduser()), ensure_ascii=False)[1:-1]
+    if len(home) > 1:
+        found = re.sub(rf"{re.escape(home)}(?=[/\\\"])", "~", found)
+    yaml.dump(json.loads(found), text)
     return text.getvalue().partition("---\n")[2]
 
 
@@ -97,7 +102,10 @@ def platform_facts() -> dict[str, Any]:
     wanted: list[str] = []
     with suppress(installed.PackageNotFoundError):  # run from a folder of sources
         wanted = installed.requires("adducir") or []
-    names = {re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in wanted if "extra ==" not in one}
+    names = set[str]()
+    for requirement in wanted:
+        if "extra ==" not in requirement:
+            names.add(re.split(r"[^\w.-]", requirement, maxsplit=1)[0])
     libraries = [f"python=={platform.python_version()}", *_versions(*sorted(names, key=str.lower))]
     return {
         "hardware": {
@@ -151,16 +159,8 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value in types that safe YAML knows; the home folder is written ``~``."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
-        return [_plain(item) for item in items]
-    if hasattr(value, "tolist"):  # an array or a scalar of numpy
-        return value.tolist()
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    home = str(Path("~").expanduser())
-    text = str(value)
-    return re.sub(rf"{re.escape(home)}(?=/|\\|$)", "~", text) if len(home) > 1 else text
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return value.tolist() if hasattr(value, "tolist") else str(value)  # numpy's, or a path

@@ -92,7 +92,7 @@ class Correction(Recipe):
 _HERE = "adducir.statistics"
 TESTS = Family(
     "tests",
-    SignificanceTest,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    SignificanceTest,
     {
         "t": f"{_HERE}.tests:StudentT",
         "wilcoxon": f"{_HERE}.tests:Wilcoxon",
@@ -103,7 +103,7 @@ TESTS = Family(
 )
 CORRECTIONS = Family(
     "corrections",
-    Correction,  # type: ignore[type-abstract]  # likewise
+    Correction,
     {
         "holm": f"{_HERE}.corrections:Holm",
         "bonferroni": f"{_HERE}.corrections:Bonferroni",

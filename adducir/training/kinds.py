@@ -12,7 +12,7 @@ from adducir.training.trainable import Trainable
 
 KINDS: Family[Trainable[Any]] = Family(
     "training",
-    Trainable,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    Trainable,
     {
         "deepct": "adducir.deepct.training:DeepCT",
         "dual-encoder": "adducir.encoders.training:EncoderTraining",

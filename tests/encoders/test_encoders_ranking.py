@@ -12,18 +12,18 @@ from adducir.core.errors import InputError, UsageError
 from adducir.corpora.relic import Pools
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders import maxsim as module
-from adducir.encoders.maxsim import MultiVectors, maxsim, maxsim_packed
+from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
-    best,
     context_ranks,
     pool_tasks,
-    run_tasks,
     task_among,
 )
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
+from adducir.studies.grounded_generation.hindsight.model import maxsim
+from adducir.studies.literary_evidence.submission import best, run_tasks
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])

@@ -17,7 +17,7 @@ from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memor
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import vocabularies
 from adducir.indexes.feedback import RM3
-from adducir.indexes.languages import LANGUAGES
+from adducir.indexes.kinds import LANGUAGES
 from adducir.indexes.models import BM25
 
 SIGNS = "aabeS09'’.,:;_-/@#! \t\n\r\v\f\x00\x85\u00a0\u00ad\u0301\u200b\u200d\u2028\u3000"

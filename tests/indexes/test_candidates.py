@@ -22,7 +22,8 @@ from adducir.indexes.candidates import (
     rank_parts,
     vocabularies,
 )
-from adducir.indexes.models import BM25, QLD, InL2, Okapi
+from adducir.indexes.memory.models import Okapi
+from adducir.indexes.models import BM25, QLD, InL2
 
 rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")
 

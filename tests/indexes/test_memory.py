@@ -26,7 +26,8 @@ from adducir.indexes import (
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
-from adducir.indexes.models import BM25, DPH, QLD, InL2, Model
+from adducir.indexes.memory.models import DPH
+from adducir.indexes.models import BM25, QLD, InL2, Model
 from adducir.indexes.search import search_topics
 
 WORDS = [f"word{n}" for n in range(60)]

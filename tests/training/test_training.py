@@ -150,7 +150,7 @@ LINE = '''
 from typing import Literal
 import torch
 from adducir.core.files import file_digest
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.training.card import Card
 from adducir.training.data import stored
 from adducir.training.recipe import ModelRecipe

@@ -16,9 +16,10 @@ from adducir.experiments.retrieval.tuned import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.grid import Hyperparameter, Setting, hyperparameters_of
 from adducir.experiments.tuning.tune import Tunable, of_topics
-from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
-from adducir.indexes.models import MODELS, Model
+from adducir.indexes.kinds import FEEDBACK, MODELS
+from adducir.indexes.models import Model
 from adducir.runs.fusion import FUSION, FusionMethod, fuse
 from adducir.runs.run import Run
 

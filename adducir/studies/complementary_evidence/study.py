@@ -16,7 +16,7 @@ from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import Name, Seeds, file_name
