@@ -18,8 +18,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What tests write is not to be noted in the cache of whoever runs them. Fonts are the same for all,
 # and matplotlib takes seconds to list them.
 os.environ.setdefault("MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / "adducir-tests-fonts"))
-os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
-atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+if "PYTEST_XDIST_WORKER" not in os.environ:  # which has that of the process that started it
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
+    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 # Tests kill processes but never cut the power: nothing needs to have reached the disk.
 os.fsync = lambda file: None

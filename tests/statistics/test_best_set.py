@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from arch.bootstrap import MCS
 from drawn import compared, similar
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from statsmodels.stats.power import TTestPower
@@ -20,6 +19,8 @@ def p_best(values, *, falls: bool = False, samples: int = 999) -> np.ndarray:
 
 @pytest.mark.parametrize(("systems", "seed"), [(2, 1), (6, 2), (10, 3)])
 def test_the_set_is_archs_model_confidence_set(systems: int, seed: int) -> None:
+    from arch.bootstrap import MCS  # which takes seconds to import
+
     values = similar(systems, 50, 0.06, seed)
     theirs = MCS(1 - values.T, 0.1, reps=8_000, block_size=1, bootstrap="circular", seed=4)
     theirs.compute()
