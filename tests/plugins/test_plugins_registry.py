@@ -38,7 +38,8 @@ def site(tmp_path, monkeypatch):
 
 
 def family():
-    own = {name: FUSION._own[name] for name in ("rrf", "combsum")}
+    kinds = {name: FUSION.kind(name) for name in ("rrf", "combsum")}
+    own = {name: f"{kind.__module__}:{kind.__name__}" for name, kind in kinds.items()}
     return Family("fusion", FusionMethod, own, what="fusion method")
 
 
