@@ -1,6 +1,5 @@
 """``from adducir import ...``: every name is there, typed, and costs nothing until it is used."""
 
-import os
 import re
 import subprocess
 import sys
@@ -38,7 +37,8 @@ def test_every_public_name_stands_in_the_documents() -> None:
 
 
 def test_importing_the_names_imports_nothing_heavy() -> None:
-    code = "import sys, adducir; dir(adducir); print(*sys.modules)"
+    packages = "adducir, adducir.indexes, adducir.runs, adducir.corpora, adducir.experiments"
+    code = f"import sys, {packages}; dir(adducir); print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "pandas", "polars", "torch", "pydantic"} & set(run.stdout.split())
 
@@ -144,15 +144,3 @@ def test_the_figures_of_the_frames_are_those_of_the_objects() -> None:
 def test_a_text_is_not_a_list_of_letters(ask):
     with pytest.raises(UsageError, match="must be a list"):
         ask()
-
-
-def test_packages_stay_light():
-    code = (
-        "import sys, adducir.indexes, adducir.runs, adducir.corpora, adducir.experiments\n"
-        "print(sorted({'numpy', 'pandas', 'polars', 'torch', 'ast'} & set(sys.modules)))"
-    )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env=env
-    )
-    assert done.stdout.strip() == "[]"

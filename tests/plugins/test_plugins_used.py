@@ -1,7 +1,9 @@
 """What another package brings is used on the command line and in an experiment file."""
 
 import json
-from collections.abc import Callable, Iterator
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import newcomers
@@ -9,11 +11,9 @@ import pytest
 import study_newcomers
 from plugin_package import install
 
-from adducir.cli.app import main
-from adducir.families import FAMILIES, family
+from adducir.families import FAMILIES
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
-from adducir.testing import check_kind
 
 EXPERIMENT = """\
 corpora:
@@ -34,7 +34,7 @@ comparison: {baseline: A, test: cautious, correction: sidak}
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def study(tmp_path: Path) -> Path:
     (tmp_path / "topics.tsv").write_text("1\tcats\n2\tdogs\n")
     (tmp_path / "qrels.txt").write_text("1 0 x 1\n2 0 y 2\n")
     (tmp_path / "a.run").write_text("1 Q0 x 1 9 a\n1 Q0 y 2 8 a\n1 Q0 z 3 7 a\n2 Q0 y 1 3 a\n")
@@ -48,32 +48,35 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for package in (newcomers, study_newcomers):
         source = Path(package.__file__).read_text(encoding="utf-8")
         install(tmp_path / "site", package.__name__, source, package.POINTS)
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    look_again()
-    yield tmp_path
-    monkeypatch.undo()
-    look_again()
+    return tmp_path
 
 
-def look_again() -> None:
-    """Forget which packages are installed."""
-    for name in FAMILIES:
-        vars(family(name)).pop("_installed", None)
+def python(study: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    path = os.pathsep.join([str(study / "site"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=study,
+        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
-@pytest.fixture
-def adducir(study: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Calls a command in the study; what it shows, once its exit code was looked at."""
+def adducir(study: Path, *arguments: str, code: int = 0) -> str:
+    return commands(study, (arguments, code))
 
-    def call(*words: str, code: int = 0) -> str:
-        look_again()
-        assert main([*words]) == code, capsys.readouterr().err
-        shown = capsys.readouterr()
-        return shown.out + shown.err
 
-    return call
+def commands(study: Path, *lines: tuple[tuple[str, ...], int]) -> str:
+    """What commands show, one after another in one process, each with its exit code."""
+    code = (
+        f"from adducir.cli.app import main\ncodes = [main([*words]) for words, _ in {lines!r}]\n"
+        "print(codes)"
+    )
+    done = python(study, "-c", code)
+    *shown, codes = done.stdout.splitlines()
+    assert codes == str([expected for _, expected in lines]), done.stderr
+    return "\n".join(shown) + done.stderr
 
 
 def ranked(study: Path, run: str, qid: str) -> dict[str, float]:
@@ -90,26 +93,33 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
     points = newcomers.POINTS | study_newcomers.POINTS
     names = {group.removeprefix("adducir."): kinds for group, kinds in points.items()}
     assert set(names) == set(FAMILIES)
-    for of, kinds in names.items():
-        for kind in kinds:
-            check_kind(of, kind, settings=study_newcomers.SETTINGS.get(kind))
+    code = "from adducir.testing import check_kind\n" + "".join(
+        f"check_kind({family!r}, {kind!r}, settings={study_newcomers.SETTINGS.get(kind)!r})\n"
+        for family, kinds in names.items()
+        for kind in kinds
+    )
+    done = python(study, "-c", code)
+    assert done.returncode == 0, done.stderr
 
 
-def test_a_fusion_method_is_an_option_with_its_hyperparameters(
-    study: Path, adducir: Callable[..., str]
-) -> None:
+def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
     fuse = ("fuse", "a.run", "b.run", "--set", "bonus=1")
-    assert "borda" in adducir("fuse", "--help")
-    adducir(*fuse, "--method", "borda", "-o", "f.run")
+    shown = commands(
+        study,
+        (("fuse", "--help"), 0),
+        ((*fuse, "--method", "borda", "-o", "f.run"), 0),
+        ((*fuse, "-o", "g.run"), 2),
+    )
+    assert "borda" in shown
     assert ranked(study, "f.run", "1") == {"x": 4.0, "z": 3.0, "y": 2.0}
     fusion = read_metadata(study / "f.run")["method"]["fusion"]
     assert (fusion["method"], fusion["bonus"]) == ("borda", 1.0)
     assert (fusion["package"], fusion["version"]) == ("newcomers", "1.2")
-    assert "`bonus` is not a hyperparameter of rrf" in adducir(*fuse, "-o", "g.run", code=2)
+    assert "`bonus` is not a hyperparameter of rrf" in shown
 
 
-def test_all_of_them_in_an_experiment_file(study: Path, adducir) -> None:
-    adducir("experiment", "experiments/pets.yaml")
+def test_all_of_them_in_an_experiment_file(study: Path) -> None:
+    adducir(study, "experiment", "experiments/pets.yaml")
     folder = study / "experiments" / "pets"
     table = json.loads((folder / "table.json").read_text())
     assert [row["system"] for row in table["rows"]] == ["A", "B", "A+B", "Words", "First"]
@@ -120,34 +130,34 @@ def test_all_of_them_in_an_experiment_file(study: Path, adducir) -> None:
         assert ranked_in(study, "First", qid) == ranked_in(study, "Words", qid)[:1]
 
 
-def test_a_newer_version_of_the_package_makes_its_runs_anew(
-    study: Path, adducir: Callable[..., str]
-) -> None:
-    adducir("experiment", "experiments/pets.yaml")
-    again = adducir("experiment", "experiments/pets.yaml", "--dry-run")
+@pytest.mark.slow
+def test_a_newer_version_of_the_package_makes_its_runs_anew(study: Path) -> None:
+    adducir(study, "experiment", "experiments/pets.yaml")
+    again = adducir(study, "experiment", "experiments/pets.yaml", "--dry-run")
     assert "keep   run runs/pets/A+B.t.trec.gz" in again
     newer = study / "site" / "newcomers-1.3.dist-info"
     (study / "site" / "newcomers-1.2.dist-info").rename(newer)
     metadata = newer / "METADATA"
     metadata.write_text(metadata.read_text().replace("1.2", "1.3"))
-    later = adducir("experiment", "experiments/pets.yaml", "--dry-run")
+    later = adducir(study, "experiment", "experiments/pets.yaml", "--dry-run")
     assert "fuse   run runs/pets/A+B.t.trec.gz" in later
     assert "run runs/pets/Words.t.trec.gz" in later
     wrong = (study / "experiments" / "pets.yaml").read_text().replace("cautious", "cautios")
     (study / "experiments" / "wrong.yaml").write_text(wrong)
-    message = adducir("experiment", "experiments/wrong.yaml", code=3)
+    message = adducir(study, "experiment", "experiments/wrong.yaml", code=3)
     assert "did you mean `cautious`?" in message
 
 
-def test_a_task(study: Path, adducir) -> None:
+@pytest.mark.slow
+def test_a_task(study: Path) -> None:
     (study / "experiments" / "lines.yaml").write_text(
         "task: lengths\nsystems: {Pets: pets.txt, Runs: b.run}\n"
     )
-    plan = adducir("experiment", "experiments/lines.yaml", "--dry-run")
+    plan = adducir(study, "experiment", "experiments/lines.yaml", "--dry-run")
     assert plan.startswith("count  runs/lines/Pets\n")
-    adducir("experiment", "experiments/lines.yaml")
+    adducir(study, "experiment", "experiments/lines.yaml")
     table = json.loads((study / "experiments" / "lines" / "table.json").read_text())
     assert [row["system"] for row in table["rows"]] == ["Pets", "Runs"]
-    assert "keep" in adducir("experiment", "experiments/lines.yaml", "--dry-run")
-    wrong = adducir("experiment", "experiments/lines.yaml", "--set", "systems.X=no", code=3)
+    assert "keep" in adducir(study, "experiment", "experiments/lines.yaml", "--dry-run")
+    wrong = adducir(study, "experiment", "experiments/lines.yaml", "--set", "systems.X=no", code=3)
     assert "at `systems.X`" in wrong
