@@ -5,14 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from adducir.encoders.span_vectors import MultiVectors, maxsim_packed
 from some_spans import some_spans
 
 from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.relic import Pools
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders import maxsim as module
+from adducir.encoders import span_vectors as module
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
@@ -21,7 +20,7 @@ from adducir.encoders.ranking import (
     task_among,
 )
 from adducir.encoders.sources import encoder_source
-from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
+from adducir.encoders.span_vectors import DualVectors, MultiVectors, SpanWork, maxsim_packed, scored
 from adducir.studies.grounded_generation.hindsight.model import maxsim
 from adducir.studies.literary_evidence.submission import best, run_tasks
 
