@@ -1,4 +1,4 @@
-"""Reranking on a CPU against sentence-transformers, and kept scores against computing them again.
+"""Reranking on a CPU against sentence-transformers.
 
 The model is MiniLM (22M parameters) with a classifier of random weights: what it says is nonsense,
 what it costs is not. Both get the same pairs of the bundled collection, in turn, each at its
@@ -8,7 +8,7 @@ Processor time is reported beside time, since it hardly depends on what else the
 one thread; two wait for each other, which counts). Before times are compared, scores must agree to
 1e-4, and every topic must be ordered alike.
 
-    python benchmarks/reranking.py [--rounds 3] [--topics 12] [--depth 16] [--threads 2] [--kept]
+    python benchmarks/reranking.py [--rounds 3] [--topics 12] [--depth 16] [--threads 2]
 """
 
 import argparse
@@ -28,7 +28,6 @@ from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.rerankers.cross_encoder import KIND
 from adducir.rerankers.registry import open_reranker
-from adducir.rerankers.rerank import KnownScores, ScoreCache, pair_keys
 
 MOST = 7
 """Arguments that are joined into one text, at most."""
@@ -106,49 +105,21 @@ def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int)
     report(figures, "by work", "pairs a second of processor time", "adducir")
 
 
-def kept(folder: Path, pairs: list[tuple[str, str]], rounds: int) -> None:
-    """Looking scores up against computing them; opening the cache is recognised by itself."""
-    place = folder.with_name("scores")  # not in the model's folder, whose content is its identity
-    reranker = open_reranker(f"cross-encoder:{folder}", device="cpu")
-    expected = reranker.model.scores(pairs)
-    own = KnownScores(pair_keys(pairs, "cpu"), expected)
-    ScoreCache(place, reranker.identity).add(own)
-    began = time.perf_counter()
-    known = ScoreCache(place, open_reranker(f"cross-encoder:{folder}").identity).load()
-    opened = time.perf_counter() - began
-
-    def look_up() -> None:
-        if not np.array_equal(known.look_up(pair_keys(pairs, "cpu")), expected):
-            raise SystemExit("kept scores are others")
-
-    print(f"\n{len(pairs)} kept scores; opened in {opened:.2f} s, the weights' digest included")
-    figures = in_turn(
-        {
-            "looked up": lambda: timed(pairs, look_up),
-            "computed": lambda: timed(pairs, lambda: reranker.model.scores(pairs)),
-        },
-        rounds,
-    )
-    report(figures, "pairs", "pairs a second", "looked up")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--topics", type=int, default=12)
     parser.add_argument("--depth", type=int, default=16)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--kept", action="store_true", help="kept scores alone")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(f"{options.threads} threads, load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "model"
         save_model(folder)
-        for most in () if options.kept else (1, MOST):
+        for most in (1, MOST):
             pairs = pairs_of(options.topics, options.depth, most)
             compare(folder, pairs, options.depth, options.rounds)
-        kept(folder, pairs_of(options.topics, options.depth, 1), options.rounds)
     print(f"load {os.getloadavg()[0]:.1f}")
 
 

@@ -1,28 +1,41 @@
 """What several test files share."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
+import tiny as made
 from hypothesis import settings
 
 # Models in tests are tiny: threads would only wait for each other, long on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# What tests write is not to be noted in the cache of whoever runs them.
+# What tests write is not to be noted in the cache of whoever runs them. Fonts are the same for all,
+# and matplotlib takes seconds to list them.
+os.environ.setdefault("MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / "adducir-tests-fonts"))
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
 atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+
+# Tests kill processes but never cut the power: nothing needs to have reached the disk.
+os.fsync = lambda file: None
 
 # A busy machine must not fail a test; what CI tries must be what anyone can try again. Elsewhere
 # few examples will do, since every run tries others.
 IN_CI = bool(os.environ.get("CI"))
 settings.register_profile(
-    "project", deadline=None, derandomize=IN_CI, max_examples=100 if IN_CI else 25
+    "project", deadline=None, derandomize=IN_CI, max_examples=50 if IN_CI else 25
 )
 settings.load_profile("project")
+
+
+def pytest_collection_finish() -> None:
+    """Garbage is collected before each training: not among what is imported, too."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +48,34 @@ def collections() -> Path:
     if not path.is_dir():
         pytest.skip(f"ADDUCIR_COLLECTIONS names {path}, which is not a folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for tiny models, which no test changes."""
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session")
+def tiny(models: Path) -> Path:
+    """A BERT without a head."""
+    return made.tiny_bert(models / "tiny-bert")
+
+
+@pytest.fixture(scope="session")
+def classifier(models: Path) -> Path:
+    """A BERT of two classes."""
+    kind = "BertForSequenceClassification"
+    return made.sharpened(made.tiny_bert(models / "tiny-classifier", kind=kind))
+
+
+@pytest.fixture(scope="session")
+def t5(models: Path) -> Path:
+    """A T5, which is called a LiT5."""
+    return made.tiny_t5(models / "tiny-lit5")
+
+
+@pytest.fixture(scope="session")
+def roberta(models: Path) -> Path:
+    """A RoBERTa without a pooler."""
+    return made.tiny_roberta(models / "tiny-roberta")

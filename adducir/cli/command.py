@@ -3,7 +3,7 @@
     class Fuse(Recipe):
         runs: Runs
         output: RunOutput
-        method: Annotated[str, FUSION.named] = option("How to fuse.", default="rrf")
+        method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
         depth: int = option("Documents per topic.", default=1000, ge=1)
 
 
@@ -23,10 +23,11 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
 
 import typer
 from pydantic import Field, ValidationError
@@ -38,10 +39,10 @@ from typer.main import get_command
 from adducir.cli.console import PlainHelp
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, errors_of
-from adducir.core.registry import NameIn
+from adducir.core.registry import Family
 from adducir.core.texts import nearest
 
-_PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE", bool: None}
+_PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE", bool: ""}
 _NO_RUN = re.compile(
     r"\.(bz2|csv|docx?|html|jsonl?|md|od[st]|parquet|pdf|png|svg|tex|tsv|xlsx?|xml|xz|ya?ml|zip|zst)",
     re.IGNORECASE,
@@ -49,28 +50,13 @@ _NO_RUN = re.compile(
 """Endings of formats that no run has; for the rest runs are called as people like."""
 
 
-@dataclass(frozen=True)
-class Writes:
+class Writes(NamedTuple):
     """What a field names to be written."""
 
     what: Literal["run", "table", "file", "folder"]  # a folder's writer looks after it
     endings: tuple[str, ...] = ()  # that a file's name may have, ``.gz`` apart; none: any
-    # The files that are written in its name, given it and the recipe.
-    paths: Callable[[Path, Any], Sequence[Path]] = lambda path, _: [path]
-
-
-@dataclass(frozen=True)
-class Given:
-    """How a field is given on the command line; see :func:`option`."""
-
-    flags: tuple[str, ...] = ()
-    metavar: str | None = None
-    shown: str = ""
-    panel: str | None = None
-    argument: bool = False
-    rare: bool = False
-    reads: bool = False
-    writes: Writes | None = None
+    # The files that are written in its name, given it and the recipe; by default itself.
+    paths: Callable[[Path, Any], Sequence[Path]] | None = None
 
 
 def option(
@@ -95,34 +81,100 @@ def option(
         reads: The text names a file that is read; that a path does is known.
         bounds: As of pydantic's ``Field``: ``ge=1``.
     """
-    how = Given(flags, metavar, shown, panel, argument, rare, reads, writes)
-    return Field(default, description=meaning, json_schema_extra={"given": how}, **bounds)  # type: ignore[dict-item]
+    given: Any = {"flags": flags, "metavar": metavar, "shown": shown, "panel": panel}
+    given |= {"argument": argument, "rare": rare, "reads": reads, "writes": writes}
+    return Field(default, description=meaning, json_schema_extra=given, **bounds)
 
 
-def fields_of(recipe: type[Recipe]) -> dict[str, tuple[FieldInfo, Given]]:
-    """A recipe's fields with how they are given: its own first, then those of its bases.
+class Option:
+    """A field of a command's recipe as it is given on the command line; see :func:`option`."""
+
+    def __init__(self, name: str, field: FieldInfo, panel: str | None) -> None:
+        self.name, self.field = name, field
+        extra = field.json_schema_extra
+        given: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
+        self.flags: list[str] = [*given.get("flags", ())]
+        self.metavar: str | None = given.get("metavar")
+        self.shown: str = given.get("shown", "")
+        self.panel: str | None = given.get("panel") or panel
+        self.is_argument = bool(given.get("argument"))
+        self.is_rare = bool(given.get("rare"))
+        self.reads = bool(given.get("reads"))
+        self.writes: Writes | None = given.get("writes")
+        self.is_set = "--set" in self.flags
+        if not str(self.flags).count("--"):
+            self.flags.insert(0, f"--{name.replace('_', '-')}")
+        # What it takes: values of a type, or some choices; one, several, or a certain number.
+        marks, kind = list(field.metadata), field.annotation
+        if NoneType in get_args(kind):
+            (kind, *_) = get_args(kind)
+        if get_origin(kind) is Annotated:
+            kind, *more = get_args(kind)
+            marks += more
+        self.is_mapping = get_origin(kind) is dict
+        self.is_several, self.count = get_origin(kind) in (list, tuple), 0
+        if self.is_several:
+            kind, *others = get_args(kind)
+            self.count = 1 + len(others) if others and Ellipsis not in others else 0
+        self.kind: Any = kind
+        self.choices = tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
+        for mark in marks:
+            if isinstance(mark, Family):
+                self.choices = tuple(mark)
+
+    def __str__(self) -> str:
+        """How a user writes it: ``--depth``, ``--set fb_terms``, ``RUN``."""
+        if self.is_argument:
+            return self.metavar or self.name.upper()
+        return f"--set {self.name}" if self.is_rare else self.flags[0]
+
+    def parameter(self, meaning: str) -> inspect.Parameter:
+        """The parameter that typer reads it from: texts, which pydantic converts."""
+        typed: Any = list[str] if self.is_several or self.is_set else str
+        if self.count:
+            typed = tuple[(str,) * self.count]  # type: ignore[misc]
+        default: Any = inspect.Parameter.empty if self.field.is_required() else None
+        shown: str | bool = self.shown or False
+        value = self.field.default
+        if isinstance(value, str | int | float | Path) and str(value) and not shown:
+            default, shown = str(value), True
+        metavar = self.metavar or _PLACEHOLDERS.get(self.kind, "TEXT")
+        if self.kind is bool:
+            typed, default, shown = bool, False, False
+        elif self.metavar is None and self.choices:
+            metavar = f"[{'|'.join(self.choices)}]"
+        elif self.metavar is None and self.writes:
+            metavar = "FOLDER" if self.writes.what == "folder" else "FILE"
+        details: dict[str, Any] = {"help": meaning, "metavar": metavar, "show_default": shown}
+        if self.choices:
+            details["autocompletion"] = self._completed
+        if self.is_argument:
+            return _keyword(self.name, typed, typer.Argument(**details), default)
+        taken = typer.Option(*self.flags, rich_help_panel=self.panel, **details)
+        return _keyword(self.name, typed, taken, default)
+
+    def _completed(self, incomplete: str) -> list[str]:
+        return [one for one in self.choices if one.startswith(incomplete)]
+
+
+@cache
+def options_of(recipe: type[Recipe]) -> dict[str, Option]:
+    """A recipe's options by their fields: its own first, then those of its bases.
 
     A base may name the ``panel`` of its fields; a field that is none of a command's own may say in
     its ``json_schema_extra`` that it is ``rare``.
     """
-    found: dict[str, tuple[FieldInfo, Given]] = {}
+    found: dict[str, Option] = {}
     for base in recipe.__mro__:
         for name in vars(base).get("__annotations__", ()):
             if name in recipe.model_fields and name not in found:
                 field = recipe.model_fields[name]
-                found[name] = field, _given(field, vars(base).get("panel"))
+                found[name] = Option(name, field, vars(base).get("panel"))
     return found
 
 
-def _given(field: FieldInfo, panel: str | None) -> Given:
-    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    how: Any = extra.get("given") or Given(rare=bool(extra.get("rare")))
-    given: Given = replace(how, panel=how.panel or panel)
-    return given
-
-
 def rare_fields(recipe: type[Recipe]) -> dict[str, FieldInfo]:
-    return {name: field for name, (field, how) in fields_of(recipe).items() if how.rare}
+    return {name: one.field for name, one in options_of(recipe).items() if one.is_rare}
 
 
 class Command(PlainHelp, TyperCommand):
@@ -131,46 +183,51 @@ class Command(PlainHelp, TyperCommand):
     recipe: type[Recipe]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        known = {one for param in self.params for one in (*param.opts, *param.secondary_opts)}
-        known |= set(ctx.help_option_names)
-        takes_any = any(  # keys that kinds name, such as a model's mu
-            "--set" in how.flags and get_origin(field.annotation) is dict
-            for field, how in fields_of(self.recipe).values()
-        )
-        for word in args[: args.index("--") if "--" in args else None]:
-            option = word.partition("=")[0]
-            key = option.removeprefix("--").replace("-", "_")
-            if not option.startswith("--") or not key.isidentifier() or option in known:
-                continue
-            is_rare = key in rare_fields(self.recipe)
-            if is_rare or takes_any:
-                what = "." if is_rare else nearest(option, known) or "."
-                hint = f"Keys and hyperparameters are given as --set {key}=..."
-                raise UsageError(f"no such option: {option}{what}", hint=hint)
-        rest: list[str] = super().parse_args(ctx, args)
+        try:
+            rest: list[str] = super().parse_args(ctx, args)
+        except Exception as error:
+            if option := getattr(error, "option_name", ""):
+                self._refuse_key(option)
+            raise
+        given: dict[str, Any] = {}
+        for key, value in ctx.params.items():
+            source = ctx.get_parameter_source(key)
+            if key != "force" and source and source.name != "DEFAULT":
+                given[key] = value
         if not ctx.resilient_parsing:
-            sources = {key: ctx.get_parameter_source(key) for key in ctx.params if key != "force"}
-            typed = [key for key, one in sources.items() if one and one.name != "DEFAULT"]
-            given = {key: ctx.params[key] for key in typed}
             ctx.obj = _validated(self.recipe, given, ctx.command_path)
         return rest
 
+    def _refuse_key(self, option: str) -> None:
+        """Say how a key is given that is none of the options."""
+        key, options = option.removeprefix("--").replace("-", "_"), options_of(self.recipe)
+        is_rare = key in options and options[key].is_rare
+        # Keys that kinds name, such as a model's mu.
+        takes_any = any(one.is_set and one.is_mapping for one in options.values())
+        if is_rare or (takes_any and key.isidentifier()):
+            known = [flag for param in self.params for flag in param.opts]
+            what = "." if is_rare else nearest(option, known) or "."
+            hint = f"Keys and hyperparameters are given as --set {key}=..."
+            raise UsageError(f"no such option: {option}{what}", hint=hint)
+
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
-    recipe: type[Recipe] = next(iter(get_type_hints(function).values()))
-    fields, rare = fields_of(recipe), ", ".join(sorted(rare_fields(recipe)))
+    (recipe, *_) = get_type_hints(function).values()
+    rare, takes_set, writes = ", ".join(sorted(rare_fields(recipe))), False, False
     parameters = [_keyword("invocation", typer.Context)]
-    for key, (field, how) in fields.items():
-        if not how.rare:
-            more = f" Further keys: {rare}." if rare and "--set" in how.flags else ""
-            parameters.append(_parameter(key, field, how, f"{field.description}{more}"))
-    if rare and not any("--set" in how.flags for _, how in fields.values()):
+    for one in options_of(recipe).values():
+        if not one.is_rare:
+            more = f" Further keys: {rare}." if rare and one.is_set else ""
+            parameters.append(one.parameter(f"{one.field.description}{more}"))
+        takes_set, writes = takes_set or one.is_set, writes or one.writes is not None
+    if rare and not takes_set:
         text = f"What is rarely needed, one of {rare}; can be repeated."
         taken = typer.Option("--set", help=text, metavar="KEY=VALUE")
-        parameters.append(_keyword("set", Annotated[list[str], taken], []))
-    if any(how.writes for _, how in fields.values()):
-        taken = typer.Option("--force", help="Replace what stands there, whoever made it.")
-        parameters.append(_keyword("force", Annotated[bool, taken], False))
+        parameters.append(_keyword("set", list[str], taken, []))
+    if writes:
+        text = "Replace what stands there, whoever made it."
+        taken = typer.Option("--force", help=text, metavar="")
+        parameters.append(_keyword("force", bool, taken, False))
 
     def run(invocation: typer.Context, force: bool = False, **_: Any) -> Any:
         with ExitStack() as claims:
@@ -178,12 +235,15 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
             return function(invocation.obj)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = dict(map(attrgetter("name", "annotation"), parameters))
     shown, _, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples:\n")
-    paragraphs = [" ".join(one.split()) for one in shown.split("\n\n")]
-    lines = ["Examples:", *(one.strip() for one in examples.splitlines() if one.strip())]
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name, cls=Command, help="\n\n".join(paragraphs), epilog="\n\n".join(lines))(run)
+    app.command(
+        name,
+        cls=Command,
+        help=re.sub(r"(?<!\n)\n(?!\n)", " ", shown.strip()),  # a paragraph is one line
+        epilog="\n\n".join(["Examples:", *map(str.strip, examples.strip().splitlines())]),
+    )(run)
     command = get_command(app)
     if not isinstance(command, Command):
         raise TypeError(f"{name} is not a single command.")
@@ -192,166 +252,98 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
 
 
 def _keyword(
-    name: str, annotation: Any, default: Any = inspect.Parameter.empty
+    name: str, kind: Any, taken: Any = None, default: Any = inspect.Parameter.empty
 ) -> inspect.Parameter:
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
-
-
-def _parameter(name: str, field: FieldInfo, how: Given, meaning: str) -> inspect.Parameter:
-    """The parameter that typer reads a field from: texts, which pydantic converts."""
-    shape = _Shape.of(field)
-    typed: Any = list[str] if shape.several or "--set" in how.flags else str
-    if shape.count:
-        typed = tuple[(str,) * shape.count]  # type: ignore[misc]
-    default: Any = inspect.Parameter.empty if field.is_required() else None
-    shown: str | bool = how.shown or False
-    if isinstance(field.default, str | int | float | Path) and str(field.default) and not how.shown:
-        default, shown = str(field.default), True
-    if shape.kind is bool:
-        typed, default, shown = bool, False, False
-    metavar = how.metavar or _PLACEHOLDERS.get(shape.kind, "TEXT")
-    if shape.choices and not how.metavar:
-        metavar = f"[{'|'.join(shape.choices)}]"
-    if how.writes and not how.metavar:
-        metavar = "FOLDER" if how.writes.what == "folder" else "FILE"
-    details: dict[str, Any] = {"help": meaning, "metavar": metavar, "show_default": shown}
-    if shape.choices:
-        details["autocompletion"] = lambda incomplete: [
-            one for one in shape.choices if one.startswith(incomplete)
-        ]
-    if how.argument:
-        return _keyword(name, Annotated[typed, typer.Argument(**details)], default)
-    flags = list(how.flags)
-    if not any(one.startswith("--") for one in flags):
-        flags.insert(0, f"--{name.replace('_', '-')}")
-    taken = typer.Option(*flags, rich_help_panel=how.panel, **details)
-    return _keyword(name, Annotated[typed, taken], default)
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """What values a field takes: of a type or one of some choices, one or several."""
-
-    kind: Any
-    several: bool
-    count: int  # of a tuple with a fixed number of values
-    choices: tuple[str, ...]
-
-    @classmethod
-    def of(cls, field: FieldInfo) -> "_Shape":
-        marks, kind = list(field.metadata), field.annotation
-        inner = [one for one in get_args(kind) if one is not NoneType]
-        if len(inner) == 1 and NoneType in get_args(kind):
-            kind = inner[0]
-        if get_origin(kind) is Annotated:
-            kind, *more = get_args(kind)
-            marks += more
-        several, count = get_origin(kind) in (list, tuple), 0
-        if several:
-            inner = [one for one in get_args(kind) if one is not Ellipsis]
-            count = len(inner) if len(inner) > 1 else 0
-            kind = inner[0]
-        choices = tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
-        families = [tuple(one.family) for one in marks if isinstance(one, NameIn)]
-        return cls(kind, several, count, choices or next(iter(families), ()))
+    annotation = kind if taken is None else Annotated[kind, taken]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
 
 
 def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Recipe:
-    fields, hint = fields_of(recipe), f"See '{command} --help'."
-    rare = rare_fields(recipe)
-    rest = next((key for key, (_, how) in fields.items() if "--set" in how.flags), None)
-    texts = given.pop(rest or "set", [])
-    for text in texts:
+    options, hint, rest = options_of(recipe), f"See '{command} --help'.", None
+    for option in options.values():
+        rest = option if option.is_set else rest
+    for text in given.pop(rest.name if rest else "set", ()):
         key, equals, value = text.partition("=")
         name = key.strip().replace("-", "_")
         if not equals:
             raise UsageError(f"--set takes KEY=VALUE, not {text!r}.", hint=hint)
-        if name in rare and _Shape.of(rare[name]).several:
-            given.setdefault(name, []).append(value)
-        elif name in rare:
-            given[name] = value
+        if name in options and options[name].is_rare:
+            if options[name].is_several:
+                given.setdefault(name, []).append(value)
+            else:
+                given[name] = value
         elif rest is None:
+            rare = rare_fields(recipe)
             guess = nearest(key, rare) or f"; the keys are {', '.join(sorted(rare))}."
             raise UsageError(f"--set {key}: there is no such key here{guess}", hint=hint)
-        elif get_origin(recipe.model_fields[rest].annotation) is dict:
-            given.setdefault(rest, {})[name] = value
+        elif rest.is_mapping:
+            given.setdefault(rest.name, {})[name] = value
         else:
-            given.setdefault(rest, []).append(text)
+            given.setdefault(rest.name, []).append(text)
     try:
         return recipe.model_validate(given)
     except ValidationError as error:
-        wrong = [(_called(one.path, fields), one.what) for one in errors_of(error)]
+        wrong = [(_called(one.path, options), one.what) for one in errors_of(error)]
     told = "; ".join(
         f"{name}{' ' if what.startswith('has ') else ': '}{what}" if name else what
         for name, what in wrong
     )
-    told = re.sub(r"`(\w+)`", lambda found: _called((found[1],), fields), told)
+    told = re.sub(r"`(\w+)`", lambda found: _called((found[1],), options), told)
     raise UsageError(f"{told.rstrip('.')}.", hint=hint)
 
 
-def _called(path: Sequence[str | int], fields: Mapping[str, tuple[FieldInfo, Given]]) -> str:
-    """How a user writes a field: ``--depth``, ``--set fb_terms``, ``RUN``."""
+def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:
     if not path:
         return ""
     name = str(path[0])
-    if name not in fields:
+    if name not in options:
         return f"`{name}`"
-    _, how = fields[name]
-    if how.argument:
-        return how.metavar or name.upper()
-    if how.rare:
-        return f"--set {name}"
-    flag = next((one for one in how.flags if one.startswith("--")), f"--{name.replace('_', '-')}")
-    return f"{flag} {path[1]}" if flag == "--set" and len(path) > 1 else flag
+    is_key = options[name].is_set and len(path) > 1
+    return f"{options[name]} {path[1]}" if is_key else str(options[name])
 
 
 def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
+    """Refuse what may not be written before anything is done."""
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
     from adducir.core.files import is_standard_output
     from adducir.core.streams import keeping_pipes
 
-    fields = fields_of(type(settings))
-    values = {key: getattr(settings, key) for key in fields}
-    writes = {
-        key: how.writes
-        for key, (_, how) in fields.items()
-        if how.writes and values[key] is not None
-    }
-    read = [
-        Path(one)
-        for key, (_, how) in fields.items()
-        for one in (values[key] if isinstance(values[key], list | tuple) else [values[key]])
-        if key not in writes and (isinstance(one, Path) or (how.reads and one))
-    ]
     claims.enter_context(keeping_pipes())
     claims.enter_context(replacing_anything(force))
-    written: dict[Path, str] = {}
-    for key, own in writes.items():
-        name, path = _called((key,), fields), values[key]
-        if is_standard_output(path):
-            if own.what == "folder":
-                raise UsageError(f"{name} is a folder here: it cannot be standard output.")
-            if own.what != "table":
+    read, written = list[Path](), dict[Path, Option]()
+    for key, option in options_of(type(settings)).items():
+        value = getattr(settings, key)
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if not option.writes and (isinstance(one, Path) or (option.reads and one)):
+                read.append(Path(one))
+        if option.writes is None or value is None:
+            continue
+        if is_standard_output(value):
+            if option.writes.what == "folder":
+                raise UsageError(f"{option} is a folder here: it cannot be standard output.")
+            if option.writes.what != "table":
                 claims.enter_context(leaving_stdout_to_data())
             continue
-        place = Path(os.path.realpath(path))
+        place = Path(os.path.realpath(value))
         if not place.name:
-            raise UsageError(f"{name} is the root of the file system: name a folder in it.")
-        other = written.setdefault(place, name)
-        if other != name:
-            raise UsageError(f"{other} and {name} are one file.", hint="Name two.")
-        for part in own.paths(path, settings):
-            if any(part.exists() and one.exists() and one.samefile(part) for one in read):
-                raise UsageError(
-                    f"{name} is {part}, which this command reads.", hint="Name another file."
-                )
+            raise UsageError(f"{option} is the root of the file system: name a folder in it.")
+        other = written.setdefault(place, option)
+        if other is not option:
+            raise UsageError(f"{other} and {option} are one file.", hint="Name two.")
+    for option in written.values():
+        own, path = cast("Writes", option.writes), getattr(settings, option.name)
+        for part in own.paths(path, settings) if own.paths else [path]:
+            for one in read if part.exists() else ():
+                if one.exists() and one.samefile(part):
+                    what = f"{option} is {part}, which this command reads."
+                    raise UsageError(what, hint="Name another file.")
             if own.what != "folder":
-                _check_file(name, part, own, settings)
+                _check_file(option, part, own, settings)
 
 
-def _check_file(name: str, path: Path, writes: Writes, settings: Recipe) -> None:
+def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) -> None:
     """Refuse a name that says another format, and a file that Adducir did not write."""
     from adducir.core.artifacts import refuse_other
     from adducir.core.files import refuse_unwritable
@@ -374,7 +366,7 @@ def _check_file(name: str, path: Path, writes: Writes, settings: Recipe) -> None
         and (endings or writes.what == "run")
     ):
         hint = f"Let it end in one of {', '.join(endings or ('.trec', '.trec.gz'))}."
-        raise UsageError(f"{name} {path}: no {writes.what} ends in {ending}.", hint=hint)
+        raise UsageError(f"{option} {path}: no {writes.what} ends in {ending}.", hint=hint)
     if path.exists() and not path.is_file():
         return
     refuse_unwritable(path)

@@ -3,19 +3,15 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
-from adducir.core.recipe import Recipe
-from adducir.corpora.formats import FORMATS
+from adducir.corpora.kinds import FORMATS
 from adducir.models.machine import Precision
-
-if TYPE_CHECKING:
-    from adducir.core.executors import Execution
 
 METADATA_ENDING = ".ir-metadata.yml"
 _ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl")
@@ -75,7 +71,7 @@ DocnoField = Annotated[
 ]
 CorpusFormat = Annotated[
     str | None,
-    FORMATS.named,
+    FORMATS,
     option("The format of the files, if their names do not show it.", "--format"),
 ]
 Rebuild = Annotated[bool, option("Build even what is there already.")]
@@ -95,40 +91,6 @@ Device = Annotated[
 PrecisionOption = Annotated[
     Precision, option("What the model computes in; bfloat16 is coarser, and mostly faster.")
 ]
-
-
-class Workers(Recipe):
-    """Who makes chunks; nothing of it determines the result."""
-
-    workers: int = option(
-        "Processes that work side by side: one per core, or one per GPU.", default=1, ge=1
-    )
-    ray: str | None = option(
-        "Work on a Ray cluster: 'auto', or its address.", default=None, rare=True
-    )
-    slurm: str | None = option(
-        "Work in Slurm jobs, at most --workers at a time; settings of submitit, as in "
-        "partition=gpu.",
-        default=None,
-        rare=True,
-    )
-
-    def execution(self) -> "Execution":
-        from adducir.core.executors import Execution
-
-        return Execution(self.workers, self.ray, self.slurm)
-
-
-class Computing(Workers):
-    """How chunks are made that a network computes."""
-
-    batch_tokens: int | None = option(
-        "Padded tokens in a batch. Figures depend on it in their last digits.",
-        default=None,
-        ge=1,
-        shown="2,048 on a CPU, 16,384 on a GPU",
-        rare=True,
-    )
 
 
 def tag_of(output: Path, wanted: str | None) -> str:

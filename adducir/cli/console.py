@@ -5,7 +5,6 @@ stderr: as bars on a terminal, as plain lines elsewhere.
 """
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from adducir.core.progress import Progress
 from adducir.core.texts import visible
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
+    from adducir.cli.bars import BarProgress
 
 FIRST_LINE_AFTER = 5.0
 """Seconds of work before the first line about it, where there is no terminal."""
@@ -85,7 +84,11 @@ def is_terminal(stream: IO[str]) -> bool:
 
 def open_progress() -> "PlainProgress | BarProgress":
     """What shows progress here; to be used in a ``with``, which ends the bars on any error."""
-    return BarProgress() if is_terminal(sys.stderr) else PlainProgress(sys.stderr)
+    if not is_terminal(sys.stderr):
+        return PlainProgress(sys.stderr)
+    from adducir.cli.bars import BarProgress
+
+    return BarProgress()
 
 
 @dataclass
@@ -121,10 +124,6 @@ class PlainProgress(Progress):
         self._stream, self._clock = stream, clock
         self._works: list[_Work] = []
 
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self._works.clear()
-
     def start(self, what: str, total: int | None, unit: str) -> None:
         self._works.append(_Work(what, total, unit, self._clock()))
 
@@ -158,44 +157,6 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s" if minutes else f"{rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
-
-
-class BarProgress(Progress):
-    """Progress as bars with rate and time left, on a terminal."""
-
-    def __init__(self) -> None:
-        self._bars: list[tqdm[Any]] = []
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        while self._bars:
-            self.finish()
-
-    def start(self, what: str, total: int | None, unit: str) -> None:
-        from tqdm import tqdm
-
-        ncols, nrows = shutil.get_terminal_size()
-        room: dict[str, Any] = {"file": sys.stderr, "ncols": ncols, "nrows": nrows}
-        self._bars.append(tqdm(desc=visible(what), total=total, unit=f" {unit}", **room))
-
-    def advance(self, count: int) -> None:
-        for bar in self._bars[-1:]:
-            bar.update(count)
-
-    def resume(self, count: int) -> None:
-        for bar in self._bars[-1:]:
-            bar.initial += count  # what the rate leaves out
-            bar.update(count)
-
-    def finish(self) -> None:
-        if self._bars:
-            self._bars.pop().close()
-
-    def note(self, message: str) -> None:
-        if self._bars:
-            self._bars[-1].write(visible(message), file=sys.stderr)
-        else:
-            note(message)
 
 
 class PlainHelp:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe, needs
@@ -61,7 +62,7 @@ def deepct_evaluate(settings: Evaluate) -> None:
     show("\n".join(lines))
 
 
-class Expand(common.Computing):
+class Expand(Computing):
     model: Model
     corpus: str = option(
         "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True
@@ -139,10 +140,7 @@ def deepct_expand(settings: Expand) -> None:
         )
         rendering = Rendering(scale=settings.scale, transform=settings.transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
-        if settings.pairs:
-            count = expanded.write_pairs(output, settings.keep)
-        else:
-            count = expanded.write(output)
+        count = expanded.write(output, pairs=settings.pairs, keep=settings.keep)
         once = expanded.lost()
     lost = f", {once:,} of which keep their words once" if once else ""
     words = manifest.counts["words"]

@@ -6,14 +6,15 @@ from typing import Annotated
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import Table, TableFormat, show_table
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import without
 
 RUN = without("dry_run")
 
 
-class Experiment(common.Computing):
-    conditions = dict.fromkeys(common.Computing.model_fields, RUN)
+class Experiment(Computing):
+    conditions = dict.fromkeys(Computing.model_fields, RUN)
     file: Path = option("The experiment file.", metavar="FILE", argument=True)
     dry_run: bool = option(
         "Check everything but absent and large data, print the plan, stop.", default=False

@@ -11,7 +11,7 @@ from adducir.runs.fusion import FUSION
 class Fuse(Recipe):
     runs: common.Runs
     output: common.RunOutput
-    method: Annotated[str, FUSION.named] = option("How to fuse.", default="rrf")
+    method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
     weights: common.Numbers = option(
         "One per run, with commas or repeated.", default=(), shown="1 for each"
     )

@@ -11,8 +11,8 @@ own by entry points of the group ``adducir.commands``::
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -79,15 +79,13 @@ GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
 }
 """The groups of commands, by their first word; :data:`STUDY_POINTS` has more."""
-STUDY_POINTS = {
-    one.name: one
-    for one in sorted(entry_points(group="adducir.commands"), key=lambda one: one.name)
-}
+STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of the docstring of the package that it is in is the group's help."""
-for _point in STUDY_POINTS.values():
+for _point in sorted(entry_points(group="adducir.commands")):
     _package = import_module(_point.module.rpartition(".")[0] or _point.module)
     GROUPS[_point.name] = Entry((_package.__doc__ or "").partition("\n")[0], STUDIES)
+    STUDY_POINTS[_point.name] = _point
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 _EPILOG = (
@@ -98,22 +96,23 @@ _EPILOG = (
 )
 
 
-class LazyGroup(PlainHelp, TyperGroup):
-    """A group whose commands are names and help lines until one of them is called."""
+class Stub(TyperCommand):
+    """The name and the help line of a command or a group, until it is called."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.commands) or list(_functions(str(self.name)))
+    whole_name: str
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self.commands or cmd_name not in _functions(str(self.name)):
-            return super().get_command(ctx, cmd_name)
-        return load_command(f"{self.name} {cmd_name}")
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        return load_command(self.whole_name).make_context(*arguments, **options)
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """As typer's own, with the command's module imported now."""
-        name, command, rest = super().resolve_command(ctx, args)
-        whole = f"{self.name} {name}" if self.name in GROUPS else f"{name}"
-        return name, load_command(whole) if whole in COMMANDS else command, rest
+
+class Group(PlainHelp, TyperGroup):
+    """The program, or a group of its commands."""
+
+    def add(self, name: str, entry: Entry, panel: str | None = None) -> None:
+        style: dict[str, Any] = {"help": entry.help, "rich_help_panel": panel}
+        stub = Stub(name=name.rpartition(" ")[2], rich_markup_mode="rich", **style)
+        stub.whole_name = name
+        self.add_command(stub)
 
 
 def _functions(study: str) -> dict[str, Callable[..., Any]]:
@@ -126,11 +125,20 @@ def all_commands() -> list[str]:
     return [*COMMANDS, *(f"{study} {name}" for study in STUDY_POINTS for name in _functions(study))]
 
 
-def load_command(name: str) -> "Command":
-    """Import a command's module and make the command of its function."""
+def load_command(name: str) -> "Command | Group":
+    """Import a command's module and make the command of its function; or a group of commands."""
+    first, _, second = name.partition(" ")
+    if name in GROUPS:
+        about = GROUPS[name].help
+        group = Group(name=name, help=about, no_args_is_help=True, rich_markup_mode="rich")
+        for whole, entry in COMMANDS.items():
+            if whole.startswith(f"{name} "):
+                group.add(whole, entry)
+        for function in _functions(name) if name in STUDY_POINTS else ():
+            group.add_command(load_command(f"{name} {function}"))
+        return group
     from adducir.cli.command import build_command
 
-    first, _, second = name.partition(" ")
     if name not in COMMANDS:
         return build_command(second, _functions(first)[second])
     place = name.replace(" ", "_")
@@ -138,35 +146,17 @@ def load_command(name: str) -> "Command":
     return build_command(second or first, getattr(module, place))
 
 
-def build_group() -> TyperGroup:
+def build_group() -> Group:
     """The program itself, with its commands as stubs."""
     app = typer.Typer(
-        cls=LazyGroup, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
+        cls=Group, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
     )
     app.callback(help=adducir.__doc__, epilog=_EPILOG)(_options)
-    group: Any = get_command(app)
-    groups = {
-        name: LazyGroup(
-            name=name,
-            help=entry.help,
-            no_args_is_help=True,
-            rich_help_panel=entry.panel,
-            rich_markup_mode="rich",
-            context_settings=_HELP_NAMES,
-        )
-        for name, entry in GROUPS.items()
-    }
-    for name, entry in COMMANDS.items():
-        first, _, second = name.partition(" ")
-        holder = groups[first] if second else group
-        holder.commands[second or name] = TyperCommand(
-            name=second or name,
-            help=entry.help,
-            rich_help_panel=None if second else entry.panel,
-            rich_markup_mode="rich",
-        )
-    group.commands.update(groups)  # after the commands: the help shows panels in this order
-    return group  # type: ignore[no-any-return]
+    program = cast("Group", get_command(app))
+    for name, entry in (*COMMANDS.items(), *GROUPS.items()):
+        if " " not in name:
+            program.add(name, entry, entry.panel)
+    return program
 
 
 def _options(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs, without
 from adducir.models.machine import Precision
@@ -20,8 +21,8 @@ TEXTS = without("weights")
 PANEL = "Dense (--engine dense)"
 
 
-class Index(common.Computing):
-    conditions = dict.fromkeys(common.Computing.model_fields, DENSE)
+class Index(Computing):
+    conditions = dict.fromkeys(Computing.model_fields, DENSE)
     source: str | None = option(
         "An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
         metavar="SOURCE",

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 
@@ -66,7 +67,7 @@ def train(settings: Train) -> None:
         note(f"{near(target)}: {counts['steps']:,} steps{text}")
 
 
-class Encode(common.Computing):
+class Encode(Computing):
     model: str = option(
         "An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them with a "
         "comma between (queries, documents).",

@@ -2,15 +2,14 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
-from adducir.core.recipe import without
 
 
-class Rerank(common.Computing):
+class Rerank(Computing):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
@@ -39,14 +38,6 @@ class Rerank(common.Computing):
         default=(),
         shown="the recipe's, or those indexed",
     )
-    cache: Annotated[Path | None, without("no_cache")] = option(
-        "The folder where scores are kept; by default rerankers/.scores of the study.",
-        default=None,
-        rare=True,
-    )
-    no_cache: bool = option(
-        "Neither look for known scores nor keep them.", default=False, rare=True
-    )
     device: common.Device = "auto"
     threads: common.Threads = None
     tag: common.Tag = None
@@ -55,8 +46,7 @@ class Rerank(common.Computing):
 def rerank(settings: Rerank) -> None:
     """Rerank the top documents of a run with a neural model.
 
-    Documents below the depth keep their order, below. Scores are kept by model, query text and
-    document text: a deeper rerank computes only what is new. Work that was killed resumes.
+    Documents below the depth keep their order, below. Work that was killed resumes.
 
     Examples:
         adducir rerank -r runs/bm25.trec.gz -t bundled:topics -i indexes/arguments \
@@ -67,7 +57,7 @@ def rerank(settings: Rerank) -> None:
 
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking
-    from adducir.core.files import is_stream, study_folder
+    from adducir.core.files import is_stream
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
@@ -80,7 +70,6 @@ def rerank(settings: Rerank) -> None:
     from adducir.runs.write import write_run
 
     output, execution = settings.output, settings.execution()
-    cache = settings.cache or study_folder(output) / "rerankers" / ".scores"
     candidates = read_run(settings.run)
     reranker = open_reranker(settings.model, device=settings.device)
     reranker = reranker.in_batches(settings.batch_tokens)
@@ -111,7 +100,6 @@ def rerank(settings: Rerank) -> None:
             reranker,
             depth=settings.depth,
             tag=common.tag_of(output, settings.tag),
-            cache=None if settings.no_cache else cache,
             threads=settings.threads,
             chunking=Chunking(output, execution),
         )
@@ -121,9 +109,8 @@ def rerank(settings: Rerank) -> None:
         if "topics" in part_of(facts, "data"):
             metadata["data"] = {"topics": facts["data"]["topics"]}
         write_run(found.run, output, metadata, topics=topics.qids)
-        rate = found.computed / found.work_seconds if found.work_seconds else 0.0
+        rate = found.pairs / found.work_seconds if found.work_seconds else 0.0
         progress.note(
-            f"{near(output)}: {len(found.run.qids):,} topics, {found.computed:,} pairs computed, "
-            f"{found.cached:,} known, {found.work_seconds:.1f} s ({rate:,.0f} pairs/s); "
-            f"score: {reranker.scale}"
+            f"{near(output)}: {len(found.run.qids):,} topics, {found.pairs:,} pairs, "
+            f"{found.work_seconds:.1f} s ({rate:,.0f} pairs/s); score: {reranker.scale}"
         )

@@ -1,14 +1,13 @@
 """``adducir search``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.indexes.feedback import FEEDBACK
-from adducir.indexes.models import MODELS
+from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
@@ -26,10 +25,10 @@ class Search(Recipe):
         default=None,
         shown="title, query or text",
     )
-    model: Annotated[str | None, MODELS.named] = option(
+    model: Annotated[str | None, MODELS] = option(
         "The retrieval model.", default=None, shown="bm25"
     )
-    feedback: Annotated[str | None, FEEDBACK.named] = option(
+    feedback: Annotated[str | None, FEEDBACK] = option(
         "Expand queries by their best documents.", default=None
     )
     k1: float | None = option("Of BM25: saturation of term frequency.", default=None, shown="0.9")
@@ -83,7 +82,7 @@ def search(settings: Search) -> None:
             model,
             tag=common.tag_of(settings.output, settings.tag),
             feedback=feedback,
-            fields=_field_weights(settings.field_weights),
+            fields=_field_weights(settings.field_weights) if settings.field_weights else None,
             depth=settings.depth,
             threads=settings.threads,
         )
@@ -103,8 +102,10 @@ def search(settings: Search) -> None:
 
 def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | None]":
     """The model and the feedback method, with their hyperparameters."""
-    named = {"k1": settings.k1, "b": settings.b}
-    given = {**{key: one for key, one in named.items() if one is not None}, **settings.more}
+    given: dict[str, Any] = dict(settings.more)
+    for key in ("k1", "b"):
+        if getattr(settings, key) is not None:
+            given.setdefault(key, getattr(settings, key))
     if not index.default_model:
         for key in ("model", "feedback", "field_weights", "k1", "b", "more"):
             if key in settings.model_fields_set:
@@ -118,7 +119,7 @@ def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | N
     return MODELS.make(settings.model or index.default_model or "bm25", given), feedback
 
 
-def _field_weights(given: list[str]) -> dict[str, float] | None:
+def _field_weights(given: list[str]) -> dict[str, float]:
     """``title=2,text=1`` as a mapping."""
     found: dict[str, float] = {}
     for name, _, weight in (one.partition("=") for text in given for one in text.split(",")):
@@ -127,7 +128,7 @@ def _field_weights(given: list[str]) -> dict[str, float] | None:
         except ValueError as error:
             what = f"--field-weights: {weight!r} is not the weight of a field."
             raise UsageError(what, hint="Write --field-weights title=2,text=1.") from error
-    return found or None
+    return found
 
 
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:

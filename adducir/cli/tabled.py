@@ -20,9 +20,8 @@ from adducir.tables.style import Detail, Fit, Style
 from adducir.version import __version__
 
 if TYPE_CHECKING:
-    from adducir.tables.build import Layout
     from adducir.tables.material import Material
-    from adducir.tables.table import ResultTable
+    from adducir.tables.table import Layout, ResultTable
 
 MEASURING = "Measures"
 WIDTH = 100
@@ -39,7 +38,7 @@ Table = Annotated[
 ]
 TableFormat = Annotated[
     str | None,
-    TABLES.named,
+    TABLES,
     option(
         "What to print; by default what the ending of --output says.", "--format", shown="terminal"
     ),
@@ -71,8 +70,8 @@ class Printing(Recipe):
     def layout(
         self, *, material: "Material | None" = None, notes: Iterable[str] = (), **provenance: Any
     ) -> "Layout":
-        from adducir.tables.build import Layout
         from adducir.tables.material import Material
+        from adducir.tables.table import Layout
 
         details = getattr(self, "show", ())
         return Layout(

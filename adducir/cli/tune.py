@@ -10,8 +10,7 @@ from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.evaluation.lists import NegativeGrades
-from adducir.indexes.feedback import FEEDBACK
-from adducir.indexes.models import MODELS
+from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.experiments.tuning.folds import JudgedTopics
@@ -59,10 +58,10 @@ class Tune(Recipe):
     depth: common.Depth = 1000
     threads: common.Threads = None
     index: Path = option("The index to search.", "-i", metavar="FOLDER", panel=SYSTEM)
-    model: Annotated[str | None, MODELS.named] = option(
+    model: Annotated[str | None, MODELS] = option(
         "The retrieval model.", default=None, shown="bm25", panel=SYSTEM
     )
-    feedback: Annotated[str | None, FEEDBACK.named] = option(
+    feedback: Annotated[str | None, FEEDBACK] = option(
         "Expand queries by their best documents.", default=None, panel=SYSTEM
     )
 

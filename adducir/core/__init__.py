@@ -12,11 +12,11 @@ def offering(
 
     Each module's names stand between blanks.
     """
-    homes = {name: module for module, names in modules.items() for name in names.split()}
 
     def find(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        for module, names in modules.items():
+            if name in names.split():
+                return getattr(import_module(module), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find, lambda: sorted(import_module(package).__all__)

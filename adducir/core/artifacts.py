@@ -28,7 +28,7 @@ from typing import Any
 
 from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes
 from adducir.core.files import file_digest, give_default_rights, refuse_unwritable, sync
-from adducir.core.fingerprint import READERS, fingerprint, is_known, known_digests, plain
+from adducir.core.fingerprint import READERS, canonical, fingerprint, is_known, known_digests
 from adducir.core.json_lines import json_document
 from adducir.core.processes import locked
 from adducir.core.progress import progress
@@ -50,19 +50,13 @@ Make = Callable[[Path], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class FileEntry:
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
 class Manifest:
     """What an artifact is and what it was made from."""
 
     kind: str
     fingerprint: str
     builder_version: int
-    files: Mapping[str, FileEntry]  # by relative path
+    files: Mapping[str, Mapping[str, Any]]  # by relative path: bytes, sha256
     versions: Mapping[str, str]
     recipe: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)  # fingerprints by name
@@ -99,12 +93,12 @@ def read_manifest(path: Path) -> Manifest:
         hint = "Use the Adducir that made it; if none did, move that file away."
         raise ArtifactError(what, path=path, hint=hint)
     try:
-        if found.pop("digest", None) != fingerprint(found):
+        digest = found.pop("digest", None)
+        if digest != fingerprint(found):
             raise _damaged(path, "its content has changed since it was written")
         del found["format"]
-        files = {name: FileEntry(**entry) for name, entry in found.pop("files").items()}
-        return Manifest(**found, files=files)
-    except (TypeError, KeyError, AttributeError, ValueError, RecursionError) as error:
+        return Manifest(**found)
+    except (TypeError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
 
 
@@ -139,23 +133,25 @@ def refuse_damaged(folder: Path) -> None:
 
 
 def changes(path: Path, manifest: Manifest) -> dict[str, str]:
-    files = {name: entry for name, entry in manifest.files.items() if name != _CARD}
-    found: dict[str, str] = {}
-    for name, entry in files.items():
-        size = (path / name).stat().st_size if (path / name).exists() else None
-        if size != entry.bytes:
-            found[name] = "missing" if size is None else f"{size} bytes instead of {entry.bytes}"
+    found, paths, digests = dict[str, str](), list[Path](), list[str]()
+    for name, entry in manifest.files.items():
+        if name != _CARD:
+            file, wanted = path / name, entry["bytes"]
+            size = file.stat().st_size if file.exists() else None
+            if size != wanted:
+                found[name] = "missing" if size is None else f"{size} bytes instead of {wanted}"
+            paths.append(file)
+            digests.append(entry["sha256"])
     if found:
         return found
     try:
-        read = known_digests([path / name for name in files])
+        read = known_digests(paths)
     except AdducirError as error:  # perhaps replaced just now
         return {str(error.path or MANIFEST): error.what.rstrip(".")}
-    return {
-        name: "its content has changed"
-        for (name, entry), digest in zip(files.items(), read, strict=True)
-        if digest not in (entry.sha256, None)
-    }
+    for file, digest, wanted in zip(paths, read, digests, strict=True):
+        if digest not in (wanted, None):
+            found[file.relative_to(path).as_posix()] = "its content has changed"
+    return found
 
 
 _anything: ContextVar[bool] = ContextVar("replacing anything", default=False)
@@ -211,12 +207,12 @@ def build(
             with _hidden(target) as hidden:
                 started, clock = datetime.now(UTC), time.monotonic()
                 counts = make(hidden)
-                facts = plain({"recipe": recipe, "inputs": inputs, "counts": counts})
+                facts = canonical({"recipe": recipe, "inputs": inputs, "counts": counts})
                 manifest = _finished(
                     hidden,
                     versions,
                     **{"kind": kind, "fingerprint": wanted, "builder_version": builder_version},
-                    **facts,
+                    **json.loads(facts),
                     started=started.isoformat(timespec="seconds"),
                     seconds=round(time.monotonic() - clock, 3),
                 )
@@ -257,7 +253,7 @@ def out_of_date(
         return damaged and f"{DAMAGED} ({': '.join(damaged)})"
     if manifest.kind != kind:
         refuse_other(path, f"this is an artifact of another kind ({manifest.kind}, not {kind})")
-    wanted = plain(recipe())
+    wanted = json.loads(canonical(recipe()))
     changed = [key for key in wanted if manifest.recipe.get(key) != wanted[key]]
     settings = ", ".join(changed).replace("_", " ") or "inputs, or another version of Adducir"
     return f"{OUT_OF_DATE} {settings}"
@@ -399,7 +395,7 @@ def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: 
     paths = [one for one in sorted(folder.rglob("*")) if one.is_file()]
     with ThreadPoolExecutor(READERS) as readers:
         files = {
-            path.relative_to(folder).as_posix(): FileEntry(path.stat().st_size, digest)
+            path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": digest}
             for path, digest in zip(paths, readers.map(file_digest, paths), strict=True)
         }
     known = {"python": platform.python_version(), "adducir": __version__, **(versions or {})}

@@ -47,20 +47,6 @@ ANY = "any"
 """The kind of device of chunks whose bytes no device determines."""
 
 
-@dataclass(frozen=True)
-class Local:
-    """What only this process has, such as a model that is loaded: another process gets none."""
-
-    value: Any = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Local, ()
-
-
-NOT_LOADED = Local()
-"""Nothing: each worker loads what it needs."""
-
-
 Maker = Callable[[Sequence[Any], Path], None]
 """Writes the file of a chunk of some items; its bytes depend on nothing else.
 
@@ -190,13 +176,13 @@ class Chunking:
     keep: bool = False
 
     @contextmanager
-    def folder(self, work: Work, **more: Any) -> Iterator[Path]:
+    def folder(self, work: Work) -> Iterator[Path]:
         if self.output is None or is_stream(self.output):
             with TemporaryDirectory(prefix="adducir-") as name:
                 yield Path(name)
             return
         work.check()
-        key = fingerprint([work.identity(), work.size, more])
+        key = fingerprint([work.identity(), work.size])
         with nullcontext() if self.keep else locked(self.output):
             yield parts_folder(self.output, key)
             if not self.keep:

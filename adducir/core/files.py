@@ -262,9 +262,10 @@ def to_standard_output() -> Iterator[Path]:
 
 def refuse_unwritable(path: Path) -> None:
     """Refuse a place that cannot be written, or has no right to write: root too keeps to that."""
-    target = Path(os.path.realpath(path))
+    target = there = Path(os.path.realpath(path))
     try:
-        there = next(one for one in (target, *target.parents) if one.exists())
+        while not there.exists():
+            there = there.parent
     except OSError as error:
         raise reading_error(error, path) from error
     for one in {there, there.parent if there == target else there}:

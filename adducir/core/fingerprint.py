@@ -10,7 +10,6 @@ only. A dry run reads small files only (:mod:`adducir.core.absent`).
 """
 
 import json
-import math
 import numbers
 import os
 import time
@@ -30,8 +29,25 @@ UNREAD = "~not known~"
 
 
 def canonical(value: Any) -> str:
-    """The canonical JSON of a value made of mappings, sequences, scalars and paths."""
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """The canonical JSON of a value made of mappings with texts as keys, sequences and scalars.
+
+    Paths are written with forward slashes; what is not a finite number is a ValueError.
+    """
+    options: Any = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
+    return json.dumps(value, sort_keys=True, **options)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case PurePath():
+            return value.as_posix()
+        case numbers.Integral():
+            return int(value)
+        case numbers.Real():
+            return float(value)
+        case Mapping():
+            return dict(value)
+    raise TypeError(f"{value!r} is of type {type(value).__name__}, which has no canonical form")
 
 
 def fingerprint(value: Any) -> str:
@@ -51,31 +67,6 @@ def digest_of(texts: Iterable[str]) -> str:
 
 def is_known(fingerprint: str) -> bool:
     return UNREAD not in fingerprint
-
-
-def plain(value: Any, where: str = "value") -> Any:
-    """``value`` in JSON's own types (paths with forward slashes); errors name it by ``where``."""
-    match value:
-        case None | bool():
-            return value
-        case str():
-            return str.__str__(value)
-        case PurePath():
-            return value.as_posix()
-        case numbers.Integral():
-            return int(value)
-        case numbers.Real():
-            if not math.isfinite(value):
-                raise ValueError(f"{where} is {value}, which has no canonical form")
-            return float(value)
-        case Mapping():
-            if odd := [key for key in value if not isinstance(key, str)]:
-                raise TypeError(f"{where} has the key {odd[0]!r}, which is not text")
-            items = value.items()
-            return {str.__str__(key): plain(one, f"{where}[{key!r}]") for key, one in items}
-        case list() | tuple():
-            return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
-    raise TypeError(f"{where} is of type {type(value).__name__}, which has no canonical form")
 
 
 VERIFY_VARIABLE = "ADDUCIR_VERIFY"
@@ -102,50 +93,52 @@ def source_digests(paths: Sequence[Path]) -> list[str]:
 
 def known_digests(paths: Sequence[Path]) -> list[str | None]:
     """The digest of each file; None for one that would have to be read, and is not in a dry run."""
-    places, begun = [os.path.realpath(path) for path in paths], time.time_ns()
-    stamps = [_stamp(Path(place)) for place in places]
-    if new := [(place,) for place in places if place not in _known]:
-        is_asked = os.environ.get(VERIFY_VARIABLE) != "1"
-        for place, kept, digest in _cached("SELECT * FROM files WHERE path = ?", new * is_asked):
+    begun, places = time.time_ns(), list(map(os.path.realpath, paths))
+    stamps = dict[str, list[int]]()
+    for path, place in zip(paths, places, strict=True):
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise reading_error(error, path) from error
+        times = status.st_mtime_ns, status.st_ctime_ns
+        stamps[place] = [status.st_ino, status.st_size, *times]
+    if os.environ.get(VERIFY_VARIABLE) != "1":
+        new = list(zip(stamps.keys() - _known.keys(), strict=True))
+        for place, kept, digest in _cached("SELECT * FROM files WHERE path = ?", new):
             _known[place] = kept, digest
-    found: dict[str, str] = {}
-    for place, stamp in zip(places, stamps, strict=True):
-        if (known := _known.get(place)) and known[0] == str(stamp):
-            found[place] = known[1]
-    unread = {p: stamp for p, stamp in zip(places, stamps, strict=True) if p not in found}
-    if unread and reads(*map(Path, unread)):
+    found, unread = dict[str, str](), list[Path]()
+    for place, stamp in stamps.items():
+        if place in _known and _known[place][0] == str(stamp):
+            found[place] = _known[place][1]
+        else:
+            unread.append(Path(place))
+    if unread and reads(*unread):
+        sure = list[tuple[str, ...]]()
         with ThreadPoolExecutor(READERS) as readers:
-            found |= zip(unread, readers.map(file_digest, map(Path, unread)), strict=True)
-        sure = []
-        for place, stamp in unread.items():
-            # Kept only if a later change would show: kernels count times in ticks of some
-            # milliseconds, some file systems in whole seconds.
-            grain = 2 * _SECOND if any(t % _SECOND == 0 for t in stamp[2:]) else _SECOND // 20
-            if max(stamp[2:]) < begun - grain:
-                _known[place] = str(stamp), found[place]
-                sure.append((place, *_known[place]))
+            for path, digest in zip(unread, readers.map(file_digest, unread), strict=True):
+                stamp = stamps[str(path)]
+                found[str(path)] = digest
+                # Kept only if a later change would show: kernels count times in ticks of some
+                # milliseconds, some file systems in whole seconds.
+                grain = 2 * _SECOND if any(t % _SECOND == 0 for t in stamp[2:]) else _SECOND // 20
+                if max(stamp[2:]) < begun - grain:
+                    _known[str(path)] = str(stamp), digest
+                    sure.append((str(path), str(stamp), digest))
         _cached("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", sure)
-    return [found.get(place) for place in places]
+    return list(map(found.get, places))
 
 
-def _stamp(path: Path) -> list[int]:
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise reading_error(error, path) from error
-    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-
-
-def _cached(sql: str, rows: Iterable[Sequence[str]]) -> list[tuple[str, str, str]]:
+def _cached(sql: str, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, str, str]]:
     import sqlite3
 
-    folder, rows = cache_folder(), list(rows)
+    folder, found = cache_folder(), list[tuple[str, str, str]]()
     if folder is None or not rows:
         return []
     try:
         with closing(sqlite3.connect(folder / "digests.sqlite", timeout=10)) as base, base:
             base.execute("CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp, sha256)")
-            found = [one for row in rows for one in base.execute(sql, row)]
+            for row in rows:
+                found += base.execute(sql, row)
             if sql.startswith("INSERT"):
                 oldest = "DELETE FROM files WHERE rowid <= (SELECT max(rowid) FROM files) - ?"
                 base.execute(oldest, [_MOST_KEPT])

@@ -69,10 +69,10 @@ class Needs:
 
 def needs(*keys: str, **values: Any) -> Needs:
     """It needs one of these keys to be set, or a key to have this value, or one of these."""
-    allowed = {key: one if isinstance(one, tuple) else (one,) for key, one in values.items()}
-    named = [f"`{key}`" for key in keys]
-    for key, some in allowed.items():
-        named.append(f"`{key}` {' or '.join(str(one) for one in some if one is not None)}")
+    named, allowed = list(map("`{}`".format, keys)), dict[str, tuple[Any, ...]]()
+    for key, one in values.items():
+        allowed[key] = one if isinstance(one, tuple) else (one,)
+        named.append(f"`{key}` {' or '.join(str(some) for some in allowed[key] if some)}")
 
     def holds(recipe: Any) -> bool:
         return any(getattr(recipe, key) not in (None, False, (), []) for key in keys) or any(
@@ -103,12 +103,11 @@ class Recipe(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _with_errors_told(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        wrong = [
-            ((name, *path), f"should be a number, not {str(given).lower()}")
-            for name, field in cls.model_fields.items()
-            if isinstance(value, Mapping) and (key := field.alias or name) in value
-            for path, given in _slips(value[key], set(_leaves(field.annotation)))
-        ]
+        wrong: list[tuple[KeyPath, str]] = []
+        for name, field in cls.model_fields.items() if isinstance(value, Mapping) else ():
+            given = value.get(field.alias or name)
+            if isinstance(given, bool | list | dict):
+                wrong += _slips(given, set(_leaves(field.annotation)), (name,))
         try:
             made = handler(value)
         except ValidationError as error:
@@ -254,14 +253,12 @@ def _leaves(hint: Any) -> Iterator[Any]:
         yield hint
 
 
-def _slips(
-    value: Any, types: Collection[Any], path: KeyPath = ()
-) -> Iterator[tuple[KeyPath, bool]]:
-    """Each ``true`` or ``false``, with its path, that pydantic would take for the number 1 or 0."""
+def _slips(value: Any, types: Collection[Any], path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    """Each ``true`` or ``false`` that pydantic would take for the number 1 or 0, with its path."""
     if not {int, float} & set(types) or {bool, Any, object} & set(types):
         return
     if isinstance(value, bool):
-        yield path, value
+        yield path, f"should be a number, not {str(value).lower()}"
     elif isinstance(value, list):
         for number, item in enumerate(value):
             yield from _slips(item, types, (*path, number))

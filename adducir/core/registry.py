@@ -12,10 +12,9 @@ Names are known without importing any kind; a kind is imported when it is first 
 """
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Generic, TypeVar, cast
@@ -36,21 +35,23 @@ _OWN = "adducir"  # the studies' kinds are entry points of this package itself
 class Family(Generic[K]):
     """The kinds of one family, each of which extends ``base``.
 
-    ``name`` is that of the group of entry points behind ``adducir.``; ``own`` has the homes of
-    those that come with Adducir, as ``module:class``; ``what`` calls a kind in messages.
+    ``name`` is that of the group of entry points behind ``adducir.``; ``base`` is a class or, like
+    those in ``own`` that come with Adducir, the home of one, as ``module:class``; ``what`` calls a
+    kind in messages.
     """
 
-    def __init__(self, name: str, base: type[K], own: Mapping[str, str], *, what: str) -> None:
-        self.name = name
-        self.what = what
-        self.base = base
-        self._own = dict(own)
+    def __init__(
+        self, name: str, base: type[K] | str, own: Mapping[str, str], *, what: str
+    ) -> None:
+        self.name, self.what = name, what
+        self._base, self._own = base, dict(own)
+
+    @cached_property
+    def base(self) -> type[K]:
+        return cast("type[K]", _at(self._base)) if isinstance(self._base, str) else self._base
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._own, *self._installed))
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._installed
 
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
@@ -67,16 +68,19 @@ class Family(Generic[K]):
             found[point.name] = point
         return found
 
-    @property
-    def named(self) -> "NameIn":
-        """Makes ``Annotated[str, FAMILY.named]`` in a recipe the name of one of the kinds."""
-        return NameIn(self)
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Makes ``Annotated[str, FAMILY]`` in a recipe the name of one of the kinds."""
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, name: str | None) -> str | None:
+        if name is not None and name not in self:
+            raise ValueError(one_of(list(self), name))
+        return name
 
     def kind(self, name: str) -> type[K]:
         """The class of a name, imported now."""
         if name in self._own:
-            module, _, attribute = self._own[name].partition(":")
-            return cast("type[K]", getattr(import_module(module), attribute))
+            return cast("type[K]", _at(self._own[name]))
         if name not in self._installed:
             raise UsageError(
                 f"there is no {self.what} {name!r}{nearest(name, self) or '.'}",
@@ -107,8 +111,10 @@ class Family(Generic[K]):
 
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
         kind, given = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
-        for key, what in _unknown(kind, name, given):
-            raise UsageError(f"`{key}` {what}." if what[-1] != "?" else f"`{key}` {what}")
+        for key in given:
+            if key not in kind.model_fields:
+                what = f"`{key}` {_unknown(kind, name, key)}"
+                raise UsageError(what if what[-1] == "?" else f"{what}.")
         try:
             return cast("K", kind.model_validate(given))
         except ValidationError as error:
@@ -127,29 +133,15 @@ class Family(Generic[K]):
     def name_of(self, kind: type[K]) -> str:
         """What a class is called here; for one that is not registered, ``module:class``."""
         home = f"{kind.__module__}:{kind.__qualname__}"
-        installed = {name: point.value for name, point in self._installed.items()}
-        homes = {**self._own, **installed}
-        return next((name for name, one in homes.items() if one == home), home)
+        for name in self:
+            if home == (self._own.get(name) or self._installed[name].value):
+                return name
+        return home
 
     def settings(self, made: K, key: str) -> dict[str, Any]:
         """A kind's name under ``key``, its origin and hyperparameters, for fingerprints."""
         name = self.name_of(type(made))
         return {key: name, **self.origin(name), **cast("Recipe", made).model_dump(mode="json")}
-
-
-@dataclass(frozen=True)
-class NameIn:
-    """Part of a field's annotation: its value is the name of one of a family's kinds."""
-
-    family: Family[Any]
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        def check(name: str | None) -> str | None:
-            if name is not None and name not in self.family:
-                raise ValueError(one_of(list(self.family), name))
-            return name
-
-        return core_schema.no_info_after_validator_function(check, handler(source))
 
 
 def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
@@ -191,29 +183,33 @@ def hyperparameters(
     kind: type[R], name: str, given: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
     """A kind from those keys of an entry that are not the entry's own, ``others``."""
-    if unknown := _unknown(kind, name, given, others):
-        raise errors_at(*(((key,), what) for key, what in unknown))
+    if unknown := [key for key in given if key not in kind.model_fields]:
+        raise errors_at(*(((key,), _unknown(kind, name, key, others)) for key in unknown))
     return kind.model_validate(dict(given))
 
 
-def _unknown(
-    kind: type[Recipe], name: str, given: Iterable[str], others: Collection[str] = ()
-) -> list[tuple[str, str]]:
+def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = ()) -> str:
     known = kind.model_fields
     listed = ", ".join(f"`{key}`" for key in known) or "none"
     what = f"is not a hyperparameter of {name}, which has {listed}"
-    return [(key, what + nearest(key, [*known, *others])) for key in given if key not in known]
+    return what + nearest(key, [*known, *others])
+
+
+_points: dict[tuple[str, ...], EntryPoints] = {}
+"""All entry points by Python's path: reading them takes long."""
 
 
 def points_of(name: str) -> EntryPoints:
     """The entry points of installed packages, Adducir itself among them, of one of our groups."""
-    return _points(tuple(sys.path)).select(group=f"adducir.{name}")
+    path = tuple(sys.path)
+    if path not in _points:  # before Python 3.12 a class of its own
+        _points[path] = cast("EntryPoints", entry_points())
+    return _points[path].select(group=f"adducir.{name}")
 
 
-@cache
-def _points(path: tuple[str, ...]) -> EntryPoints:
-    del path  # Python's: reading them takes long
-    return cast("EntryPoints", entry_points())  # before Python 3.12 a class of its own
+def _at(home: str) -> Any:
+    module, _, attribute = home.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def _package(point: EntryPoint) -> str:

@@ -21,8 +21,9 @@ from adducir.core.errors import InputError, reading_error
 BLOCK = 1 << 17  # larger ones fall out of the processor's cache
 _AGAIN = "Copy or download it again."
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
+_MAGIC = {".gz": _GZIP, ".bz2": _BZIP2}
 _UNREADABLE = {b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip"}
-COMPRESSED = (".gz", ".bz2")
+COMPRESSED = tuple(_MAGIC)
 """The endings of compressed files that can be read; ``.gz`` is written as well."""
 
 
@@ -38,8 +39,8 @@ class BrokenStream(InputError):  # noqa: N818
 
 def plain_name(name: str) -> str:
     """A file's name without the ending that shows its compression."""
-    ending = next((one for one in COMPRESSED if name.lower().endswith(one)), "")
-    return name[: len(name) - len(ending)]
+    stem, _, ending = name.rpartition(".")
+    return stem if stem and f".{ending.lower()}" in COMPRESSED else name
 
 
 def suffix_of(path: Path) -> str:
@@ -79,7 +80,15 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
     try:
         with open_input(path) as handle:
             head = handle.peek(8)
-            _refuse_unreadable(head, path)
+            for magic, name in _UNREADABLE.items():
+                if head.startswith(magic):
+                    what = f"the file is compressed with {name}, which is not read here."
+                    hint = "Decompress it, or compress it with gzip."
+                    raise BrokenStream(what, path=path, hint=hint)
+            if not head.startswith(_MAGIC.get(path.suffix, b"")):
+                what = f"the name ends in {path.suffix}, but the file is not compressed so."
+                hint = f"Rename it if it is plain text; else {_AGAIN.lower()}"
+                raise BrokenStream(what, path=path, hint=hint)
             if head.startswith(_GZIP):
                 yield from _unpacked(gzip.GzipFile(fileobj=handle), "gzip", path)
             elif head.startswith(_BZIP2):
@@ -107,20 +116,3 @@ def _unpacked(packed: gzip.GzipFile | bz2.BZ2File, name: str, path: Path) -> Ite
             raise
         what = f"the {name} stream is corrupt ({error})."
         raise BrokenStream(what, path=path, hint=_AGAIN) from error
-
-
-def _refuse_unreadable(head: bytes, path: Path) -> None:
-    name = next((name for magic, name in _UNREADABLE.items() if head.startswith(magic)), None)
-    if name is not None:
-        raise BrokenStream(
-            f"the file is compressed with {name}, which is not read here.",
-            path=path,
-            hint="Decompress it, or compress it with gzip.",
-        )
-    magic = {".gz": _GZIP, ".bz2": _BZIP2}.get(path.suffix, b"")
-    if not head.startswith(magic):
-        raise BrokenStream(
-            f"the name ends in {path.suffix}, but the file is not compressed so.",
-            path=path,
-            hint=f"Rename it if it is plain text; else {_AGAIN.lower()}",
-        )

@@ -1,8 +1,7 @@
-"""How documents stand in files: the family of formats, and all of them but TREC's.
+"""How documents stand in files: all formats but TREC's.
 
 JSON may be an array, alone or as the one member of an object, ``arguments`` (args.me's own files).
 In TSV, a first line that begins with one of :data:`DOCNO_FIELDS` is a header; nothing is quoted.
-Packages add formats by the entry-point group ``adducir.formats``.
 """
 
 import re
@@ -16,7 +15,6 @@ from adducir.core.errors import InputError
 from adducir.core.files import read_lines, read_pieces, read_text
 from adducir.core.json_lines import json_objects, read_objects
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family
 from adducir.corpora.documents import Document, check_docno, fields_of
 
 Documents = Iterator[tuple[int, Document]]
@@ -194,17 +192,3 @@ class CACM(CorpusFormat):
 
 def _number(docno: str) -> int:
     return int("".join(re.findall(r"[0-9]{1,9}\Z", docno)) or 0)
-
-
-FORMATS = Family(
-    "formats",
-    CorpusFormat,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
-    {
-        "jsonl": f"{__name__}:JSONL",
-        "trec": "adducir.corpora.trec:TREC",
-        "tsv": f"{__name__}:TSV",
-        "text": f"{__name__}:PlainText",
-        "cacm": f"{__name__}:CACM",
-    },
-    what="corpus format",
-)

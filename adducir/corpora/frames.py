@@ -101,8 +101,7 @@ def column_of(frame: "Frame", names: Sequence[str], what: str) -> list[Any]:
         )
     for name in names:
         if name in columns:
-            values: list[Any] = frame[name].to_list()
-            return values
+            return frame[name].to_list()
     raise UsageError(
         f"{what} needs a column {' or '.join(names)}; there are {', '.join(map(str, columns))}."
     )

@@ -22,14 +22,15 @@ from adducir.core.json_lines import is_json
 from adducir.core.progress import progress
 from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, default_fields_of
-from adducir.corpora.formats import FORMATS, CorpusFormat, docno_of
+from adducir.corpora.formats import CorpusFormat, docno_of
+from adducir.corpora.kinds import FORMATS
 
 _PEEKED = 20
 
 
 @dataclass(frozen=True)
 class LocalCorpus:
-    """Documents in files of one format, a kind of :data:`adducir.corpora.formats.FORMATS`."""
+    """Documents in files of one format, a kind of :data:`adducir.corpora.kinds.FORMATS`."""
 
     source: str
     paths: tuple[Path, ...]

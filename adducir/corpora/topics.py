@@ -21,20 +21,19 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_lines
+from adducir.core.files import read_text
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.json_lines import WHOLE, json_value
 from adducir.core.streams import suffix_of
 from adducir.core.texts import repeated
-from adducir.corpora.documents import as_text
-from adducir.corpora.formats import tsv_records
 from adducir.corpora.frames import QID, QUERY, column_of, ids_of
+from adducir.corpora.markup import collapse, elements, plain, without_comments
 from adducir.corpora.sources import resolve
-from adducir.corpora.trec import collapse, elements, plain, trec_documents, without_comments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,31 +138,29 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     """
     found = resolve(source)
     raw = _read_topics(found) if isinstance(found, Path) else _from_dataset(found)
-    lines: dict[str, int | None] = {}
+    lines, present = dict[str, int | None](), dict[str, str]()
+    vectors: list[Mapping[str, float]] = []
     for topic in raw:
         if topic.qid.split() != [topic.qid] or topic.qid in lines:
             wrong = "repeated" if topic.qid in lines else "empty or holds white space"
             raise InputError(f"the qid {topic.qid!r} is {wrong}.", path=found, line=topic.line)
         lines[topic.qid] = topic.line
+        present |= topic.fields
+        if field is None and topic.vector is not None:
+            vectors.append(topic.vector)
     if not raw:
         raise InputError("there are no topics in it.", path=source)
-    qids = list(lines)
-    vectors: list[Mapping[str, float]] = []
-    if field is None:
-        vectors += [topic.vector for topic in raw if topic.vector is not None]
     if vectors and len(vectors) < len(raw):
         lacks = next(topic for topic in raw if topic.vector is None)
         what = f"the topic {lacks.qid!r} has no token weights, which others have."
         hint = "Give them to all, or name a field to search with."
         raise InputError(what, path=found, line=lacks.line, hint=hint)
-    if vectors and not any(topic.fields for topic in raw):
-        return Topics(qids, [""] * len(qids), str(source), "vector", vectors)
-    names = _fields(raw, field, found)
-    queries = [
-        collapse(" ".join(topic.fields[name] for name in names if name in topic.fields))
-        for topic in raw
-    ]
-    return Topics(qids, queries, str(source), "+".join(names), vectors or None)
+    if vectors and not present:
+        return Topics(list(lines), [""] * len(raw), str(source), "vector", vectors)
+    names, queries = _fields(list(present), field, found), list[str]()
+    for topic in raw:
+        queries.append(collapse(" ".join(filter(None, map(topic.fields.get, names)))))
+    return Topics(list(lines), queries, str(source), "+".join(names), vectors or None)
 
 
 def _from_dataset(name: str) -> list[_RawTopic]:
@@ -180,8 +177,7 @@ def _from_dataset(name: str) -> list[_RawTopic]:
     return topics
 
 
-def _fields(topics: Sequence[_RawTopic], field: str | None, source: str | Path) -> list[str]:
-    present = list(dict.fromkeys(name for topic in topics for name in topic.fields))
+def _fields(present: Sequence[str], field: str | None, source: str | Path) -> Sequence[str]:
     if field is None:
         usual = [name for name in _DEFAULTS if name in present]
         names = usual[:1] or (present if len(present) == 1 else [])
@@ -199,17 +195,21 @@ def _fields(topics: Sequence[_RawTopic], field: str | None, source: str | Path) 
 def _read_topics(path: Path) -> list[_RawTopic]:
     if path.is_dir():
         raise InputError("this is a folder, not a file of topics.", path=path)
-    lines = list(read_lines(path))
-    texts = [(number, line) for number, line in lines if line.strip()]
-    first = texts[0][1].strip() if texts else ""
-    if suffix_of(path) in (".jsonl", ".ndjson", ".json") or first.startswith("{"):
-        return [_json_topic(json_value(text, path, n, WHOLE), path, n) for n, text in texts]
-    if first.startswith("<"):
-        text = "\n".join(line for _, line in lines)
+    text = read_text(path)
+    lines = enumerate(text.split("\n"), 1)
+    first = text.lstrip()[:1]
+    if suffix_of(path) in (".jsonl", ".ndjson", ".json") or first == "{":
+        filled = ((number, line) for number, line in lines if line.strip())
+        return [_json_topic(json_value(line, path, n, WHOLE), path, n) for n, line in filled]
+    if first == "<":
         form = _FORM.search(text)
         if form is None or form[1].lower() != "doc":
             return _tagged_topics(text, path)
+        from adducir.corpora.trec import trec_documents
+
         return [_RawTopic(*one, line) for line, one in trec_documents(lines, path)]
+    from adducir.corpora.formats import tsv_records
+
     return [
         _RawTopic(qid.strip(), {name.lower(): text for name, text in fields.items()}, line)
         for line, qid, fields in tsv_records(lines, path, QID_FIELDS, "query")
@@ -217,6 +217,9 @@ def _read_topics(path: Path) -> list[_RawTopic]:
 
 
 def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
+    from adducir.corpora.documents import as_text
+    from adducir.corpora.token_weights import weights_in
+
     if not isinstance(record, dict):
         raise InputError("this is not a JSON object.", path=path, line=line)
     key = next((name for name in QID_FIELDS if name in record), None)
@@ -226,8 +229,6 @@ def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
         raise InputError("this topic has no qid.", path=path, line=line, hint=hint)
     fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
     objects = [key for key in ("vector", "weights", "query") if isinstance(record.get(key), dict)]
-    from adducir.corpora.token_weights import weights_in
-
     vector = weights_in(record, path, line, tuple(objects))
     if not fields and vector is None:
         raise InputError(f"the topic {qid!r} has no text.", path=path, line=line)
@@ -241,37 +242,30 @@ def _tagged_topics(text: str, path: Path) -> list[_RawTopic]:
         what, hint = "declared entities are not read.", "Replace them by the text they stand for."
         line = text.count("\n", 0, declared.start()) + 1
         raise InputError(what, path=path, line=line, hint=hint)
-    topics: list[_RawTopic] = []
-    opened: re.Match[str] | None = None
-    line, counted = 1, 0
-    for tag in _TOPIC.finditer(text):
-        if tag[1] and opened is not None:
-            body = text[opened.end() : tag.start()]
-            topics.append(_tagged_topic(opened, body, path, line))
-            opened = None
-            continue
-        if opened is not None:
-            break
-        line, counted = line + text.count("\n", counted, tag.start()), tag.start()
-        if tag[1]:
-            raise InputError(f"this {tag[0]} closes nothing.", path=path, line=line)
-        opened = tag
-    if opened is not None:
-        raise InputError(f"this {opened[0]} is not closed.", path=path, line=line)
+    topics, line, counted = list[_RawTopic](), 1, 0
+    tags = list(_TOPIC.finditer(text))
+    for opened, closed in zip_longest(tags[::2], tags[1::2]):
+        line, counted = line + text.count("\n", counted, opened.start()), opened.start()
+        if opened[1] or closed is None or not closed[1]:
+            what = "closes nothing" if opened[1] else "is not closed"
+            raise InputError(f"this {opened[0]} {what}.", path=path, line=line)
+        topics.append(_tagged_topic(opened, text[opened.end() : closed.start()], path, line))
     return topics
 
 
 def _tagged_topic(tag: re.Match[str], body: str, path: Path, line: int) -> _RawTopic:
     is_classic = tag[2].lower() == "top"
-    texts: dict[str, list[str]] = {}
+    fields, attributes, key = dict[str, str](), dict[str, str](), None
     for element in elements(body, unclosed=True):
         label = _LABEL.match(element.content) if is_classic else None
-        content = element.content[label.end() :] if label else element.content
+        text = collapse(plain(element.content[label.end() :] if label else element.content))
         name = _LONG_NAMES.get(element.name, element.name)
-        texts.setdefault(name, []).append(collapse(plain(content)))
-    fields = {name: " ".join(filter(None, parts)) for name, parts in texts.items()}
-    attributes = {name.lower(): plain(value) for name, value in _ATTRIBUTE.findall(tag[3])}
-    key = next((name for name in _QID_TAGS if name in fields or name in attributes), None)
+        fields[name] = f"{fields.get(name, '')} {text}".strip()
+    for name, value in _ATTRIBUTE.findall(tag[3]):
+        attributes[name.lower()] = plain(value)
+    for name in reversed(_QID_TAGS):
+        if name in fields or name in attributes:
+            key = name
     if key is None:
         hint = "Write <number>1</number> in it."
         raise InputError("this topic has no number.", path=path, line=line, hint=hint)

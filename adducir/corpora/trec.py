@@ -1,4 +1,4 @@
-"""TREC's SGML: documents, and the markup that topics share with them.
+"""Documents in TREC's SGML.
 
 ``<DOC> <DOCNO> .. </DOCNO> ... </DOC>``: the field ``text`` is the whole text of a document but its
 docno, tags stripped and entities written out. The outermost elements are fields of their own, named
@@ -7,22 +7,18 @@ is the whole. An element that is repeated is joined by newlines. ``<DOCHDR>`` (t
 HTTP header) and comments are left out, and so is what stands between documents.
 """
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
 from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.formats import CorpusFormat
+from adducir.corpora.markup import collapse, elements, plain, without_comments
 
-# Repeats that follow one another give nothing back (*+): else a long tag that never closes takes
-# time in proportion to its square.
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)[^<>]*+>")
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);")
 _EDGE = re.compile(r"<(/?)(?:DOC|doc)>")
 
 
@@ -109,56 +105,3 @@ def _fields(body: str) -> dict[str, str]:
             texts.setdefault(name, []).append(plain(element.content))
     fields = {name: "\n".join(parts) for name, parts in texts.items()}
     return fields | {"text": plain(" ".join([*kept, body[position:]]))}
-
-
-class Element(NamedTuple):
-    """An outermost element: its name in lower case and its content, tags and all."""
-
-    name: str
-    content: str
-    start: int
-    end: int
-
-
-def elements(body: str, *, unclosed: bool = False) -> Iterator[Element]:
-    """The outermost elements of a piece of SGML; ``unclosed`` ones may end at the next tag."""
-    tags = list(_TAG.finditer(body))
-    last_close = {tag[2].lower(): tag.start() for tag in tags if tag[1]}
-    ends = [tag.start() for tag in tags[1:]] + [len(body)]
-    opened, inside = "", None
-    for tag, end in zip(tags, ends, strict=False):
-        name = tag[2].lower()
-        if inside is not None:
-            if tag[1] and name == opened:
-                yield Element(name, body[inside.end() : tag.start()], inside.start(), tag.end())
-                inside = None
-        elif not tag[1] and last_close.get(name, -1) > tag.start():
-            opened, inside = name, tag
-        elif unclosed and not tag[1] and not tag[0].endswith("/>"):
-            yield Element(name, body[tag.end() : end], tag.start(), end)
-
-
-def without_comments(body: str) -> str:
-    """The text without ``<!-- -->``; the newlines of a comment stay, so that lines count."""
-    kept: list[str] = []
-    position = 0
-    while (start := body.find("<!--", position)) >= 0:
-        end = body.find("-->", start + 4)
-        if end < 0:  # nor does any later one close
-            break
-        kept += [body[position:start], "\n" * body.count("\n", start, end)]
-        position = end + 3
-    return "".join([*kept, body[position:]])
-
-
-def plain(content: str) -> str:
-    """The text of a piece of SGML: tags become blanks, entities that HTML knows characters."""
-    text = _TAG.sub(" ", content) if "<" in content else content
-    if "&" in text:
-        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
-    return text.strip()
-
-
-def collapse(text: str) -> str:
-    """The text on one line: every run of white space becomes one blank."""
-    return " ".join(text.split())

@@ -130,36 +130,28 @@ class ExpandedCorpus:
         """How many documents keep their words once, because no weight is great enough."""
         return sum(self.rendering.is_lost(found) for _, found in self.weighed())
 
-    def write(self, output: Path) -> int:
-        return _write(self, ({"docno": docno, **fields} for docno, fields in self), output)
+    def _pairs(self, keep: Sequence[str]) -> Iterator[dict[str, Any]]:
+        for document, found in self.weighed():
+            total = Counter[str]()
+            for counts in self.rendering.counts(found):
+                total.update(counts)
+            for name in keep:
+                total.update(match_key(word.text) for word in words(document.fields.get(name, "")))
+            yield {"docno": document.docno, "weights": total}
 
-    def write_pairs(self, output: Path, keep: Sequence[str] = ()) -> int:
-        """Write JSON lines ``{"docno": …, "weights": {…}}``, how often each word counts.
+    def write(self, output: Path, *, pairs: bool = False, keep: Sequence[str] = ()) -> int:
+        """Write JSON lines: documents, or ``{"docno": …, "weights": {…}}``, how often words count.
 
         Words of the fields ``keep`` count as often as they occur, beside the weighted ones.
         """
-
-        def pairs() -> Iterator[dict[str, Any]]:
-            for document, found in self.weighed():
-                total = Counter[str]()
-                for counts in self.rendering.counts(found):
-                    total.update(counts)
-                for name in keep:
-                    inside = words(document.fields.get(name, ""))
-                    total.update(match_key(word.text) for word in inside)
-                yield {"docno": document.docno, "weights": total}
-
-        return _write(self, pairs(), output)
-
-
-def _write(corpus: ExpandedCorpus, lines: Iterator[Any], output: Path) -> int:
-    count = 0
-    with (
-        progress().doing("expanding", corpus.size_hint(), "documents"),
-        writing_bytes(output) as file,
-    ):
-        for line in lines:
-            file.write(orjson.dumps(line) + b"\n")
-            count += 1
-            progress().advance(1)
-    return count
+        every = ({"docno": docno, **fields} for docno, fields in self)
+        count = 0
+        with (
+            progress().doing("expanding", self.size_hint(), "documents"),
+            writing_bytes(output) as file,
+        ):
+            for line in self._pairs(keep) if pairs else every:
+                file.write(orjson.dumps(line) + b"\n")
+                count += 1
+                progress().advance(1)
+        return count

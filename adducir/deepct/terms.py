@@ -75,13 +75,6 @@ def stop_words(name: str | Path) -> frozenset[str]:
     return frozenset(found)
 
 
-class Terms(NamedTuple):
-    """Of each word of a passage its stem (None for one that is not a term), and if it is a stop."""
-
-    stems: list[str | None]
-    is_stop: list[bool]
-
-
 class Targets(NamedTuple):
     """A passage's words, the target of each (0 to 1; 0 for a stop word), and if it is a stop."""
 
@@ -103,15 +96,19 @@ class Matcher:
                 held[stem] = held.get(stem, 0) + 1
         return {stem: count / len(queries) for stem, count in held.items()}
 
-    def terms(self, passage: str, inside: Sequence[Word]) -> Terms:
+    def targets(
+        self, passage: str, inside: Sequence[Word], recall: Mapping[str, float]
+    ) -> tuple[list[float], list[bool]]:
+        """The target of each word of a passage, and whether it is a stop word."""
         if self.tokenization == "bert":
             known = set(self._forms(passage))
             stems = [porter(word.text) if word.text in known else None for word in inside]
-            return Terms(stems, [word.text in self.stop_words for word in inside])
-        keys = [match_key(word.text) for word in inside]
-        is_stop = [key in self.stop_words for key in keys]
-        stems = [None if stop else porter(key) for key, stop in zip(keys, is_stop, strict=True)]
-        return Terms(stems, is_stop)
+            is_stop = [word.text in self.stop_words for word in inside]
+        else:
+            keys = [match_key(word.text) for word in inside]
+            is_stop = [key in self.stop_words for key in keys]
+            stems = [None if stop else porter(key) for key, stop in zip(keys, is_stop, strict=True)]
+        return [0.0 if stem is None else recall.get(stem, 0.0) for stem in stems], is_stop
 
     def _forms(self, text: str) -> list[str]:
         if self.tokenization == "bert":
@@ -120,10 +117,6 @@ class Matcher:
         else:
             forms = [match_key(word.text) for word in words(text)]
         return [form for form in forms if form not in self.stop_words]
-
-
-def targets_of(stems: Sequence[str | None], recall: Mapping[str, float]) -> list[float]:
-    return [0.0 if stem is None else recall.get(stem, 0.0) for stem in stems]
 
 
 def query_term_recall(
@@ -136,15 +129,13 @@ def query_term_recall(
     """QTR of each word of a passage; ``stop_words``, in lower case, match nothing."""
     matcher = Matcher(stop_words, tokenization)
     inside = words(passage, whole=tokenization == "lucene")
-    stems, is_stop = matcher.terms(passage, inside)
-    return Targets(inside, targets_of(stems, matcher.recall(queries)), is_stop)
+    return Targets(inside, *matcher.targets(passage, inside, matcher.recall(queries)))
 
 
 @lru_cache(maxsize=1 << 20)
 def porter(word: str) -> str:
     """The stem of a lower-case word by NLTK's Porter stemmer with NLTK's extensions."""
-    stem: str = _nltk()[0].stem(word)
-    return stem
+    return _nltk()[0].stem(word)
 
 
 @cache

@@ -23,12 +23,12 @@ from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.references import file_path, source_path
+from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import load_topics
 from adducir.deepct.model import KIND, Reader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, Settings
 from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
-from adducir.deepct.terms import STOP_LISTS, Matcher, stop_words, targets_of
+from adducir.deepct.terms import STOP_LISTS, Matcher, stop_words
 from adducir.deepct.words import match_key
 from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer
@@ -51,6 +51,11 @@ _COLUMNS = {
     "is_stop": "[bool]",
     "length": "int32",
 }
+_COUNTED = (
+    "without_reference",  # of documents; what follows is of the others' passages
+    *("passages", "without_words", "without_positive"),
+    *("examples", "words", "stop_words", "positives"),
+)
 _TOGETHER = 256
 _MEASURED, _KNOWN = 500, 20_000
 """Passages that a trained model is measured on, and that tf-idf has its idf of."""
@@ -172,10 +177,9 @@ class DeepCT(Trainable[DeepCTRecipe]):
                 found["without_reference"] += not recall
                 for passage in passages:
                     read = next(encoded)
-                    stems, is_stop = matcher.terms(passage.text, passage.words)
                     if not recall:
                         continue
-                    targets = targets_of(stems, recall)
+                    targets, is_stop = matcher.targets(passage.text, passage.words, recall)
                     positives = sum(value > 0 for value in targets)
                     found["passages"] += 1
                     found["without_words"] += not targets
@@ -188,8 +192,7 @@ class DeepCT(Trainable[DeepCTRecipe]):
                         row = {
                             "docno": document.docno,
                             "keys": [match_key(word.text) for word in passage.words],
-                            "ids": read.ids,
-                            "firsts": read.firsts,
+                            **read._asdict(),
                             "targets": targets,
                             "is_stop": is_stop,
                             "length": len(read.ids),
@@ -319,20 +322,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
             ("term-weighting", "deepct", "information-retrieval"),
             _USAGE,
         )
-
-
-# Documents without a reference; passages of the rest, without a word or a positive target; examples
-# kept, and their words.
-_COUNTED = (
-    "without_reference",
-    "passages",
-    "without_words",
-    "without_positive",
-    "examples",
-    "words",
-    "stop_words",
-    "positives",
-)
 
 
 def evaluate_recovery(

@@ -11,7 +11,7 @@ words. Joined, passages are the text again: white space belongs to the passage b
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import regex
@@ -20,7 +20,7 @@ import regex
 LONGEST = 255
 
 
-CountPieces = Callable[[list[str]], list[int]]
+CountPieces = Callable[[list[str]], Iterable[int]]
 """Counts the word pieces of each of some chunks of text, as if each stood between blanks."""
 Unit = Literal["pieces", "words"]
 _CHUNK = re.compile(r"\S+")
@@ -82,10 +82,11 @@ def passages(
     A single word of more pieces is a passage of its own, and so is a text of white space only.
     ``count_pieces`` is not called where ``unit`` is ``words``.
     """
-    count = count_words if unit == "words" else count_pieces
+    if unit == "words":
+        count_pieces = partial(map, count_words)
     spans = [match.span() for match in _CHUNK.finditer(text)]
     steps: list[tuple[int, int]] = []  # what is never cut: where it begins, and its pieces
-    counts = count([text[start:end] for start, end in spans]) if spans else []
+    counts = count_pieces([text[start:end] for start, end in spans]) if spans else []
     for (start, end), pieces in zip(spans, counts, strict=True):
         if pieces <= length:
             steps.append((start, pieces))
@@ -93,7 +94,7 @@ def passages(
         inner = basic_words(text[start:end])
         starts = list(dict.fromkeys([start, *(start + word.start for word in inner[1:])]))
         parts = [text[a:b] for a, b in zip(starts, [*starts[1:], end], strict=True)]
-        steps += zip(starts, count(parts), strict=True)
+        steps += zip(starts, count_pieces(parts), strict=True)
     cuts, held = [0], 0
     for number, (start, pieces) in enumerate(steps):
         if number and held + pieces > length:
@@ -103,13 +104,9 @@ def passages(
     return list(zip(cuts, [*cuts[1:], len(text)], strict=True))
 
 
-def count_words(chunks: list[str]) -> list[int]:
-    """How many words each chunk has, at least 1: a :data:`CountPieces` for lengths in words."""
-    return list(map(_count_words, chunks))
-
-
 @lru_cache(maxsize=1 << 18)
-def _count_words(chunk: str) -> int:
+def count_words(chunk: str) -> int:
+    """How many words a chunk has, at least 1."""
     return max(1, len(words(chunk)))
 
 

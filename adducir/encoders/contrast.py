@@ -46,8 +46,7 @@ class InBatchNegatives(CachedMultipleNegativesRankingLoss):
 
     def forward(self, sentence_features: Iterable[Any], labels: torch.Tensor) -> torch.Tensor:
         if self.mini_batch_num_tokens is not None:
-            found: torch.Tensor = super().forward(sentence_features, labels)
-            return found
+            return super().forward(sentence_features, labels)
         return self.calculate_loss(
             [[self.model(one)["sentence_embedding"]] for one in sentence_features], labels
         )

@@ -10,7 +10,6 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -59,47 +58,38 @@ class Items:
     total: int | None
     read: Callable[[bool], Iterator[Item]]
 
-
-def _documents(corpus: Corpus, fields: tuple[str, ...], check: bool) -> Iterator[Item]:
-    for document in refuse_duplicates(corpus) if check else corpus:
-        yield document.docno, text_of(document, fields)
-
-
-def _spans(path: Path, side: str, check: bool) -> Iterator[Item]:
-    if side == "context":
-        return ((span.id, span) for span in read_spans(path))
-    return iter(candidates_of(read_spans(path), path).items())
-
-
-def _given(items: Sequence[Item], check: bool) -> Iterator[Item]:
-    return iter(items)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "read": None}  # a worker is given its own
 
 
 def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
     """Documents of a corpus, their fields joined by newlines; by default those to be indexed."""
     chosen = fields or tuple(corpus.default_fields)
+
+    def read(check: bool) -> Iterator[Item]:
+        for document in refuse_duplicates(corpus) if check else corpus:
+            yield document.docno, text_of(document, chosen)
+
     what = {"items": "documents", "fields": list(chosen)}
-    read = partial(_documents, corpus, chosen)
     return Items(what, fingerprint(corpus.identity()), "document", corpus.size_hint(), read)
 
 
 def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
     """Contexts by their ids; or spans by their candidates, or else by their ids."""
-    what = {"items": f"{side}s"}
+
+    def read(check: bool) -> Iterator[Item]:
+        if side == "context":
+            return ((span.id, span) for span in read_spans(path))
+        return iter(candidates_of(read_spans(path), path).items())
+
     of: Side = "query" if side == "context" else "document"
-    return Items(what, file_digest(path), of, None, partial(_spans, path, side))
-
-
-def items_of_texts(texts: Sequence[str], what: str) -> Items:
-    items = tuple((f"{number}", text) for number, text in enumerate(texts))
-    identity = fingerprint(list(texts))
-    return Items({"items": what}, identity, "document", len(items), partial(_given, items))
+    return Items({"items": f"{side}s"}, file_digest(path), of, None, read)
 
 
 def items_of_topics(topics: Topics) -> Items:
-    items = tuple(zip(topics.qids, topics.texts, strict=True))
-    identity = fingerprint(topics.identity())
-    return Items({"items": "queries"}, identity, "query", len(items), partial(_given, items))
+    items, identity = list(zip(topics.qids, topics.texts, strict=True)), topics.identity()
+    what = {"items": "queries"}
+    return Items(what, fingerprint(identity), "query", len(items), lambda _: iter(items))
 
 
 def described(item: Item) -> tuple[str, bytes]:
@@ -154,9 +144,8 @@ class EncodingWork(ModelWork):
     def counted(self, made: Made, docnos: Sequence[str]) -> dict[str, Any]:
         if not docnos:
             raise InputError("there is nothing to encode.")
-        width = int(read_vectors(made.files[0]).shape[1])
-        counts = {"vectors": len(docnos), "width": width}
-        return counts | {"shards": len(made.files), "shard": self.size}
+        counts = {"vectors": len(docnos), "width": read_vectors(made.files[0]).shape[1]}
+        return {**counts, "shards": len(made.files), "shard": self.size}
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         made.keep(folder, _NAME)
@@ -256,8 +245,7 @@ def write_docnos(folder: Path, docnos: Sequence[str]) -> None:
 
 def read_vectors(path: Path) -> Floats:
     """The vectors of a chunk, (n, D)."""
-    values: Floats = read_shard(path)[KIND]
-    return values
+    return read_shard(path)[KIND]
 
 
 class Vectors:

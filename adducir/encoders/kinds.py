@@ -59,7 +59,7 @@ class TextEncoder(Recipe):
 
 ENCODERS = Family(
     "encoders",
-    TextEncoder,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    TextEncoder,
     {},  # networks are those of transformers and sentence-transformers, and need no kind
     what="encoder",
 )

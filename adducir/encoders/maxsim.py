@@ -6,36 +6,14 @@ than products that are all negative; padding of the query adds nothing to the su
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    import torch
 
 Floats = NDArray[np.float32]
 
 PRODUCTS = 1 << 24
 """Inner products that are held at a time: 64 MB."""
-
-
-def maxsim(
-    queries: "torch.Tensor",
-    documents: "torch.Tensor",
-    query_mask: "torch.Tensor",
-    document_mask: "torch.Tensor",
-) -> "torch.Tensor":
-    """(...) scores of padded (..., Tq, D) queries and (..., Td, D) documents, with gradient.
-
-    Masks, (..., Tq) and (..., Td), are true or 1 where a vector counts. Leading dimensions are
-    broadcast: (B, Tq, D) with (B, Td, D) are pairs, (Q, 1, Tq, D) with (N, Td, D) all with all. A
-    document without a vector scores minus infinity, a query without one 0.
-    """
-    products = queries @ documents.transpose(-1, -2)
-    hidden = document_mask.bool().logical_not().unsqueeze(-2)
-    best = products.masked_fill(hidden, float("-inf")).amax(dim=-1)
-    return best.masked_fill(query_mask.bool().logical_not(), 0.0).sum(dim=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +40,7 @@ class MultiVectors:
 
 
 def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
-    """(Q, N) float32 scores of all queries with all documents; see :func:`maxsim` for infinity."""
+    """(Q, N) float32 scores; minus infinity for a document without a vector, 0 for such a query."""
     starts, first = documents.starts, 0
     scores = np.full((len(queries), len(starts) - 1), -np.inf, dtype=np.float32)
     asked = np.flatnonzero(np.diff(queries.starts))

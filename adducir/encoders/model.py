@@ -130,8 +130,7 @@ class DualEncoder:
         reader = self.inputs.query if side == "query" else self.inputs.document
         ids, mask = padded(inputs, reader.padding, self.device)
         features: Any = {"input_ids": ids, "attention_mask": mask}
-        found: torch.Tensor = self.model(features, task=side)["sentence_embedding"]
-        return found
+        return self.model(features, task=side)["sentence_embedding"]
 
     def vectors(
         self,
@@ -283,8 +282,7 @@ def _place(folder: Path, name: str) -> str:
 def _transformer(model: SentenceTransformer, side: Side) -> Transformer:
     first: Any = model[0]
     routes: Any = first.sub_modules if isinstance(first, Router) else {side: [first]}
-    found: Transformer = routes[side][0]
-    return found
+    return routes[side][0]
 
 
 def _reader(model: SentenceTransformer, side: Side) -> Reader:

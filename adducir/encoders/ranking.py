@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.core.names import Made
 from adducir.corpora.relic import Pools, RelicBook, candidate_starts, docno_of, spans_of_relic
 from adducir.corpora.spans import MaskedSpan, two_texts
-from adducir.runs.run import Run
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -152,48 +150,3 @@ def context_ranks(
         tied[first:last] = (some == gold_scores) @ counts
         tops[first:last] = some.argmax(axis=1)
     return ContextRanks(better, tied, np.full(queries, counts.sum(), dtype=np.int64), tops)
-
-
-def best(
-    scores: Scores, queries: int, same: Distinct, depth: int, *, block: int = SCORES
-) -> tuple[Integers, Floats]:
-    """(Q, depth) numbers and scores of the best candidates, equal ones in order of numbers."""
-    size = len(same.of)
-    depth = min(depth, size)
-    numbers = np.empty((queries, depth), dtype=np.int64)
-    found = np.empty((queries, depth), dtype=np.float32)
-    step = max(1, block // max(size, 1))
-    for first in range(0, queries, step):
-        last = min(first + step, queries)
-        some = scores(first, last)[:, same.of]
-        order = np.argsort(-some, axis=1, kind="stable")[:, :depth]
-        numbers[first:last] = order
-        found[first:last] = np.take_along_axis(some, order, axis=1)
-    return numbers, found
-
-
-Scored = tuple[SpanTask, Scores, Distinct]
-"""A task with what scores its contexts against its different candidates."""
-
-
-def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
-    """A run with the best candidates of each context of tasks, whose contexts' ids differ."""
-    frames = []
-    for task, scores, same in scored:
-        numbers, found = best(scores, len(task.spans), same, depth)
-        rows = {
-            "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
-            "docno": [task.docnos[number] for number in numbers.ravel().tolist()],
-            "score": found.ravel().astype(np.float64),
-        }
-        frames.append(pl.DataFrame(rows))
-    return Run.ranked(pl.concat(frames), tag)
-
-
-def relic_rankings(scored: Iterable[Scored], depth: int) -> dict[str, list[int]]:
-    """The numbers of the best candidates of every quotation of tasks of :func:`book_tasks`."""
-    rankings: dict[str, list[int]] = {}
-    for task, scores, same in scored:
-        numbers, _ = best(scores, len(task.spans), same, depth)
-        rankings |= {s.id: row.tolist() for s, row in zip(task.spans, numbers, strict=True)}
-    return rankings

@@ -6,16 +6,17 @@ The vectors of one task's candidates are held in memory at a time.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from adducir.core.chunks import NOT_LOADED, Chunking, Local
+from adducir.core.chunks import Chunking
 from adducir.encoders.encoding import CHUNK, Item, described
 from adducir.encoders.maxsim import MultiVectors, maxsim_packed
-from adducir.encoders.ranking import Floats, Scored, Scores, SpanTask
+from adducir.encoders.ranking import Distinct, Floats, Scores, SpanTask
 from adducir.encoders.sources import EncoderSource
 from adducir.models.arrays import read_shard
 from adducir.models.machine import Precision
@@ -24,9 +25,15 @@ from adducir.models.work import ModelWork
 if TYPE_CHECKING:
     import torch
 
+    from adducir.encoders.model import DualEncoder
+
 SpanSide = Literal["both", "candidates", "contexts"]
 Encode = Callable[[Sequence[Any]], Iterable[Floats]]
 """Gives (T, D) vectors of each of some texts, or of each of some spans' contexts."""
+
+
+Scored = tuple[SpanTask, Scores, Distinct]
+"""A task with what scores its contexts against its different candidates."""
 
 
 class VectorSource(Protocol):
@@ -48,7 +55,15 @@ class DualVectors:
     source: EncoderSource
     options: Mapping[str, Any]
     precision: Precision
-    loaded: Local = NOT_LOADED
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the encoder itself
+        return DualVectors, (self.source, self.options, self.precision)
+
+    @cached_property
+    def encoder(self) -> "DualEncoder":
+        from adducir.encoders.model import DualEncoder
+
+        return DualEncoder.load(self.source, **self.options)
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]:
         given = {
@@ -59,10 +74,7 @@ class DualVectors:
         return {"model": self.source.identity(), "options": given, "precision": self.precision}
 
     def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
-        from adducir.encoders.model import DualEncoder
-
-        encoder: DualEncoder = self.loaded.value or DualEncoder.load(self.source, **self.options)
-        encoder.to(device)
+        encoder = self.encoder.to(device)
         options: Any = {"tokens": tokens, "precision": self.precision}
         return (
             lambda texts: iter(encoder.encode_documents(texts, **options)[:, None]),

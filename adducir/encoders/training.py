@@ -20,7 +20,7 @@ from adducir.core.absent import gathering
 from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.recipe import Recipe
-from adducir.corpora.references import expanded, file_path
+from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.encoders.model import DualEncoder, PoolingMode, Similarity, Towers, plain_pooling
 from adducir.encoders.reading import ContextPart, LengthPart

@@ -55,9 +55,16 @@ class ScoreMatrix:
 
     systems: tuple[str, ...]
     qids: tuple[str, ...]
-    measures: tuple[Measure, ...]
+    measures: Mapping[str, Measure]
     values: Floats
     runs: Mapping[str, Floats]
+
+    def of(self, system: str, measure: str) -> Floats | None:
+        """(T,) the scores of a system on a measure, if they are among these."""
+        if system not in self.systems or measure not in self.measures:
+            return None
+        row: Floats = self.values[list(self.measures).index(measure), self.systems.index(system)]
+        return row
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +209,10 @@ class Scores(Framed):
             raise UsageError(f"{run} has no number for {measure} on topic {qid}, but {value}.")
         runs = part.select("system", "run").unique(maintain_order=True)
         systems = runs["system"].unique(maintain_order=True)
-        names, qids = (part[key].unique(maintain_order=True) for key in ("measure", "qid"))
+        names, qids = (
+            part["measure"].unique(maintain_order=True),
+            part["qid"].unique(maintain_order=True),
+        )
         row = _codes(part["run"] + "\t" + part["system"], runs["run"] + "\t" + runs["system"])
         places = row, _codes(part["measure"], names), _codes(part["qid"], qids)
         each = np.full((len(runs), len(names), len(qids)), np.nan)
@@ -221,21 +231,17 @@ class Scores(Framed):
                 f"more than one run is called {twice['run'][0]}.",
                 hint="Give each run its own tag or name.",
             )
-        of_system = _codes(runs["system"], systems)
-        several = {
-            name: each[of_system == number]
-            for number, name in enumerate(systems)
-            if (of_system == number).sum() > 1
-        }
-        first = np.unique(of_system, return_index=True)[1]
-        values = each[first]
+        of_system, several = _codes(runs["system"], systems), dict[str, Floats]()
+        values = np.empty((len(systems), len(names), len(qids)))
         for number, name in enumerate(systems):
-            if name in several:
-                values[number] = several[name].mean(axis=0)
+            own = each[of_system == number]
+            values[number] = own[0]
+            if len(own) > 1:
+                several[name], values[number] = own, own.mean(axis=0)
         return ScoreMatrix(
             tuple(systems),
             tuple(qids),
-            tuple(self.measures[name] for name in names),
+            {name: self.measures[name] for name in names},
             np.ascontiguousarray(values.transpose(1, 0, 2)),
             several,
         )

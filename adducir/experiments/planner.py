@@ -16,7 +16,7 @@ from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.core.texts import nearest
-from adducir.corpora.references import source_path
+from adducir.corpora.sources import source_path
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.texts import repeated
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.experiments.planner import Planner
 from adducir.models.sources import RECIPES
 from adducir.statistics.settings import FOR_RUNS, Testing

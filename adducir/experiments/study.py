@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     from ir_measures import Measure
 
     from adducir.experiments.context import Context
-    from adducir.tables.build import Layout
-    from adducir.tables.table import ResultTable
+    from adducir.tables.table import Layout, ResultTable
 
 
 class Task(Recipe):
@@ -81,7 +80,7 @@ _EVALUATORS = ("ir_measures", "pytrec_eval-terrier", "polars", "numpy", "scipy")
 
 TASKS = Family(
     "tasks",
-    Task,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    Task,
     {
         "retrieval": f"{_HERE}.retrieval.study:Retrieval",
         "known-item": f"{_HERE}.known_item.study:KnownItem",
@@ -252,8 +251,8 @@ class Study(ABC):
 
         ``title`` is for a file without a caption, by default its description.
         """
-        from adducir.tables.build import Layout
         from adducir.tables.style import Style
+        from adducir.tables.table import Layout
 
         table: TableRecipe = self.recipe.table
         title = table.caption or title or self.recipe.description

@@ -7,49 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
-
-from pydantic import model_validator
+from typing import Any
 
 from adducir.core.errors import UsageError
 from adducir.core.files import read_lines
-from adducir.core.recipe import Recipe, errors_at
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.indexes import jvm
-from adducir.indexes.languages import LANGUAGES, Language, StopWords
-
-
-def _fault(language: str, stemmer: str) -> tuple[str, str] | None:
-    """The key that is wrong, and why."""
-    try:
-        kind = LANGUAGES.kind(language)
-    except UsageError as error:
-        return "language", error.what.rstrip(".")
-    if not stemmer or stemmer in kind.stemmers:
-        return None
-    known = " or ".join(f"`{name}`" for name in kind.stemmers)
-    return "stemmer", f"{kind.label} has no stemmer {stemmer!r}, but {known}"
-
-
-class AnalysisRecipe(Recipe):
-    """The keys of a recipe that say how text becomes terms.
-
-    ``stopwords`` is ``lucene``, ``none`` or a file; the stemmer is by default the language's own.
-    """
-
-    language: str = "en"
-    stemmer: str = ""
-    stopwords: str = "lucene"
-
-    @model_validator(mode="after")
-    def _is_known(self) -> Self:
-        fault = _fault(self.language, self.stemmer)
-        if fault is not None:
-            raise errors_at(((fault[0],), fault[1]))
-        return self
-
-    def analysis(self, folder: Path) -> "Analysis":
-        return Analysis.of(self.stemmer, self.stopwords, self.language, folder)
+from adducir.indexes.kinds import LANGUAGES
+from adducir.indexes.languages import Language, StopWords
 
 
 @dataclass(frozen=True)
@@ -68,10 +33,10 @@ class Analysis:
     language: str = "en"
 
     def __post_init__(self) -> None:
-        fault = _fault(self.language, self.stemmer)
-        if fault is not None:
-            raise UsageError(f"{fault[1]}." if fault[1][-1] != "?" else fault[1])
         kind = LANGUAGES.kind(self.language)
+        if self.stemmer and self.stemmer not in kind.stemmers:
+            known = " or ".join(f"`{name}`" for name in kind.stemmers)
+            raise UsageError(f"{kind.label} has no stemmer {self.stemmer!r}, but {known}.")
         if not kind.has_stopwords and not isinstance(self.stopwords, str):
             raise UsageError(
                 f"Lucene's analyser of {kind.label} takes no stop words.",

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from adducir.core.artifacts import MANIFEST, Manifest, artifact_fingerprint, read_manifest
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.corpora.documents import Corpus
 from adducir.indexes import lucene, memory
 from adducir.indexes.index import Index
 
 if TYPE_CHECKING:
+    from adducir.corpora.documents import Corpus
     from adducir.indexes.building import IndexSettings
 
 EngineName = Literal["lucene", "memory"]
@@ -55,7 +55,7 @@ def builder(engine: EngineName) -> Callable[..., Manifest]:
     return build_memory_index
 
 
-def fingerprint_of_index(engine: EngineName, corpus: Corpus, settings: "IndexSettings") -> str:
+def fingerprint_of_index(engine: EngineName, corpus: "Corpus", settings: "IndexSettings") -> str:
     version = memory.BUILDER_VERSION if engine == "memory" else lucene.BUILDER_VERSION
     inputs = {"corpus": fingerprint(corpus.identity())}
     return artifact_fingerprint(KINDS[engine], settings.of(corpus).recipe(), inputs, version)

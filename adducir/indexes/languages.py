@@ -1,22 +1,21 @@
-"""Languages: how the texts of each become index terms, and the family that knows them by code.
+"""Languages: how the texts of each become index terms; English.
 
 Documents and queries go through Lucene's analyser of the language, the one that Anserini and
 Pyserini take where they know it. Hausa, Somali, Swahili and Yoruba have none: words between blanks
-are taken as they are, as Anserini does for Mr. TyDi and CIRAL. Packages add languages, or other
-analysers of one, by the entry-point group ``adducir.languages``.
+are taken as they are, as Anserini does for Mr. TyDi and CIRAL.
 """
 
 from abc import abstractmethod
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from adducir.core.errors import MachineError
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family
 from adducir.indexes import jvm
 
+PRETOKENIZED = "pretokenized"
+"""The code of texts that come as ready terms between blanks, Anserini's ``-pretokenized``."""
 StopWords = str | tuple[str, ...]
 """``lucene`` (the list that Lucene has for the language), ``none``, or the words themselves."""
 
@@ -68,10 +67,10 @@ class AnalyserChain(Language):
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
         del stemmer, stopwords
-        return _made(self.label, "chain", list(self.parts))
+        return made(self.label, "chain", list(self.parts))
 
 
-def _made(label: str, method: str, *arguments: Any) -> Any:
+def made(label: str, method: str, *arguments: Any) -> Any:
     make = getattr(jvm.java_class("adducir.Analyzers"), method)
     try:
         return make(*arguments)
@@ -106,104 +105,3 @@ class English(Language):
 
     def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
         return self.analyser("none", stopwords), stemmer
-
-
-class _Analyser(NamedTuple):
-    label: str
-    home: str
-    has_stopwords: bool = True
-    is_piecewise: bool = True
-    is_pretokenized: bool = False
-
-
-PRETOKENIZED = "pretokenized"
-"""The code of texts that come as ready terms between blanks, Anserini's ``-pretokenized``."""
-
-_TABLE = {
-    "ar": _Analyser("Arabic", "ar.ArabicAnalyzer"),
-    "bg": _Analyser("Bulgarian", "bg.BulgarianAnalyzer"),
-    "bn": _Analyser("Bengali", "bn.BengaliAnalyzer"),
-    "ca": _Analyser("Catalan", "ca.CatalanAnalyzer"),
-    "ckb": _Analyser("Sorani", "ckb.SoraniAnalyzer"),
-    "cs": _Analyser("Czech", "cz.CzechAnalyzer"),
-    "da": _Analyser("Danish", "da.DanishAnalyzer"),
-    "de": _Analyser("German", "de.GermanAnalyzer"),
-    "el": _Analyser("Greek", "el.GreekAnalyzer"),
-    "es": _Analyser("Spanish", "es.SpanishAnalyzer"),
-    "et": _Analyser("Estonian", "et.EstonianAnalyzer"),
-    "eu": _Analyser("Basque", "eu.BasqueAnalyzer"),
-    "fa": _Analyser("Persian", "fa.PersianAnalyzer"),
-    "fi": _Analyser("Finnish", "fi.FinnishAnalyzer"),
-    "fr": _Analyser("French", "fr.FrenchAnalyzer"),
-    "ga": _Analyser("Irish", "ga.IrishAnalyzer"),
-    "gl": _Analyser("Galician", "gl.GalicianAnalyzer"),
-    "ha": _Analyser("Hausa", "core.WhitespaceAnalyzer", has_stopwords=False),
-    "hi": _Analyser("Hindi", "hi.HindiAnalyzer"),
-    "hu": _Analyser("Hungarian", "hu.HungarianAnalyzer"),
-    "hy": _Analyser("Armenian", "hy.ArmenianAnalyzer"),
-    "id": _Analyser("Indonesian", "id.IndonesianAnalyzer"),
-    "it": _Analyser("Italian", "it.ItalianAnalyzer"),
-    "ja": _Analyser("Japanese", "ja.JapaneseAnalyzer", is_piecewise=False),
-    "ko": _Analyser("Korean", "cjk.CJKAnalyzer", is_piecewise=False),
-    "lt": _Analyser("Lithuanian", "lt.LithuanianAnalyzer"),
-    "lv": _Analyser("Latvian", "lv.LatvianAnalyzer"),
-    "ne": _Analyser("Nepali", "ne.NepaliAnalyzer"),
-    "nl": _Analyser("Dutch", "nl.DutchAnalyzer"),
-    "no": _Analyser("Norwegian", "no.NorwegianAnalyzer"),
-    "pl": _Analyser("Polish", "morfologik.MorfologikAnalyzer", has_stopwords=False),
-    "pt": _Analyser("Portuguese", "pt.PortugueseAnalyzer"),
-    "pt-br": _Analyser("Brazilian Portuguese", "br.BrazilianAnalyzer"),
-    "ro": _Analyser("Romanian", "ro.RomanianAnalyzer"),
-    "ru": _Analyser("Russian", "ru.RussianAnalyzer"),
-    "so": _Analyser("Somali", "core.WhitespaceAnalyzer", has_stopwords=False),
-    "sr": _Analyser("Serbian", "sr.SerbianAnalyzer"),
-    "sv": _Analyser("Swedish", "sv.SwedishAnalyzer"),
-    "sw": _Analyser("Swahili", "core.WhitespaceAnalyzer", has_stopwords=False),
-    "ta": _Analyser("Tamil", "ta.TamilAnalyzer"),
-    "te": _Analyser("Telugu", "te.TeluguAnalyzer"),
-    "th": _Analyser("Thai", "th.ThaiAnalyzer", is_piecewise=False),
-    "tr": _Analyser("Turkish", "tr.TurkishAnalyzer"),
-    "uk": _Analyser("Ukrainian", "uk.UkrainianMorfologikAnalyzer"),
-    "yo": _Analyser("Yoruba", "core.WhitespaceAnalyzer", has_stopwords=False),
-    "zh": _Analyser("Chinese", "cjk.CJKAnalyzer", is_piecewise=False),
-    PRETOKENIZED: _Analyser(
-        "Ready tokens", "core.WhitespaceAnalyzer", has_stopwords=False, is_pretokenized=True
-    ),
-}
-
-
-class LuceneLanguage(Language):
-    home: ClassVar[str]
-
-    def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
-        del stemmer  # each of these classes has one
-        words = [] if isinstance(stopwords, str) else list(stopwords)
-        is_default = stopwords == "lucene" or not self.has_stopwords
-        return _made(self.label, "lucene", self.home, None if is_default else words)
-
-
-@cache
-def __getattr__(code: str) -> type[LuceneLanguage]:
-    if code not in _TABLE:
-        raise AttributeError(code)
-    row = _TABLE[code]
-    return type(
-        row.label.replace(" ", ""),
-        (LuceneLanguage,),
-        {
-            "__module__": __name__,
-            "__doc__": f"{row.label}, as Lucene's {row.home} analyses it.",
-            **row._asdict(),
-            "home": f"org.apache.lucene.analysis.{row.home}",
-        },
-    )
-
-
-_HERE = "adducir.indexes.languages"
-
-LANGUAGES = Family(
-    "languages",
-    Language,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
-    {"en": f"{_HERE}:English", **{code: f"{_HERE}:{code}" for code in _TABLE}},
-    what="language",
-)

@@ -22,23 +22,15 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
-from adducir.corpora.documents import Corpus
 from adducir.indexes import jvm
-from adducir.indexes.feedback import (
-    BM25PRF,
-    RM3,
-    Collection,
-    Document,
-    FeedbackMethod,
-    expanded,
-    heaviest_first,
-)
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, texts_alone
 from adducir.indexes.jvm import translated
 from adducir.indexes.models import BM25, Model, refuse_unless_scored
 
 if TYPE_CHECKING:
+    from adducir.corpora.documents import Corpus
     from adducir.indexes.building import IndexSettings
+    from adducir.indexes.feedback import FeedbackMethod
 
 KIND = "lucene-index"
 FOLDER = "lucene"
@@ -48,7 +40,7 @@ _QUERIES = 100  # whose documents' vectors are in memory at a time
 
 
 def build_index(
-    corpus: Corpus,
+    corpus: "Corpus",
     path: Path,
     settings: "IndexSettings | None" = None,
     *,
@@ -86,7 +78,9 @@ def build_index(
     )
 
 
-def _make(corpus: Corpus, folder: Path, settings: "IndexSettings", threads: int) -> dict[str, Any]:
+def _make(
+    corpus: "Corpus", folder: Path, settings: "IndexSettings", threads: int
+) -> dict[str, Any]:
     from adducir.indexes.building import documents_with, packed, stored
     from adducir.indexes.documents import DocumentWriter
 
@@ -102,7 +96,7 @@ def _make(corpus: Corpus, folder: Path, settings: "IndexSettings", threads: int)
             settings.accurate_length,
             list(separate),
             threads,
-            max(16, min(2048, jvm.settled_heap() // 3)),
+            max(16, min(2048, jvm.start().heap // 3)),
         )
         try:
             with (
@@ -160,7 +154,7 @@ class LuceneIndex(Index):
     @cached_property
     def docnos(self) -> pl.Series:
         with translated(self.path):
-            joined = jvm.bytes_of(self._java.docnos()).decode()
+            joined = self._java.docnos().tostring().decode()
         return pl.Series("docno", joined.split("\n")[:-1], dtype=pl.String)
 
     def search(
@@ -168,7 +162,7 @@ class LuceneIndex(Index):
         queries: Sequence[Query],
         model: Model,
         *,
-        feedback: FeedbackMethod | None = None,
+        feedback: "FeedbackMethod | None" = None,
         fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
@@ -176,7 +170,8 @@ class LuceneIndex(Index):
         check_search(queries, depth)
         if fields is not None:
             self._check_fields(fields, model, feedback)
-        if feedback is not None and not isinstance(feedback, RM3):
+        is_one_search = feedback is None or feedback.model(model) is model
+        if feedback is not None and not (is_one_search and self._of_anserini(feedback)):
             queries = self.expand(texts_alone(queries), model, feedback, threads=threads)
             model, feedback = feedback.model(model), None
         counts, docs, scores = self._searched(queries, model, feedback, fields, depth, threads)
@@ -186,34 +181,34 @@ class LuceneIndex(Index):
         self,
         queries: Sequence[str],
         model: Model,
-        feedback: FeedbackMethod,
+        feedback: "FeedbackMethod",
         *,
         threads: int | None = None,
     ) -> list[dict[str, float]]:
         refuse_text(queries, "queries")
         self._refuse_feedback_without_vectors()
-        if not isinstance(feedback, RM3 | BM25PRF):
+        method = self._of_anserini(feedback)
+        if method is None:
             return list(self._expanded(queries, model, feedback, threads or default_threads()))
         with translated(self.path):
             found = self._java.expand(
                 list(queries),
                 [self._java.textQuery(query) for query in queries],
                 self._similarity(model),
-                self._method(feedback),
+                method,
                 feedback.fb_docs,
                 threads or default_threads(),
             )
         return [_weights(lines) for lines in found]
 
     def expand_from(
-        self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
+        self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod"
     ) -> dict[str, float]:
         docs = [self.number(docno) for docno, _ in documents[: feedback.depth]]
         scores = [float(score) for _, score in documents[: feedback.depth]]
         self._refuse_feedback_without_vectors()
         with translated(self.path):
-            if isinstance(feedback, RM3 | BM25PRF):
-                method = self._method(feedback)
+            if (method := self._of_anserini(feedback)) is not None:
                 return _weights(self._java.expandFrom(query, docs, scores, method))
             return self._read([query], [docs], [scores], feedback, 1)[0]
 
@@ -221,9 +216,9 @@ class LuceneIndex(Index):
         self._java.close()
 
     def _similarity(self, model: Model) -> Any:
-        refuse_unless_scored(model, "lucene", self.path)
         similarity = model.similarity(exact_lengths=self.accurate_length)
         if similarity is None:
+            refuse_unless_scored(model, "lucene", self.path)
             raise UsageError(
                 f"{self.path} holds exact lengths, which only BM25 reads.",
                 hint="Search it with bm25, or build an index without accurate_length=true.",
@@ -238,7 +233,7 @@ class LuceneIndex(Index):
             )
 
     def _check_fields(
-        self, weights: FieldWeights, model: Model, feedback: FeedbackMethod | None
+        self, weights: FieldWeights, model: Model, feedback: "FeedbackMethod | None"
     ) -> None:
         """Refuse BM25F where the index cannot be searched by weighted fields.
 
@@ -267,19 +262,15 @@ class LuceneIndex(Index):
                 "field weights are for the model bm25, lengths in one byte, and no feedback."
             )
 
-    def _method(self, feedback: RM3 | BM25PRF) -> Any:
-        if isinstance(feedback, RM3):
-            plain = self.analysis.kind.has_plain_feedback
-            weight = feedback.original_query_weight
-            return self._java.rm3(feedback.fb_terms, feedback.fb_docs, weight, plain)
-        k1, b, weight = feedback.prf_k1, feedback.prf_b, feedback.new_term_weight
-        return self._java.bm25prf(feedback.fb_terms, feedback.fb_docs, k1, b, weight)
+    def _of_anserini(self, feedback: "FeedbackMethod") -> Any:
+        is_plain = self.analysis.kind.has_plain_feedback
+        return feedback.of_anserini(self._java, has_plain_feedback=is_plain)
 
     def _searched(
         self,
         queries: Sequence[Query],
         model: Model,
-        rm3: RM3 | None,
+        feedback: "FeedbackMethod | None",
         fields: FieldWeights | None,
         depth: int | None,
         threads: int | None,
@@ -287,7 +278,7 @@ class LuceneIndex(Index):
         """Counts of hits, Lucene's numbers of the documents, and scores."""
         similarity = self._similarity(model)
         texts = [""] * len(queries)
-        if rm3 is not None:
+        if feedback is not None:
             self._refuse_feedback_without_vectors()
             texts = texts_alone(queries)
         with translated(self.path):
@@ -295,12 +286,12 @@ class LuceneIndex(Index):
                 texts,
                 self._fielded(queries, fields) if fields else list(map(self._query, queries)),
                 similarity,
-                None if rm3 is None else self._method(rm3),
-                0 if rm3 is None else rm3.fb_docs,
+                None if feedback is None else self._of_anserini(feedback),
+                0 if feedback is None else feedback.fb_docs,
                 min(depth or len(self), max(1, len(self))),
                 threads or default_threads(),
             )
-        found = np.frombuffer(jvm.bytes_of(packed), dtype="<i4")
+        found = np.frombuffer(packed.tostring(), dtype="<i4")
         counts, rest = found[: len(queries)], found[len(queries) :]
         return counts, rest[: len(rest) // 2], rest[len(rest) // 2 :].view("<f4")
 
@@ -320,7 +311,7 @@ class LuceneIndex(Index):
         ]
 
     def _expanded(
-        self, queries: Sequence[str], model: Model, method: FeedbackMethod, threads: int
+        self, queries: Sequence[str], model: Model, method: "FeedbackMethod", threads: int
     ) -> Iterator[dict[str, float]]:
         for first in range(0, len(queries), _QUERIES):
             some = queries[first : first + _QUERIES]
@@ -335,9 +326,11 @@ class LuceneIndex(Index):
         queries: Sequence[str],
         docs: Sequence[Sequence[int]],
         scores: Sequence[Sequence[float]],
-        method: FeedbackMethod,
+        method: "FeedbackMethod",
         threads: int,
     ) -> list[dict[str, float]]:
+        from adducir.indexes.feedback import Collection, Document, expanded
+
         counts = [Counter(terms) for terms in self.analysis.terms(queries)]
         own = list(dict.fromkeys(term for query in counts for term in query))
         wanted = list(dict.fromkeys(doc for some in docs for doc in some))
@@ -358,5 +351,7 @@ class LuceneIndex(Index):
 
 
 def _weights(lines: str) -> dict[str, float]:
+    from adducir.indexes.feedback import heaviest_first
+
     pairs = (line.split("\t") for line in lines.splitlines())
     return heaviest_first({term: float(weight) for term, weight in pairs})

@@ -1,6 +1,6 @@
-"""Lexical retrieval models, and the family that knows them by name.
+"""Lexical retrieval models; :mod:`adducir.indexes.memory.models` has those of no other engine.
 
-Packages add models of their own by the entry-point group ``adducir.models``. Where formulas name
+Where formulas name
 them: N documents, n of them with the term, tf the term's frequency in the document, dl the
 document's length and avgdl the mean length.
 """
@@ -16,17 +16,12 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
-from adducir.core.registry import Family
+from adducir.indexes.jvm import java_class
+from adducir.indexes.kinds import MODELS
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 
 _LUCENE = "org.apache.lucene.search.similarities"
-
-
-def java(name: str, *arguments: Any) -> Any:
-    from adducir.indexes.jvm import java_class
-
-    return java_class(name)(*arguments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +132,7 @@ class BM25(Model):
 
     def similarity(self, *, exact_lengths: bool) -> Any:
         name = "io.anserini.search.similarity.AccurateBM25Similarity"
-        return java(name if exact_lengths else f"{_LUCENE}.BM25Similarity", self.k1, self.b)
+        return java_class(name if exact_lengths else f"{_LUCENE}.BM25Similarity")(self.k1, self.b)
 
     def variant(self, *, exact_lengths: bool) -> str | None:
         return "lucene-accurate" if exact_lengths else "lucene"
@@ -170,7 +165,7 @@ class QLD(Model):
     mu: float = Field(default=1000.0, ge=0, description="Weight of the collection, in tokens.")
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        return None if exact_lengths else java(f"{_LUCENE}.LMDirichletSimilarity", self.mu)
+        return None if exact_lengths else java_class(f"{_LUCENE}.LMDirichletSimilarity")(self.mu)
 
     def term_factors(self, statistics: Statistics) -> Array:
         share = (statistics.occurrences + 1) / (statistics.tokens + 1)
@@ -189,35 +184,6 @@ class QLD(Model):
         return positive
 
 
-class Okapi(Model):
-    """rank_bm25's BM25Okapi.
-
-    Robertson's formula with the factor (k1 + 1) and the idf ``ln((N - n + .5) / (n + .5))``; where
-    that is negative, ``epsilon`` times the mean idf of all terms takes its place. Operations are in
-    the order in which rank_bm25 does them, so that equal inputs give equal bits.
-    """
-
-    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
-    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
-    epsilon: float = Field(default=0.25, description="Floor of the idf, as a part of the mean idf.")
-
-    def term_factors(self, statistics: Statistics) -> Array:
-        n, documents = statistics.frequencies, statistics.documents
-        without = logarithms(n, lambda n: documents - n + 0.5)
-        idf: Array = without - logarithms(n, lambda n: n + 0.5)
-        if len(idf):
-            mean = np.cumsum(idf)[-1] / len(idf)  # cumsum adds in order, as rank_bm25 does
-            idf[idf < 0] = self.epsilon * mean
-        return idf
-
-    def length_factors(self, statistics: Statistics) -> Array:
-        return relative_lengths(statistics, self.b, statistics.documents, self.k1)
-
-    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        added: Array = terms * (tfs * (self.k1 + 1) / (tfs + lengths))
-        return added
-
-
 class InL2(Model):
     """InL2.
 
@@ -234,8 +200,12 @@ class InL2(Model):
     def similarity(self, *, exact_lengths: bool) -> Any:
         if exact_lengths:
             return None
-        parts = java(f"{_LUCENE}.BasicModelIn"), java(f"{_LUCENE}.AfterEffectL")
-        return java(f"{_LUCENE}.DFRSimilarity", *parts, java(f"{_LUCENE}.NormalizationH2", self.c))
+        parts = (
+            java_class(f"{_LUCENE}.BasicModelIn")(),
+            java_class(f"{_LUCENE}.AfterEffectL")(),
+            java_class(f"{_LUCENE}.NormalizationH2")(self.c),
+        )
+        return java_class(f"{_LUCENE}.DFRSimilarity")(*parts)
 
     def term_factors(self, statistics: Statistics) -> Array:
         frequencies = statistics.frequencies
@@ -254,68 +224,6 @@ class InL2(Model):
         added: Array = terms * (1 - 1 / (1 + tfs * lengths))
         return added
 
-
-class DPH(Model):
-    """DPH.
-
-    Amati, "Frequentist and Bayesian approach to information retrieval", ECIR 2006; Amati et al.,
-    "FUB, IASI-CNR and University of Tor Vergata at TREC 2007 blog track", TREC 2007. With ``f = tf
-    / dl`` and F occurrences of the term in all documents, a query term adds ``(1 - f)^2 / (tf + 1)
-    * (tf * log2(tf * avgdl / dl * N / F) + .5 * log2(2 * pi * tf * (1 - f)))``, as in Terrier:
-    where a document is nothing but the term, f is .99999, and what a frequent term adds may be
-    negative. Lucene has no DPH.
-    """
-
-    def term_factors(self, statistics: Statistics) -> Array:
-        rarity: Array = statistics.tokens / statistics.occurrences
-        return rarity
-
-    def length_factors(self, statistics: Statistics) -> Array:
-        return statistics.lengths
-
-    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        share = np.where(tfs < lengths, tfs / lengths, 0.99999)
-        gain = tfs * np.log2(tfs / lengths * terms)
-        gain += 0.5 * np.log2(2 * math.pi * tfs * (1 - share))
-        added: Array = (1 - share) ** 2 / (tfs + 1) * gain
-        return added
-
-
-class Impact(Model):
-    """The dot product of token weights.
-
-    How learned sparse representations are searched: SPLADE (Formal et al., SIGIR 2021), uniCOIL
-    (Lin and Ma, 2021), DeepImpact (Mallia et al., SIGIR 2021); Anserini's ImpactSimilarity. A
-    document's score is the sum, over the query's tokens, of the query's weight times the
-    document's. Neither lengths nor the collection count.
-    """
-
-    def term_factors(self, statistics: Statistics) -> Array:
-        return np.ones(len(statistics.frequencies))
-
-    def length_factors(self, statistics: Statistics) -> Array:
-        return np.ones(len(statistics.lengths))
-
-    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        del terms, lengths
-        return tfs.astype(np.float64)
-
-
-_HERE = "adducir.indexes.models"
-
-MODELS = Family(
-    "models",
-    Model,
-    {
-        "bm25": f"{_HERE}:BM25",
-        "qld": f"{_HERE}:QLD",
-        "okapi": f"{_HERE}:Okapi",
-        "inl2": f"{_HERE}:InL2",
-        "dph": f"{_HERE}:DPH",
-        "impact": f"{_HERE}:Impact",
-    },
-    what="retrieval model",
-)
 
 _INDEXES = {"lucene": "an index of Lucene", "memory": "a memory index"}
 

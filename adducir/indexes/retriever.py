@@ -16,9 +16,10 @@ import pyterrier as pt
 from adducir.core.recipe import Kind
 from adducir.core.registry import Family
 from adducir.indexes.engines import open_index
-from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
-from adducir.indexes.models import MODELS, Model
+from adducir.indexes.kinds import FEEDBACK, MODELS
+from adducir.indexes.models import Model
 
 
 class _OverIndex(pt.Transformer):

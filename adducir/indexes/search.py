@@ -3,15 +3,17 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adducir.corpora.topics import Topics
-from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import FieldWeights, Index
-from adducir.indexes.models import Model
 from adducir.runs.run import Run
+
+if TYPE_CHECKING:
+    from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.models import Model
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,10 @@ class Search:
 def search_topics(
     index: Index,
     topics: Topics,
-    model: Model,
+    model: "Model",
     *,
     tag: str,
-    feedback: FeedbackMethod | None = None,
+    feedback: "FeedbackMethod | None" = None,
     fields: FieldWeights | None = None,
     depth: int | None = 1000,
     threads: int | None = None,
@@ -71,13 +73,15 @@ def search_topics(
     )
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started
-    silent = [i for i, count in enumerate(hits.counts) if count == 0]
-    if not ranks_words:
-        left = [True] * len(silent)
-    elif vectors is None:
-        left = [bool(terms) for terms in index.analysis.terms([topics.queries[i] for i in silent])]
-    else:
-        left = [any(vectors[i].values()) for i in silent]
+    empty, unanswered = list[str](), list[str]()
+    for number in np.flatnonzero(hits.counts == 0).tolist():
+        if not ranks_words:
+            has_terms = True
+        elif vectors is None:
+            has_terms = any(index.analysis.terms([topics.queries[number]]))
+        else:
+            has_terms = any(vectors[number].values())
+        (unanswered if has_terms else empty).append(topics.qids[number])
     ends = np.cumsum(hits.counts)
     starts = ends - hits.counts
     # The best and the last score of each topic with several hits.
@@ -85,9 +89,9 @@ def search_topics(
     tied = several[hits.scores[starts[several]] == hits.scores[ends[several] - 1]]
     return Search(
         run=run,
-        empty=tuple(topics.qids[i] for i, some in zip(silent, left, strict=True) if not some),
-        unanswered=tuple(topics.qids[i] for i, some in zip(silent, left, strict=True) if some),
-        tied=tuple(topics.qids[i] for i in tied),
+        empty=tuple(empty),
+        unanswered=tuple(unanswered),
+        tied=tuple(map(topics.qids.__getitem__, tied.tolist())),
         seconds=seconds,
         settings={
             "index": index.identity,

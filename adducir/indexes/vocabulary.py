@@ -24,13 +24,13 @@ class BulkAnalyser:
 
     def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
         """All term ids of a block's texts, and (n + 1,) where each text's begin."""
-        answer = np.frombuffer(jvm.bytes_of(self._java.analyze(block)), dtype="<i4")
+        answer = np.frombuffer(self._java.analyze(block).tostring(), dtype="<i4")
         starts = np.zeros(texts + 1, dtype=np.int64)
         np.cumsum(answer[:texts], out=starts[1:])
         return answer[texts:], starts
 
     def terms(self, first: int = 0) -> list[str]:
-        return jvm.bytes_of(self._java.terms(first)).decode().split("\n")[:-1]
+        return str(self._java.terms(first).tostring().decode()).split("\n")[:-1]
 
 
 def lower_split(text: str) -> list[str]:

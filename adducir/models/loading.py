@@ -148,8 +148,7 @@ def load_model(
                 path=folder,
                 hint="It is damaged, or its training diverged: fetch or train it again.",
             )
-    found: PreTrainedModel = model.eval()
-    return found
+    return model.eval()
 
 
 def _made(

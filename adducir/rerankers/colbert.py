@@ -51,27 +51,28 @@ _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
 
 @dataclass(frozen=True)
 class Reading:
-    """How texts become tokens: whether ``special`` ones count, whether masks ``fill`` queries."""
+    """How texts become tokens; without markers special ones do not count, and no masks fill up."""
 
     query_length: int = 32
     document_length: int | None = 220
     markers: tuple[str, str] | None = ("[unused0]", "[unused1]")
     attend_to_masks: bool = False
     skip_punctuation: bool = True
-    special: bool = True
-    fill: bool = True
 
 
-class _LateRecipe(RerankerRecipe):
+class LateRecipe(RerankerRecipe):
     scores: ClassVar[str] = "sum over the query's tokens of the greatest cosine"
-    plain: ClassVar[dict[str, Any]] = {}
+
+    @property
+    def reading(self) -> Reading:
+        own = self.model_dump(include={*Reading.__dataclass_fields__})
+        return Reading(**{"markers": None, **own})
 
     def load(self, source: ModelSource) -> "LateInteraction":
-        keys = Reading.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        return LateInteraction.load(source, Reading(**self.model_dump(include=keys), **self.plain))
+        return LateInteraction.load(source, self.reading)
 
 
-class ColBERTRecipe(_LateRecipe):
+class ColBERTRecipe(LateRecipe):
     """A ColBERT.
 
     Attributes:
@@ -96,7 +97,7 @@ class ColBERTRecipe(_LateRecipe):
         return has_architecture(source, "ColBERT")
 
 
-class MaxSimRecipe(_LateRecipe):
+class MaxSimRecipe(LateRecipe):
     """ColBERT's score with the token vectors of any encoder.
 
     Attributes:
@@ -105,7 +106,6 @@ class MaxSimRecipe(_LateRecipe):
         skip_punctuation: Whether a text's punctuation marks do not count.
     """
 
-    plain: ClassVar[dict[str, Any]] = {"markers": None, "special": False, "fill": False}
     model: Literal["maxsim"] = "maxsim"
     query_length: Length = 128
     document_length: Length | None = None
@@ -144,7 +144,7 @@ class LateInteraction(Pointwise):
                     hint="Name this checkpoint's markers, with `markers:` in a recipe; for an "
                     "encoder without markers the model is maxsim.",
                 )
-        if reading.fill and tokenizer.mask_token_id is None:
+        if reading.markers and tokenizer.mask_token_id is None:
             raise InputError("this tokenizer has no mask token, which fills ColBERT's queries.")
         self._markers = [int(known[token]) for token in reading.markers or ()]
         self._skipped = np.zeros(0, dtype=np.int64)
@@ -205,19 +205,15 @@ class LateInteraction(Pointwise):
         return max(1, self._lengths[0] - len(self._opening) - markers - len(self._closing))
 
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
-        found = []
-        for one in self._read(texts, 0):
-            filled = self._lengths[0] - len(one) if self.reading.fill else 0
-            masks = np.full(filled, self.tokenizer.mask_token_id if filled else 0)
-            seen = np.full(filled, int(self.reading.attend_to_masks))
-            found.append(
-                Tokens(
-                    np.append(one.ids, masks),
-                    np.append(one.attended, seen),
-                    np.append(one.counts, np.ones_like(masks)),
-                )
-            )
-        return found
+        read = self._read(texts, 0)
+        if not self.reading.markers:
+            return read
+        masks = self.tokenizer.mask_token_id, int(self.reading.attend_to_masks), 1
+        return [
+            Tokens(*(np.append(own, [mask] * (self._lengths[0] - len(one))) for own, mask in both))
+            for one in read
+            for both in [zip(vars(one).values(), masks, strict=True)]
+        ]
 
     def documents(self, texts: Sequence[str]) -> list[Tokens]:
         return [
@@ -232,7 +228,7 @@ class LateInteraction(Pointwise):
         for own in token_ids(self.tokenizer, texts, room):
             ids = np.concatenate((opening, own, self._closing))
             counts = np.ones_like(ids)
-            if not self.reading.special:
+            if not self.reading.markers:
                 counts[: len(self._opening)] = 0
                 counts[len(ids) - len(self._closing) :] = 0
             found.append(Tokens(ids, np.ones_like(ids), counts))

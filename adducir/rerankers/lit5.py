@@ -136,8 +136,7 @@ class LiT5(Pointwise):
                 attention_mask=mask.reshape(1, -1),
                 generation_config=self._plain,
             )
-        text: str = self.tokenizer.decode(written[0], skip_special_tokens=True)
-        return text
+        return self.tokenizer.decode(written[0], skip_special_tokens=True)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """1 / rank among the texts of a query."""

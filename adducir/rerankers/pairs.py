@@ -8,7 +8,7 @@ at random, are the negatives. No negative counts as the same as a positive of it
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -20,9 +20,9 @@ from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
-from adducir.corpora.documents import Corpus, text_of
-from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.corpora.references import file_path, source_path
+from adducir.corpora.documents import text_of
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.machine import seed_of
 from adducir.rerankers.texts import texts_of
@@ -91,10 +91,6 @@ class Example(NamedTuple):
 class PairSource:
     """The examples of a recipe; ``counts`` says what became of the sources."""
 
-    corpus: Corpus
-    topics: Topics
-    qrels: Qrels
-
     def __init__(self, part: ExamplesPart, fields: Sequence[str], folder: Path) -> None:
         self.part, self.fields = part, fields
         self.counts: Counter[str] = Counter()
@@ -103,29 +99,25 @@ class PairSource:
         def topics(source: str, field: str | None = None) -> Topics:
             return load_topics(source_path(source, folder), field=field)
 
-        def corpus_opened() -> str:
-            self.corpus = part.corpus.open(folder)
-            return fingerprint(self.corpus.identity())
-
-        def topics_opened() -> str:
-            self.topics = topics(str(part.topics), part.topic_field)
-            return fingerprint(self.topics.identity())
-
-        def qrels_opened() -> str:
-            self.qrels = load_qrels([source_path(one, folder) for one in listed(part.qrels)])
-            return fingerprint(self.qrels.identity())
-
         with gathering() as each:
             left_out = [each(partial(topics, source)) for source in listed(part.without.topics)]
             self.documents = each(partial(part.without.excluded, folder))
-            self.inputs = {"corpus": each(corpus_opened)}
+            self.corpus = each(partial(part.corpus.open, folder))
             if part.query_field is None:
-                runs = [each(partial(source_digest, path)) for path in self._runs]
-                self.inputs["topics"] = each(topics_opened)
-                self.inputs["qrels"] = each(qrels_opened)
-                self.inputs["runs"] = fingerprint(runs)
+                named = [source_path(one, folder) for one in listed(part.qrels)]
+                self.digests = [each(partial(source_digest, path)) for path in self._runs]
+                self.topics = each(partial(topics, str(part.topics), part.topic_field))
+                self.qrels = each(partial(load_qrels, named))
         self.queries = frozenset(same_text(query) for one in left_out for query in one.queries)
-        self.inputs["without"] = fingerprint([sorted(self.queries), self.documents.identity()])
+
+    @cached_property
+    def inputs(self) -> dict[str, str]:
+        opened: dict[str, Any] = {"corpus": self.corpus.identity()}
+        if self.part.query_field is None:
+            opened |= {"topics": self.topics.identity(), "qrels": self.qrels.identity()}
+            opened["runs"] = self.digests
+        opened["without"] = [sorted(self.queries), self.documents.identity()]
+        return {name: fingerprint(identity) for name, identity in opened.items()}
 
     @property
     def settings(self) -> dict[str, Any]:

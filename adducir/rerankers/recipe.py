@@ -76,8 +76,7 @@ class Joint(Pointwise):
         inputs = self.encode(pairs)
 
         def compute(numbers: NDArray[np.int64]) -> list[float]:
-            values: list[float] = self.values([inputs[n] for n in numbers]).double().tolist()
-            return values
+            return self.values([inputs[n] for n in numbers]).double().tolist()
 
         return np.array(self.batched(list(map(len, inputs)), compute), dtype=float)
 

@@ -14,7 +14,7 @@ from adducir.core.errors import ArtifactError, InputError, MachineError
 from adducir.core.files import study_folder
 from adducir.core.json_lines import json_object
 from adducir.core.registry import Family
-from adducir.corpora.references import expanded
+from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, read_settings
 from adducir.models.batches import tokens_for
 from adducir.models.machine import choose_device
@@ -26,7 +26,7 @@ _HERE = "adducir.rerankers"
 
 RERANKERS = Family(
     "rerankers",
-    RerankerRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    RerankerRecipe,
     {
         "monobert": f"{_HERE}.cross_encoder:MonoBERTRecipe",
         "cross-encoder": f"{_HERE}.cross_encoder:CrossEncoderRecipe",

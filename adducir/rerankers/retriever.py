@@ -27,7 +27,6 @@ class RerankingTransformer(pt.Transformer):
         reranker: A reranker, or its name: see :func:`adducir.rerankers.registry.open_reranker`.
         index: Where texts come from: an index or its folder.
         text_attr: The column with the documents' texts, where no index is given.
-        cache: The folder for scores; None for none.
         device: See :func:`adducir.models.machine.choose_device`.
     """
 
@@ -37,14 +36,12 @@ class RerankingTransformer(pt.Transformer):
         *,
         index: Index | Path | str | None = None,
         text_attr: str = "text",
-        cache: Path | str | None = None,
         device: str = "auto",
     ) -> None:
         super().__init__()
         if not isinstance(reranker, Reranker):
             reranker = open_reranker(reranker, device=device)
         self.reranker, self.text_attr = reranker, text_attr
-        self.cache = None if cache is None else Path(cache)
         self._texts: StoredTexts | None = None
         if index is not None:
             opened = open_index(index) if isinstance(index, Path | str) else index
@@ -68,7 +65,6 @@ class RerankingTransformer(pt.Transformer):
             Texts(dict(zip(rows, map(str, texts), strict=True)).get),
             self.reranker,
             depth=max(1, len(inp)),
-            cache=self.cache,
         ).run
         order = found.frame["docno"].cast(pl.Int64).to_list()
         ranked = inp.iloc[order].assign(score=found.frame["score"].to_numpy(), rank=found.ranks)

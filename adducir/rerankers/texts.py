@@ -1,7 +1,6 @@
 """The texts of ranked documents: from the store beside an index, or from a corpus."""
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 
 from adducir.core.errors import InputError
@@ -39,12 +38,12 @@ class StoredTexts(Texts):
     def __init__(
         self, store: DocumentStore, fields: Sequence[str], source: str = "the index"
     ) -> None:
-        super().__init__(partial(_text_in, store, tuple(fields)), fields, source)
+        self.store = store
+        super().__init__(self._text, fields, source)
 
-
-def _text_in(store: DocumentStore, fields: Sequence[str], docno: str) -> str | None:
-    found = store.find(docno)
-    return None if found is None else text_of(found, fields)
+    def _text(self, docno: str) -> str | None:
+        found = self.store.find(docno)
+        return None if found is None else text_of(found, self.fields)
 
 
 def texts_of(

@@ -159,7 +159,7 @@ class CombMNZ(CombSUM):
 
 FUSION = Family(
     "fusion",
-    FusionMethod,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    FusionMethod,
     {
         "rrf": f"{__name__}:RRF",
         "combsum": f"{__name__}:CombSUM",

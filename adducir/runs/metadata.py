@@ -9,12 +9,14 @@ What is not known is left out. Nobody's name is written unless the caller gives 
 host name ever, and the user's home folder is written ``~``.
 """
 
+import json
 import os
 import platform
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
+from copy import deepcopy
+from functools import cache, lru_cache
 from importlib import metadata as installed
 from io import StringIO
 from pathlib import Path
@@ -35,11 +37,17 @@ def metadata_for(path: Path | str) -> Path:
 
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """The metadata of the run at ``path``; an InputError where it has none, or it is not YAML."""
+    place = metadata_for(path)
+    return deepcopy(_parsed(read_text(place), place))
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str, place: Path) -> dict[str, Any]:
+    """An experiment asks several times what its runs' metadata say, and YAML is slow to read."""
     from adducir.core.config import parse
 
-    place = metadata_for(path)
     marks = r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z"
-    return parse(re.sub(marks, "\n", read_text(place), flags=re.M), place).data
+    return parse(re.sub(marks, "\n", text, flags=re.M), place).data
 
 
 def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
@@ -78,7 +86,11 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
     text = StringIO()
     yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
     yaml.sort_base_mapping_type_on_output = False
-    yaml.dump(_plain(facts), text)
+    found = json.dumps(facts, default=_plain, ensure_ascii=False)
+    home = json.dumps(str(Path("~").expanduser()), ensure_ascii=False)[1:-1]
+    if len(home) > 1:
+        found = re.sub(rf"{re.escape(home)}(?=[/\\\"])", "~", found)
+    yaml.dump(json.loads(found), text)
     return text.getvalue().partition("---\n")[2]
 
 
@@ -90,7 +102,10 @@ def platform_facts() -> dict[str, Any]:
     wanted: list[str] = []
     with suppress(installed.PackageNotFoundError):  # run from a folder of sources
         wanted = installed.requires("adducir") or []
-    names = {re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in wanted if "extra ==" not in one}
+    names = set[str]()
+    for requirement in wanted:
+        if "extra ==" not in requirement:
+            names.add(re.split(r"[^\w.-]", requirement, maxsplit=1)[0])
     libraries = [f"python=={platform.python_version()}", *_versions(*sorted(names, key=str.lower))]
     return {
         "hardware": {
@@ -144,16 +159,8 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """The value in types that safe YAML knows; the home folder is written ``~``."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        items = sorted(value, key=str) if isinstance(value, set | frozenset) else value
-        return [_plain(item) for item in items]
-    if hasattr(value, "tolist"):  # an array or a scalar of numpy
-        return value.tolist()
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    home = str(Path("~").expanduser())
-    text = str(value)
-    return re.sub(rf"{re.escape(home)}(?=/|\\|$)", "~", text) if len(home) > 1 else text
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return value.tolist() if hasattr(value, "tolist") else str(value)  # numpy's, or a path

@@ -38,7 +38,7 @@ class Run(Framed):
     def __post_init__(self) -> None:
         if dict(self.frame.schema) != SCHEMA:
             raise UsageError(f"a run's columns are {SCHEMA}, not {dict(self.frame.schema)}.")
-        if any(column.null_count() for column in self.frame.iter_columns()):
+        if any(map(pl.Series.null_count, self.frame.iter_columns())):
             raise UsageError("a run's qids, docnos and scores cannot be missing.")
         if not np.isfinite(self.frame["score"].to_numpy()).all():
             raise UsageError("a run's scores must be finite numbers.")

@@ -46,11 +46,11 @@ class SetTests:
 
     def __init__(self, name: str, matrix: ScoreMatrix, asked: Testing, too_small: bool) -> None:
         self.name, self.matrix, self.asked = name, matrix, asked
-        self.falls = [lower_is_better(one) for one in matrix.measures]
-        self.rates = [not is_descriptive(one) for one in matrix.measures]
+        self.falls = [lower_is_better(one) for one in matrix.measures.values()]
+        self.rates = [not is_descriptive(one) for one in matrix.measures.values()]
         self.tested = [] if too_small else [m for m, rates in enumerate(self.rates) if rates]
         self.systems, self.topics = np.array(matrix.systems), len(matrix.qids)
-        self.measures = np.array([str(one) for one in matrix.measures])
+        self.measures = np.array(list(matrix.measures))
         self.average = matrix.values.mean(axis=2)
         # A row of scores for each measure and system, those of a measure together.
         self.rows = matrix.values.reshape(-1, self.topics)

@@ -92,7 +92,7 @@ class Correction(Recipe):
 _HERE = "adducir.statistics"
 TESTS = Family(
     "tests",
-    SignificanceTest,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    SignificanceTest,
     {
         "t": f"{_HERE}.tests:StudentT",
         "wilcoxon": f"{_HERE}.tests:Wilcoxon",
@@ -103,7 +103,7 @@ TESTS = Family(
 )
 CORRECTIONS = Family(
     "corrections",
-    Correction,  # type: ignore[type-abstract]  # likewise
+    Correction,
     {
         "holm": f"{_HERE}.corrections:Holm",
         "bonferroni": f"{_HERE}.corrections:Bonferroni",
@@ -157,8 +157,8 @@ class Testing(Kind):
     comparisons: Literal["baseline", "all-pairs"] = Field(
         "baseline", description="Which systems are compared: with a baseline, or each with each."
     )
-    test: Annotated[str, TESTS.named] = Field("t", description="The paired test.")
-    correction: Annotated[str, CORRECTIONS.named] = Field(
+    test: Annotated[str, TESTS] = Field("t", description="The paired test.")
+    correction: Annotated[str, CORRECTIONS] = Field(
         "holm", description="Correction of the p-values within a family."
     )
     alpha: Share = Field(0.05, description="Significance level (alpha).")

@@ -1,8 +1,9 @@
 """Tables of comparisons, and of plain figures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
 
 import polars as pl
 
@@ -11,36 +12,9 @@ from adducir.evaluation.measures import is_descriptive, is_summed, lower_is_bett
 from adducir.statistics.comparison import Comparison
 from adducir.tables.notes import lines_of
 from adducir.tables.style import Detail, Style
-from adducir.tables.table import Cell, Column, Mark, PairResult, Presented, ResultTable, Row
+from adducir.tables.table import Cell, Column, Layout, Mark, PairResult, ResultTable, Row
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Layout(Presented):
-    """How a table is arranged and named.
-
-    Attributes:
-        system_names: Printed name of each system, where it differs from the system's name.
-        measure_names: Printed name of each measure, by its exact name.
-        sections: Section (say a corpus variant) of systems.
-        places: Section and group of columns of topic sets whose name is not that of a group.
-        notes: Sentences to add below.
-        evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
-        unit: What a topic is called.
-    """
-
-    system_names: Mapping[str, str] = field(default_factory=dict)
-    measure_names: Mapping[str, str] = field(default_factory=dict)
-    sections: Mapping[str, str] = field(default_factory=dict)
-    places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    evaluated: bool = True
-    unit: str = "topic"
-
-    def table(self, columns: Sequence[Column], rows: Iterable[Row], **more: Any) -> ResultTable:
-        own = {one.name: getattr(self, one.name) for one in fields(Presented)}
-        return ResultTable(tuple(columns), tuple(rows), **own, **more)
 
 
 class Figure(NamedTuple):
@@ -67,67 +41,53 @@ def build_table(
     """
     layout, more = layout or Layout(), list(figures)
     places = {name: layout.places.get(name, ("", name)) for name in comparison.scores.sets}
-    means = list(comparison.means.select("set", "system", "measure").iter_rows())
-    heads: dict[tuple[str, str], Column] = {}
-    for name, _, measure in means:
+    several = len(comparison.references) > 1
+    letters = dict(zip(comparison.references, _letters(), strict=False)) if several else {}
+    cells = _cells(comparison, letters, layout.style)
+    heads: dict[str, dict[str, Column]] = {}
+    rows: dict[str, dict[str, Row]] = {}
+    strangers = [one[:3] for one in more if one.system not in comparison.systems]
+    for name, system, _ in [*strangers, *cells]:
+        section = places[name][0] or layout.sections.get(system, "")
+        printed, letter = layout.system_names.get(system, ""), letters.get(system, "")
+        rows.setdefault(section, {})[system] = Row(system, (), printed, section, letter)
+    for name, _, measure in cells:
         group, one = places[name][1], comparison.scores.measures[measure]
-        heads[group, measure] = Column(
-            measure,
-            group,
-            layout.measure_names.get(measure, ""),
-            higher_is_better=not lower_is_better(one),
-            descriptive=is_descriptive(one),
-            summed=is_summed(one),
-        )
-    for figure in more:
-        own = (columns or {}).get(figure.measure, Column(figure.measure, descriptive=True))
-        group = places[figure.topic_set][1]
-        heads.setdefault((group, figure.measure), replace(own, group=group))
-    known = [(one.topic_set, one.system) for one in more if one.system not in comparison.systems]
-    systems = {
-        (places[name][0] or layout.sections.get(system, ""), system): name
-        for name, system, *_ in [*known, *means]
-    }
-    found = _cells(comparison, layout.style)
-    for figure in more:
-        summed = heads[places[figure.topic_set][1], figure.measure].summed
-        text = layout.style.number(figure.value, 0 if summed else None)
-        place = figure.topic_set, figure.system, figure.measure
-        found[place] = Cell(figure.value, figure.n, text=text)
-    by_place = any(section for section, _ in places.values())
-    of_place = {place: name for name, place in places.items()}
-    letters, ordered = _letters(comparison), _grouped(heads)
-    table = layout.table(
-        [heads[key] for key in ordered],
-        (
-            Row(
-                system,
-                tuple(
-                    found.get(
-                        (of_place.get((section if by_place else "", group), ""), system, measure),
-                        Cell(),
-                    )
-                    for group, measure in ordered
-                ),
-                layout.system_names.get(system, ""),
-                section,
-                letters.get(system, ""),
+        if measure not in heads.setdefault(group, {}):
+            heads[group][measure] = Column(
+                measure,
+                group,
+                layout.measure_names.get(measure, ""),
+                higher_is_better=not lower_is_better(one),
+                descriptive=is_descriptive(one),
+                summed=is_summed(one),
             )
-            for section, system in _grouped(systems)
-        ),
+    for figure in more:
+        group, measure = places[figure.topic_set][1], figure.measure
+        known = (columns or {}).get(measure, Column(measure, descriptive=True))
+        own = heads.setdefault(group, {}).setdefault(measure, replace(known, group=group))
+        text = layout.style.number(figure.value, 0 if own.summed else None)
+        cells[figure[:3]] = Cell(figure.value, figure.n, text=text, topic_set=figure.topic_set)
+    by_place = any(section for section, _ in places.values())
+    named = {place: name for name, place in places.items()}
+    order = [(group, measure) for group, own in heads.items() for measure in own]
+    table = ResultTable(
+        **{**vars(layout), "places": places},
+        columns=[heads[group][measure] for group, measure in order],
+        rows=[
+            replace(
+                row,
+                cells=tuple(
+                    cells.get((named.get((section * by_place, group), ""), system, measure), Cell())
+                    for group, measure in order
+                ),
+            )
+            for section, own in rows.items()
+            for system, row in own.items()
+        ],
         comparison=comparison,
-        places=places,
     )
-    notes = (*lines_of(table, layout), *((note,) for note in layout.notes))
-    return replace(table, notes=notes)
-
-
-def _grouped(keys: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The keys in their order, but those of one group together."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for key in keys:
-        groups.setdefault(key[0], []).append(key)
-    return [key for group in groups.values() for key in group]
+    return replace(table, below=[*lines_of(table), *((note,) for note in layout.notes)])
 
 
 def merged(notes: Mapping[str, Iterable[str]]) -> list[str]:
@@ -147,22 +107,23 @@ def figure_table(
     layout: Layout | None = None,
 ) -> ResultTable:
     """A table of plain figures, by the names of its rows, which are not tested."""
-    layout, style = layout or Layout(), layout.style if layout else Style()
-    return layout.table(
-        columns,
-        (
+    layout = layout or Layout()
+    return ResultTable(
+        **vars(layout),
+        columns=columns,
+        rows=[
             Row(
                 name,
                 tuple(
-                    Cell(value, text=style.number(value, 0 if column.summed else None))
+                    Cell(value, text=layout.style.number(value, 0 if column.summed else None))
                     for column, value in zip(columns, values, strict=True)
                 ),
                 layout.system_names.get(name, ""),
                 layout.sections.get(name, ""),
             )
             for name, values in rows.items()
-        ),
-        notes=tuple((note,) for note in layout.notes),
+        ],
+        below=[(note,) for note in layout.notes],
     )
 
 
@@ -180,7 +141,7 @@ def topic_table(table: ResultTable, column: Column) -> ResultTable:
         for row, _ in each
     ]
     rows: dict[str, list[float | None]] = {
-        qid: [float(values[:, at].mean()) for _, values in each] for at, qid in enumerate(qids)
+        qid: [float(values[at]) for _, values in each] for at, qid in enumerate(qids)
     }
     rows[""] = [row.cells[place].mean for row, _ in each]
     name = f"{column.group}: {column.title}" if column.group else column.title
@@ -194,37 +155,35 @@ def topic_table(table: ResultTable, column: Column) -> ResultTable:
     return figure_table(heads, rows, layout)
 
 
-def _letters(comparison: Comparison) -> dict[str, str]:
-    references = comparison.references
-    if len(references) < 2:
-        return {}
-    letters = [*_LETTERS, *(f"({n})" for n in range(len(_LETTERS) + 1, len(references) + 1))]
-    return dict(zip(references, letters, strict=False))
+def _letters() -> Iterator[str]:
+    yield from _LETTERS
+    yield from (f"({number})" for number in count(len(_LETTERS) + 1))
 
 
-def _cells(comparison: Comparison, style: Style) -> dict[tuple[str, str, str], Cell]:
-    letters, references = _letters(comparison), comparison.references
-    systems = comparison.means.group_by("set").agg(pl.n_unique("system"))
-    several = {name: count > 1 for name, count in systems.iter_rows()}
+def _cells(
+    comparison: Comparison, letters: Mapping[str, str], style: Style
+) -> dict[tuple[str, str, str], Cell]:
+    """The figures by topic set, system and measure, each with what was tested of it."""
     tests: dict[tuple[str, str, str], list[PairResult]] = {}
+    references, testing = pl.Enum(comparison.references), comparison.testing
+    differences = comparison.both_ways().filter(pl.col("reference").is_in(comparison.references))
     claims = comparison.tests.filter(pl.col("claim") != "difference")
-    named = pl.concat([comparison.both_ways(), claims])
-    fields = pl.struct(PairResult._fields)
-    for *whose, test in named.select("set", "system", "measure", fields).iter_rows():
-        tests.setdefault((whose[0], whose[1], whose[2]), []).append(PairResult(**test))
+    for frame in (differences.sort(pl.col("reference").cast(references)), claims):
+        fields = pl.struct(PairResult._fields)
+        for *place, test in frame.select("set", "system", "measure", fields).iter_rows():
+            tests.setdefault((place[0], place[1], place[2]), []).append(PairResult(**test))
+    p, column = pl.col("p_best"), ("set", "measure")
+    means = comparison.means.with_columns(
+        best=pl.col("best") & (pl.col("system").n_unique().over("set") > 1),
+        # Where every system may be the best, the set says nothing.
+        in_set=((p > testing.alpha) & (p.min().over(column) <= testing.alpha)).fill_null(False),
+    )
     found: dict[tuple[str, str, str], Cell] = {}
-    for name, system, measure, mean, topics, best, p_best in comparison.means.iter_rows():
-        place = name, system, measure
+    for name, system, measure, mean, topics, best, p_best, in_set in means.iter_rows():
         summed = is_summed(comparison.scores.measures[measure])
         mean = float(round(mean * topics)) if summed else mean
-        every = tests.get(place, [])
-        own = [
-            test for test in every if test.claim == "difference" and test.reference in references
-        ]
-        own.sort(key=lambda test: references.index(test.reference))
-        equivalence = next((test for test in every if test.claim != "difference"), None)
-        in_set = p_best is not None and p_best > comparison.testing.alpha
-        in_set = in_set and (name, measure) not in comparison.undecided
+        own = tests.get((name, system, measure), [])
+        equivalence = own.pop() if own and own[-1].claim != "difference" else None
         marks = [Mark("set")] * in_set
         for kind in ("better", "worse"):
             against = [letters.get(one.reference, "") for one in own if one.verdict == kind]
@@ -232,17 +191,18 @@ def _cells(comparison: Comparison, style: Style) -> dict[tuple[str, str, str], C
                 marks.append(Mark(kind, "".join(against)))
         if equivalence is not None and equivalence.verdict:
             marks.append(Mark("equivalent"))
-        found[place] = Cell(
+        found[name, system, measure] = Cell(
             mean,
             topics,
-            best and several[name],
+            best,
             in_set,
             p_best,
             tuple(own),
             equivalence,
             style.number(mean, 0 if summed else None),
             tuple(marks),
-            tuple(_lines(own, equivalence, letters, style)),
+            tuple(_lines(own, equivalence, letters, style)) if style.details else (),
+            name,
         )
     return found
 

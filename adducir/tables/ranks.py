@@ -19,8 +19,8 @@ from adducir.evaluation.gold_ranks import (
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import Testing
-from adducir.tables.build import Figure, Layout, build_table
-from adducir.tables.table import Column, ResultTable
+from adducir.tables.build import Figure, build_table
+from adducir.tables.table import Column, Layout, ResultTable
 
 Runs = Mapping[str, GoldRanks]
 """The ranks of each run of a system: one run, or one for each seed of its training."""

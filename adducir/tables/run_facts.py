@@ -149,13 +149,17 @@ def _powered_notes(
         f"brackets. The figures of the table are by the human judgements alone.{few}"
     )
     systems = range(len(humans.systems))
-    rated = [m for m, one in enumerate(humans.measures) if not is_descriptive(one)]
-    for measure in rated:
-        means = "; ".join(powered(measure, system) for system in systems)
-        yield f"Prediction-powered {humans.measures[measure]}: {means}."
-    for measure in rated:
+    rated = [
+        (m, measure)
+        for m, (measure, one) in enumerate(humans.measures.items())
+        if not is_descriptive(one)
+    ]
+    for m, measure in rated:
+        means = "; ".join(powered(m, system) for system in systems)
+        yield f"Prediction-powered {measure}: {means}."
+    for m, measure in rated:
         for name in comparison.testing.baselines:
             base = humans.systems.index(name)
-            gaps = "; ".join(powered(measure, one, base) for one in systems if one != base)
-            what = f"difference to {names.get(name, name)} on {humans.measures[measure]}"
+            gaps = "; ".join(powered(m, one, base) for one in systems if one != base)
+            what = f"difference to {names.get(name, name)} on {measure}"
             yield f"Prediction-powered {what}: {gaps}."

@@ -6,9 +6,9 @@ A row is a system, a column is a measure; columns may stand in groups (topic set
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from adducir.core.errors import UsageError
 from adducir.corpora.frames import Framed
 from adducir.tables.material import Material
 from adducir.tables.style import ABSENT, Style
@@ -81,6 +80,7 @@ class Cell:
         tests: Tests of difference against each reference, in the order of the table's.
         equivalence: Test of equivalence, if one was made.
         text: The figure as it is printed, with ``marks`` behind and ``lines`` of details below.
+        topic_set: The comparison's topic set that the figure is of.
     """
 
     mean: float | None = None
@@ -93,9 +93,7 @@ class Cell:
     text: str = ABSENT
     marks: tuple[Mark, ...] = ()
     lines: tuple[str, ...] = ()
-
-    def against(self, reference: str) -> PairResult | None:
-        return next((one for one in self.tests if one.reference == reference), None)
+    topic_set: str | None = None
 
 
 @dataclass(frozen=True)
@@ -149,8 +147,20 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Presented:
-    """What a table has beside its figures; ``head``: what rows are, ``provenance``: its making."""
+class Layout:
+    """How a table is arranged and named, and what it has beside its figures.
+
+    Attributes:
+        head: What the rows are.
+        provenance: What the figures were made from.
+        system_names: Printed name of each system, where it differs from the system's name.
+        measure_names: Printed name of each measure, by its exact name.
+        sections: Section (say a corpus variant) of systems.
+        places: Section and group of columns of topic sets whose name is not that of a group.
+        notes: Sentences to add below.
+        evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
+        unit: What a topic is called.
+    """
 
     title: str = ""
     label: str = "tab:results"
@@ -158,36 +168,37 @@ class Presented:
     head: str = "System"
     provenance: Mapping[str, Any] = field(default_factory=dict)
     material: Material = field(default_factory=Material)
+    system_names: Mapping[str, str] = field(default_factory=dict)
+    measure_names: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    evaluated: bool = True
+    unit: str = "topic"
 
 
-@dataclass(frozen=True)
-class ResultTable(Presented, Framed):
+@dataclass(frozen=True, kw_only=True)
+class ResultTable(Layout, Framed):
     """A whole table: columns and rows, of which those of one group or section stand together.
 
     Attributes:
-        notes: Lines that every format prints below the table.
+        below: Lines that every format prints below the table.
         comparison: What the figures are from, where systems were compared.
         places: The section and the group of columns of each of its topic sets.
     """
 
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    notes: tuple[Note, ...] = ()
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    below: Sequence[Note] = ()
     comparison: "Comparison | None" = None
-    places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        names = [(row.section, row.system) for row in self.rows]
-        if len(set(names)) < len(names):
-            raise UsageError("a system is twice in one section of a table.")
-        if any(len(row.cells) != len(self.columns) for row in self.rows):
-            raise UsageError("a row has not exactly one cell a column.")
-
-    @property
-    def footer(self) -> list[str]:
+    def footer(
+        self, signs: Mapping[str, str] = SIGNS, escaped: Callable[[str], str] = str
+    ) -> list[str]:
+        """The lines below as texts, with a format's own signs for marks."""
         return [
-            "".join(SIGNS[one.kind] if isinstance(one, Mark) else one for one in note)
-            for note in self.notes
+            "".join(signs[one.kind] if isinstance(one, Mark) else escaped(one) for one in line)
+            for line in self.below
         ]
 
     @property
@@ -198,59 +209,36 @@ class ResultTable(Presented, Framed):
     def pairs(self) -> bool:
         return self.comparison is not None and self.comparison.testing.all_pairs
 
-    @cached_property
-    def stacked(self) -> bool:
-        """Whether its sections are topic sets, each tested by itself."""
-        return len({section for section, _ in self.places.values()}) > 1
-
-    def sections(self) -> Iterator[tuple[str, list[Row]]]:
+    def by_section(self) -> dict[str, list[Row]]:
         found: dict[str, list[Row]] = {}
         for row in self.rows:
             found.setdefault(row.section, []).append(row)
-        return iter(found.items())
+        return found
 
-    def groups(self) -> list[tuple[str, int]]:
+    def groups(self) -> dict[str, int]:
         """Each group of columns with their number; empty if no column has one."""
-        counts: dict[str, int] = {}
-        for column in self.columns:
-            counts[column.group] = counts.get(column.group, 0) + 1
-        return list(counts.items()) if any(counts) else []
+        counts = Counter(column.group for column in self.columns)
+        return counts if any(counts) else {}
 
     def cells(self) -> Iterator[tuple[Row, Column, Cell]]:
         for row in self.rows:
             for column, cell in zip(self.columns, row.cells, strict=True):
                 yield row, column, cell
 
-    def title_of(self, system: str) -> str:
-        return next((row.title for row in self.rows if row.system == system), system)
-
     def topics(self, column: Column) -> tuple[str, ...]:
         """The topics of a column; none where its sections have different ones."""
-        if self.comparison is None:
-            return ()
-        every = {
-            self.comparison.matrix(name).qids
-            for name, (_, group) in self.places.items()
-            if group == column.group
-        }
-        return every.pop() if len(every) == 1 else ()
+        place, found = self.columns.index(column), dict[str, tuple[str, ...]]()
+        for row in self.rows:
+            if self.comparison and (name := row.cells[place].topic_set) is not None:
+                found[name] = self.comparison.matrix(name).qids
+        return found.popitem()[1] if len(set(found.values())) == 1 else ()
 
     def values(self, row: Row, column: Column) -> NDArray[np.float64] | None:
-        """(R, T) the values per topic of a cell, for each run of its system; None without."""
-        wanted = (row.section if self.stacked else "", column.group)
-        name = next((name for name, place in self.places.items() if place == wanted), None)
+        """(T,) the values per topic of a cell, means over the runs of its system; None without."""
+        name = row.cells[self.columns.index(column)].topic_set
         if self.comparison is None or name is None:
             return None
-        matrix = self.comparison.matrix(name)
-        measures = [str(one) for one in matrix.measures]
-        if row.system not in matrix.systems or column.measure not in measures:
-            return None
-        at = measures.index(column.measure)
-        if row.system in matrix.runs:
-            runs: NDArray[np.float64] = matrix.runs[row.system][:, at]
-            return runs
-        alone: NDArray[np.float64] = matrix.values[at, matrix.systems.index(row.system)][None]
-        return alone
+        return self.comparison.matrix(name).of(row.system, column.measure)
 
     def to_polars(self) -> pl.DataFrame:
         """A row for each figure and reference, of a figure that was not tested one, as in CSV."""

@@ -23,8 +23,7 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus
-from adducir.corpora.references import file_path, source_path
-from adducir.corpora.sources import open_corpus
+from adducir.corpora.sources import file_path, open_corpus, source_path
 from adducir.corpora.splitting import DEFAULT_SHARES, PARTS, check_shares, part_of
 from adducir.training.recipe import Several, listed
 

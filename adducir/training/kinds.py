@@ -12,7 +12,7 @@ from adducir.training.trainable import Trainable
 
 KINDS: Family[Trainable[Any]] = Family(
     "training",
-    Trainable,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    Trainable,
     {
         "deepct": "adducir.deepct.training:DeepCT",
         "dual-encoder": "adducir.encoders.training:EncoderTraining",
@@ -33,7 +33,7 @@ def open_training(
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
     name = document.data.get("kind")
-    if name not in KINDS:
+    if name not in [*KINDS]:
         what = "the recipe has no `kind`" if name is None else f"there is no kind {name!r}"
         raise InputError(
             f"{what}.",

@@ -32,7 +32,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.references import source_path
+from adducir.corpora.sources import source_path
 from adducir.runs.read import read_run
 from adducir.training.recipe import Several, listed
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from adducir.core.recipe import Recipe
-from adducir.corpora.references import expanded
+from adducir.corpora.sources import expanded
 from adducir.models.machine import Precision
 from adducir.models.sources import MINILM, ModelSource, model_source
 

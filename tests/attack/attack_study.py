@@ -6,8 +6,7 @@ from pathlib import Path
 
 from some_questions import some_questions
 from some_spans import some_spans
-from tiny import WORDS, tiny_bert
-from tiny_t5 import sharpened
+from tiny import WORDS, sharpened, tiny_bert
 
 from adducir.corpora.spans import write_spans
 from adducir.studies.complementary_evidence.questions import write_questions

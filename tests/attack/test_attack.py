@@ -36,8 +36,7 @@ class Artifact:
 
 _T1 = "--threads 1"
 _RERANK = f"rerank --run a.trec -t topics.tsv --depth 5 {_T1} -o out/r.trec"
-_BY_TEXT = f"{_RERANK} --model models/classifier --index out/i --set no_cache=true"
-_KEPT = f"{_RERANK} --model models/classifier --corpus corpus.jsonl --set cache=rerankers/kept"
+_BY_TEXT = f"{_RERANK} --model models/classifier --index out/i"
 _SEARCH = f"search -i out/i -t topics.tsv -o out/s.trec {_T1}"
 _ASK = "literary-evidence ask books/book0.txt basket -m models/bert --keep out/kept"
 _EXPAND = f"deepct expand --model deepct/weights --corpus corpus.jsonl -o out/e.jsonl {_T1}"
@@ -64,7 +63,6 @@ ARTIFACTS = {
         ("out/s.trec", "out/r.trec"),
     ),
     "vectors": Artifact("out/kept", _ASK, (_ASK,)),
-    "kept scores": Artifact("rerankers/kept", _KEPT, (_KEPT,), ("out/r.trec",)),
     "dual encoder": Artifact(
         "encoders/dual",
         f"train encoders/dual.yaml {_T1}",
@@ -74,7 +72,7 @@ ARTIFACTS = {
     "reranker": Artifact(
         "rerankers/ce",
         f"train rerankers/ce.yaml {_T1}",
-        (f"{_RERANK} --model rerankers/ce --corpus corpus.jsonl --set no_cache=true",),
+        (f"{_RERANK} --model rerankers/ce --corpus corpus.jsonl",),
         ("out/r.trec",),
     ),
     "complementary": Artifact(

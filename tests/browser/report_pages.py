@@ -7,10 +7,10 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
-from adducir.tables.build import Layout, build_table
+from adducir.tables.build import build_table
 from adducir.tables.material import Cost, Curve, Material
 from adducir.tables.run_facts import RunFacts
-from adducir.tables.table import ResultTable
+from adducir.tables.table import Layout, ResultTable
 
 UNJUDGED = -9
 GRADES, SHARES = (UNJUDGED, 0, 1, 2), (0.4, 0.4, 0.1, 0.1)

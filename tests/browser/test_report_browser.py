@@ -127,7 +127,7 @@ def test_hits_of_both_systems_with_grades_lines_and_scores(opened, table: Result
         assert page.locator(f"#hits-{side} .grade").all_inner_texts() == letters
     assert page.locator("#hits-lines line").count() == len(set(lists[0]) & set(lists[1]))
     values = table.values(table.rows[2], table.columns[0])
-    assert page.locator("#score-b").inner_text() == f"nDCG@5 {values[0][3]:.3f}"  # type: ignore[index]
+    assert page.locator("#score-b").inner_text() == f"nDCG@5 {values[3]:.3f}"  # type: ignore[index]
     assert page.locator("#hits-a .snippet mark").first.inner_text() == "what"
     assert page.locator(".snippet b").count() == 0
     page.select_option("#filter", "unjudged")

@@ -10,19 +10,20 @@ from every_command import COMMANDS, load_command
 from adducir.cli import common
 from adducir.cli.app import main
 from adducir.cli.command import Command, Writes, build_command, option, rare_fields
+from adducir.cli.workers import Workers
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
 from adducir.runs.fusion import FUSION
 
 
-class Toy(common.Workers):
+class Toy(Workers):
     source: Path = option("What is read.", metavar="SOURCE", argument=True)
     output: Path | None = option(
         "What is written.", "-o", default=None, writes=Writes("file", (".txt", ".tsv"))
     )
     more: Path | None = option("A folder.", default=None, writes=common.FOLDER)
     topics: str = option("A text that names a file.", "-t", default="", reads=True)
-    method: Annotated[str, FUSION.named] = option("How.", default="rrf")
+    method: Annotated[str, FUSION] = option("How.", default="rrf")
     mode: Literal["fast", "slow"] | None = option("How well.", default=None, shown="fast")
     names: common.Names = option("With commas or repeated.", default=())
     depth: common.Depth = 1000

@@ -112,5 +112,5 @@ def build(path, work, execution=HERE, **changes):
 
 def digest(manifest):
     """Of all that an artifact holds: only when and how long it was made may differ."""
-    files = {name: entry.sha256 for name, entry in manifest.files.items()}
+    files = {name: entry["sha256"] for name, entry in manifest.files.items()}
     return fingerprint([manifest.fingerprint, manifest.counts, files])

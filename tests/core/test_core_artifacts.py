@@ -80,7 +80,7 @@ def test_an_artifact_is_built_once(tmp_path: Path) -> None:
     assert first.recipe == {"k1": 0.9, "fields": ["text"]}
     assert first.counts == {"documents": 3, "share": 0.5}
     assert set(first.files) == {"empty", "sub/a.txt", "README.md"}
-    assert first.files["sub/a.txt"].sha256.startswith("ed7002b439e9ac84")
+    assert first.files["sub/a.txt"]["sha256"].startswith("ed7002b439e9ac84")
     assert (first.versions["adducir"], first.versions["lucene"]) == (__version__, "10")
     recipe, inputs = {"fields": ["text"], "k1": 0.9}, {"corpus": "abc"}
     assert first.fingerprint == artifact_fingerprint("toy", recipe, inputs, 1)

@@ -1,14 +1,9 @@
 """What the tests of term weighting share: a tiny model, a tiny corpus."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-
-from tiny import tiny_bert
 
 TOPICS = [
     ("School uniforms", "School uniforms should be banned", "uniforms and energy in a school"),
@@ -16,12 +11,6 @@ TOPICS = [
     ("Cats", "Cats run fast", "a slow dog and a fast cat: the cats' run"),
     ("Dogs", "Dogs are not cats", "dogs, dogs! e-mail dogs don't run"),
 ]
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny BERT."""
-    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
 
 
 @pytest.fixture

@@ -1,22 +1,11 @@
 """What the tests of encoders share: tiny models, a few spans."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-
 from some_spans import some_spans
-from tiny import tiny_bert
 
 from adducir.corpora.spans import write_spans
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny BERT."""
-    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
 
 
 @pytest.fixture

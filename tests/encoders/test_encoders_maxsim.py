@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from adducir.encoders import maxsim as module
-from adducir.encoders.maxsim import MultiVectors, maxsim, maxsim_packed
+from adducir.encoders.maxsim import MultiVectors, maxsim_packed
+from adducir.studies.grounded_generation.hindsight.model import maxsim
 
 
 def plain(query, document):

@@ -13,14 +13,13 @@ from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
-    best,
     context_ranks,
     pool_tasks,
-    run_tasks,
     task_among,
 )
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
+from adducir.studies.literary_evidence.submission import best, run_tasks
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])

@@ -18,7 +18,7 @@ from evaluation_cases import (
     table_of,
     without_ties,
 )
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from ir_measures import Measure
 
 from adducir.core.errors import UsageError
@@ -84,7 +84,6 @@ def _share_a_topic(run: RunDict, judged: QrelsDict) -> bool:
 
 
 @given(run=runs, judged=qrels(lowest=0))
-@settings(max_examples=60, deadline=None)
 def test_trec_eval_measures_agree_with_pytrec_eval(run: RunDict, judged: QrelsDict) -> None:
     assume(_share_a_topic(run, judged))
     expected = by_ir_measures("pytrec_eval", BY_PYTREC_EVAL, judged, run)
@@ -93,7 +92,6 @@ def test_trec_eval_measures_agree_with_pytrec_eval(run: RunDict, judged: QrelsDi
 
 
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=50, deadline=None)
 def test_negative_grades_left_to_trec_eval_agree_with_it(run: RunDict, judged: QrelsDict) -> None:
     assume(_share_a_topic(run, judged))
     # trec_eval's C code reads beyond its table where a topic has negative grades only
@@ -103,7 +101,6 @@ def test_negative_grades_left_to_trec_eval_agree_with_it(run: RunDict, judged: Q
 
 
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=50, deadline=None)
 def test_negative_grades_counted_as_zero_agree_with_qrels_that_hold_zero(
     run: RunDict, judged: QrelsDict
 ) -> None:
@@ -124,7 +121,6 @@ BY_OTHERS = {
 
 @pytest.mark.parametrize("provider", BY_OTHERS)
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=40, deadline=None)
 def test_judged_and_rr_at_k_agree_with_ir_measures(
     provider: str, run: RunDict, judged: QrelsDict
 ) -> None:
@@ -165,7 +161,6 @@ BY_HAND = [
 
 
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=40, deadline=None)
 def test_measures_without_a_provider_agree_with_their_definition(
     run: RunDict, judged: QrelsDict
 ) -> None:
@@ -180,7 +175,6 @@ def test_measures_without_a_provider_agree_with_their_definition(
 
 
 @given(run=runs, judged=qrels(lowest=-2))
-@settings(max_examples=50, deadline=None)
 @example(run={}, judged={"1": {"d1": 1, "d2": 0}, "2": {"d1": 0}})
 def test_counts_cover_the_topics_that_the_run_lacks(run: RunDict, judged: QrelsDict) -> None:
     """As trec_eval -c prints them; ir_measures has 0 there."""

@@ -169,7 +169,7 @@ def test_the_table_tests_against_the_baseline():
     assert not any(cells[RANDOM, "", one].best for one in ("R@10", "RR", "Rank"))
     with pytest.raises(UsageError, match="'random' is not among"):
         rank_table({"": systems}, random=True, testing=settings.Testing(baseline=RANDOM))
-    notes = " ".join(table.footer)
+    notes = " ".join(table.footer())
     assert "100.0 candidates per query" in notes
     assert "nudged" not in notes  # there are no qrels
     for name in TABLES:

@@ -133,4 +133,4 @@ class Notes(Progress):
 
 def notes_of(table) -> str:
     """The lines below a table, without their marks."""
-    return " ".join("".join(part for part in note if isinstance(part, str)) for note in table.notes)
+    return " ".join("".join(part for part in note if isinstance(part, str)) for note in table.below)

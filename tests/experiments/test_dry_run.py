@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,12 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path += [
-    str(Path(__file__).parents[1] / name)
-    for name in ("models", "encoders", "studies/complementary_evidence")
-]
-
 from experiment_studies import DOCUMENTS, Study
 from some_questions import some_questions
 from some_spans import some_spans
@@ -33,22 +26,6 @@ from adducir.studies.grounded_generation.contexts import GroundedContext, write_
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.name for path in (ROOT / "experiments").glob("*.yaml"))
-# Every dry run in one process that has no network: what it printed, and whom it would have called.
-DRY_RUNS = """
-import contextlib, io, json, socket, sys
-called, found = [], {}
-def refuse(*arguments):
-    called.append(str(arguments[-1]))
-    raise OSError("no network")
-socket.socket.connect = socket.getaddrinfo = refuse
-from adducir.cli.app import main
-for name in sys.argv[1:]:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        code = main(["experiment", f"experiments/{name}", "--dry-run"])
-    found[name] = [code, out.getvalue()]
-print(json.dumps([found, called]))
-"""
 LACKING = {
     "touche.yaml": (
         "the documents of argsme/2020-04-01,",
@@ -74,15 +51,27 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_study_plans_without_data_and_network(bare: Path) -> None:
-    empty = {name: str(bare / ".none") for name in ("IR_DATASETS_HOME", "HF_HOME", "NLTK_DATA")}
-    hidden = ("ADDUCIR_COLLECTIONS", "HF_HUB_OFFLINE", "HF_HUB_CACHE")
-    environment = {key: value for key, value in os.environ.items() if key not in hidden} | empty
-    command = [sys.executable, "-c", DRY_RUNS, *FILES]
-    done = subprocess.run(
-        command, cwd=bare, env=environment, capture_output=True, text=True, check=True
-    )
-    found, called = json.loads(done.stdout)
+def test_every_study_plans_without_data_and_network(
+    bare: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    called: list[str] = []
+
+    def refuse(*arguments: Any) -> None:
+        called.append(str(arguments[-1]))
+        raise OSError("no network")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    monkeypatch.setattr("socket.getaddrinfo", refuse)
+    monkeypatch.chdir(bare)
+    monkeypatch.delenv("ADDUCIR_COLLECTIONS", raising=False)
+    monkeypatch.setenv("IR_DATASETS_HOME", str(bare / ".none"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(bare / ".none"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("nltk.data.path", [])
+    found = {}
+    for name in FILES:
+        code = main(["experiment", f"experiments/{name}", "--dry-run"])
+        found[name] = code, capsys.readouterr().out
     assert called == []
     assert {path.name for path in bare.iterdir()} - {".none"} == {
         *("experiments", "deepct", "rerankers", "encoders")
@@ -293,7 +282,7 @@ def test_no_task_opens_a_large_file(text: str, steps: list[str], tmp_path: Path)
     assert list(dict.fromkeys(verbs))[: len(steps)] == steps
 
 
-def test_what_a_run_has_read_is_known_to_a_dry_run(tmp_path: Path) -> None:
+def test_what_a_run_has_read_is_known_to_a_dry_run(tmp_path: Path, capsys) -> None:
     study = Study(tmp_path / "study")
     study.change("fields: [text]", "engine: memory")
     rows = [{"docno": docno, "text": text} for docno, text in DOCUMENTS.items()]
@@ -301,10 +290,8 @@ def test_what_a_run_has_read_is_known_to_a_dry_run(tmp_path: Path) -> None:
     time.sleep(0.3)  # a file's times are sure when the clock has gone on
 
     def verbs() -> list[str]:
-        code = "import sys; from adducir.cli.app import main; main(sys.argv[1:])"
-        arguments = [sys.executable, "-c", code, "experiment", str(study.file), "--dry-run"]
-        done = subprocess.run(arguments, capture_output=True, text=True, check=True)
-        lines = done.stdout.splitlines()[:3]
+        assert main(["experiment", str(study.file), "--dry-run"]) == 0
+        lines = capsys.readouterr().out.splitlines()[:3]
         return [f"{line.split()[0]} {line.endswith('is unknown')}" for line in lines]
 
     assert verbs() == ["build False", "search False", "search False"]

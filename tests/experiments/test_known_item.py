@@ -2,15 +2,10 @@
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "encoders"))
-
 from experiment_studies import notes_of
 from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert, tiny_colbert

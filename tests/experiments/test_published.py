@@ -137,6 +137,7 @@ comparison: {{baseline: OpenNlp}}
     assert found["Simple", "2021", "nDCG@5"] == pytest.approx(0.6742, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_argsme_bm25_figure_on_topics_2020(collections: Path, tmp_path: Path) -> None:
     # An independent trial gave .863 for BM25 (k1 .9, b .4) on these documents.
     touche = collections / "touche"

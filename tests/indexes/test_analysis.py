@@ -17,7 +17,7 @@ from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memor
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import vocabularies
 from adducir.indexes.feedback import RM3
-from adducir.indexes.languages import LANGUAGES
+from adducir.indexes.kinds import LANGUAGES
 from adducir.indexes.models import BM25
 
 SIGNS = "aabeS09'’.,:;_-/@#! \t\n\r\v\f\x00\x85\u00a0\u00ad\u0301\u200b\u200d\u2028\u3000"
@@ -49,7 +49,6 @@ def english() -> Callable[[Sequence[str]], None]:
     return agree(Analysis())
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.text(st.sampled_from(SIGNS + LETTERS), max_size=60), min_size=1, max_size=20))
 def test_any_signs_in_bulk(english, texts: list[str]) -> None:
     english(texts)
@@ -58,7 +57,6 @@ def test_any_signs_in_bulk(english, texts: list[str]) -> None:
 LENGTHS = st.sampled_from([1, 47, 48, 49, 199, 200, 201, 254, 255, 256, 511, 1100])
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(LENGTHS, st.sampled_from("xé東.-'"), st.sampled_from(" \n-")), max_size=9)
 )
@@ -72,7 +70,10 @@ def test_more_pieces_in_bulk_than_are_kept() -> None:
     agree(Analysis("none", "none"))([words, words])
 
 
-@pytest.mark.parametrize("source", ["cacm/corpus.jsonl", "touche/argsme-subset.jsonl"])
+LARGE = pytest.param("touche/argsme-subset.jsonl", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("source", ["cacm/corpus.jsonl", LARGE])
 def test_collections_in_bulk(collections: Path, english, source: str) -> None:
     corpus = open_corpus(str(collections / source))
     english([text_of(document, tuple(document.fields)) for document in corpus])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
@@ -22,7 +22,8 @@ from adducir.indexes.candidates import (
     rank_parts,
     vocabularies,
 )
-from adducir.indexes.models import BM25, QLD, InL2, Okapi
+from adducir.indexes.memory.models import Okapi
+from adducir.indexes.models import BM25, QLD, InL2
 
 rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")
 
@@ -45,7 +46,6 @@ def hold_to_rank_bm25(model, ours: CandidateSet, candidates, queries) -> None:
         assert ranks.tolist() == (theirs >= theirs[:, gold, None]).sum(axis=1).tolist()
 
 
-@settings(max_examples=120, deadline=None)
 @given(CANDIDATES, QUERIES, MODELS)
 def test_variants_of_bm25_are_rank_bm25s(candidates, queries, model) -> None:
     hold_to_rank_bm25(model, CandidateSet.of_tokens(candidates, threads=1), candidates, queries)
@@ -149,7 +149,6 @@ CLOSE = st.integers(-40, 40).map(lambda n: 1 + n * 1e-12)  # equal in single pre
 SCORE = CLOSE | st.integers(-2, 2).map(float) | st.sampled_from([-0.0, 1e-300, -1e-300, 1e300])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(SCORE | st.floats(-100, 100), max_size=150), st.none() | st.integers(1, 160))
 def test_rankings_order_whole_scores_and_ties_by_number(row, depth) -> None:
     scores = np.array([row, row[::-1]], dtype=np.float64)

@@ -37,7 +37,7 @@ class Case(NamedTuple):
     queries: list[str]
 
 
-@pytest.fixture(scope="module", params=["bundled", "cacm"])
+@pytest.fixture(scope="module", params=["bundled", pytest.param("cacm", marks=pytest.mark.slow)])
 def case(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Case:
     source, topics = "bundled:arguments", "bundled:topics"
     fields: tuple[str, ...] = ()

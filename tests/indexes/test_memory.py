@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from memory_corpus import TEXTS, ListCorpus, weighted_index
 
@@ -26,7 +26,8 @@ from adducir.indexes import (
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
-from adducir.indexes.models import BM25, DPH, QLD, InL2, Model
+from adducir.indexes.memory.models import DPH
+from adducir.indexes.models import BM25, QLD, InL2, Model
 from adducir.indexes.search import search_topics
 
 WORDS = [f"word{n}" for n in range(60)]
@@ -100,7 +101,6 @@ def test_rankings_are_lucenes(both: Both, model: Model) -> None:
 WEIGHTS = st.dictionaries(st.sampled_from(WORDS), st.floats(0, 100, width=32), max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(WEIGHTS, min_size=1, max_size=3), st.floats(0, 20), st.floats(0, 1), st.data())
 def test_any_weights_and_parameters(both: Both, queries: list, k1: float, b: float, data) -> None:
     model = data.draw(st.sampled_from([BM25(k1=k1, b=b), QLD(mu=100 * k1)]))
@@ -144,7 +144,10 @@ SOURCES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=list(SOURCES))
+LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("cacm", "touche")]
+
+
+@pytest.fixture(scope="module", params=["bundled", *LARGE])
 def collection(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Both, list[str]]:
     source, fields, topics = SOURCES[request.param]
     if request.param != "bundled":

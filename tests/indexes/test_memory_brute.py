@@ -13,7 +13,7 @@ from adducir.indexes.analysis import Analysis
 from adducir.indexes.index import Hits
 from adducir.indexes.models import BM25, QLD, Model
 
-DOCUMENTS = 70_000
+DOCUMENTS = 66_000  # two whole windows of documents and a part of one
 Matrix = np.ndarray  # (documents, terms) float32 frequencies
 
 
@@ -128,7 +128,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Brute:
 
 @pytest.fixture(scope="module")
 def exact(tmp_path_factory: pytest.TempPathFactory) -> Brute:
-    return Brute(tmp_path_factory.mktemp("exact"), frequencies(40_000, 30), exact=True)
+    return Brute(tmp_path_factory.mktemp("exact"), frequencies(34_000, 30), exact=True)
 
 
 @pytest.mark.parametrize("depth", [1, 10, 100, 1000, DOCUMENTS, None])
@@ -152,13 +152,13 @@ def test_no_saturation_and_nothing_but_zeros(large: Brute, k1: float) -> None:
 
 
 def test_weights_that_are_not_whole(tmp_path: Path) -> None:
-    brute = Brute(tmp_path, frequencies(30_000, 20, whole=False))
+    brute = Brute(tmp_path, frequencies(34_000, 20, whole=False))
     for model in (BM25(), QLD(mu=300.0)):
         brute.hold(random_queries(20, 20, 6), model, 50)
 
 
 def test_ties_go_to_the_lower_docno(tmp_path: Path) -> None:
-    tfs = np.zeros((60_000, 2), dtype=np.float32)
+    tfs = np.zeros((34_000, 2), dtype=np.float32)
     tfs[5:, 0], tfs[:5, 1] = 1, 1
     brute = Brute(tmp_path, tfs)
     for depth in (3, 40, 20_000):
@@ -168,26 +168,27 @@ def test_ties_go_to_the_lower_docno(tmp_path: Path) -> None:
 def test_samples_that_mislead(tmp_path: Path) -> None:
     # All that score high stand at the beginning of evenly spread ranges, where a sample of the
     # documents may look: it would promise far more such documents than there are.
-    tfs = np.zeros((DOCUMENTS, 3), dtype=np.float32)
-    ranges = DOCUMENTS // (16 * 512)
-    high = [n * (DOCUMENTS // ranges) + i for n in range(ranges) for i in range(20)]
+    documents = 34_000
+    tfs = np.zeros((documents, 3), dtype=np.float32)
+    ranges = documents // (16 * 512)
+    high = [n * (documents // ranges) + i for n in range(ranges) for i in range(20)]
     tfs[high, 0], tfs[1::2, 1] = 9, 1
-    tfs[:, 2] = np.random.default_rng(0).integers(1, 400, DOCUMENTS)
+    tfs[:, 2] = np.random.default_rng(0).integers(1, 400, documents)
     brute = Brute(tmp_path, tfs)
     found = brute.hold([{0: 5.0, 1: 1.0}], BM25(), 1000)
     assert {f"d{place:06}" for place in high} < set(found.docnos)
 
 
 def test_scores_that_rise_or_lie_close_together(tmp_path: Path) -> None:
-    draw, tfs = np.random.default_rng(4), np.zeros((60_000, 4), dtype=np.float32)
-    tfs[:, 0] = 1 + draw.random(60_000) * 1e-4
-    tfs[3, 1], tfs[:, 2] = 1, 1 + np.arange(60_000)
+    draw, tfs = np.random.default_rng(4), np.zeros((34_000, 4), dtype=np.float32)
+    tfs[:, 0] = 1 + draw.random(34_000) * 1e-4
+    tfs[3, 1], tfs[:, 2] = 1, 1 + np.arange(34_000)
     brute = Brute(tmp_path, tfs)
     brute.hold([{0: 1e-6, 1: 1e6}, {2: 1.0}], BM25(), 100)
     brute.hold([{2: 1.0}], BM25(k1=5000.0), 100)
 
 
-@pytest.mark.parametrize("documents", [1, 63, 64, 32_767, 32_768, 32_769])
+@pytest.mark.parametrize("documents", [1, 64, 32_768, 32_769])
 def test_edges_of_windows(tmp_path: Path, documents: int) -> None:
     tfs = np.zeros((documents, 2), dtype=np.float32)
     tfs[[0, documents // 2, documents - 1], 0], tfs[:, 1] = 1, 2

@@ -13,15 +13,9 @@ from adducir.core.errors import UsageError
 from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import CandidateSet
-from adducir.indexes.models import (
-    BM25,
-    DPH,
-    MODELS,
-    QLD,
-    InL2,
-    Model,
-    Okapi,
-)
+from adducir.indexes.kinds import MODELS
+from adducir.indexes.memory.models import DPH, Okapi
+from adducir.indexes.models import BM25, QLD, InL2, Model
 
 TEXTS = {
     f"d{n:02}": " ".join(np.random.default_rng(n).choice([*"abcdefgh"], n * 3 % 70 + 1))

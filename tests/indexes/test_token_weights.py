@@ -19,7 +19,8 @@ from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
-from adducir.indexes.models import BM25, QLD, Impact
+from adducir.indexes.memory.models import Impact
+from adducir.indexes.models import BM25, QLD
 from adducir.indexes.search import search_topics
 
 COUNTS = {

@@ -140,14 +140,19 @@ def _streams(folder: Path) -> Iterator[dict[str, Path]]:
                 os.close(descriptor)
 
 
-def _here(words: list[str], folder: Path, given: Any) -> Done:
+def _adducir() -> None:
+    runpy.run_module("adducir", run_name="__main__")
+
+
+def here(words: list[str], folder: Path, given: Any = None, run: Any = _adducir) -> Done:
+    """Run the program, or a function, in this process as one of its own in a folder."""
     argv, place, kept = sys.argv, Path.cwd(), sys.stdin
     code: Any = 0
     with _streams(folder.parent) as paths:
         sys.argv, sys.stdin = ["adducir", *words], given
         os.chdir(folder)
         try:
-            runpy.run_module("adducir", run_name="__main__")
+            run()
         except SystemExit as end:
             code = end.code or 0
         finally:
@@ -164,12 +169,12 @@ def command(step: Step, folder: Path, *, subprocesses: bool = False) -> Done:
     if "<" in words:
         source = folder / words[words.index("<") + 1]
         words = words[: words.index("<")]
-    here = words[0] == "adducir" and not (subprocesses or step.process)
-    if words[0] == "adducir" and not here:
+    is_here = words[0] == "adducir" and not (subprocesses or step.process)
+    if words[0] == "adducir" and not is_here:
         words = [sys.executable, "-m", *words]
     with (source or Path(os.devnull)).open() as given:
-        if here:
-            return _here(words[1:], folder, given)
+        if is_here:
+            return here(words[1:], folder, given)
         done = subprocess.run(words, cwd=folder, stdin=given, capture_output=True, text=True)
     return Done(done.returncode, done.stdout, done.stderr)
 

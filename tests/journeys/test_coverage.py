@@ -1,16 +1,12 @@
 """Every command and every option has a journey, or a reason why it has none."""
 
-import functools
-import json
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import journey_render
 import pytest
-from journey_runner import HERE, all_journeys, read
+from journey_runner import HERE, all_journeys, here, read
 
 DOCS = HERE.parents[1] / "docs"
 WITHOUT = {
@@ -32,33 +28,26 @@ TESTS = {
 """What all tables are tested by alike: the journeys of `evaluate` have it."""
 
 
-_HELPS = """
-import contextlib, io, json, os, re
-from adducir.cli.app import main
-os.environ["COLUMNS"] = "300"
-def shown(*words):
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        main([*words])
-    return out.getvalue()
-def listed(text):
-    return re.findall(r"^│ ([a-z][a-z-]+) {2,}", text, re.M)
-commands = []
-for name in listed(shown("--help")):
-    inner = listed(shown(name, "--help").partition("─ Commands ")[2])
-    commands += [f"{name} {one}" for one in inner] or [name]
-helps = {name: shown(*name.split(), "--help") for name in commands}
-print(json.dumps([helps, shown("kinds", "settings")]))
-"""
-
-
-@functools.cache
-def options() -> dict[str, list[set[str]]]:
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[set[str]]]:
     """The names of each option of the program, by command."""
-    done = subprocess.run(
-        [sys.executable, "-c", _HELPS], capture_output=True, text=True, check=True
-    )
-    helps, settings = json.loads(done.stdout)
+    folder = tmp_path_factory.mktemp("help") / "study"
+    folder.mkdir()
+
+    def shown(*words: str) -> str:
+        return here([*words], folder).out
+
+    def listed(text: str) -> list[str]:
+        return re.findall(r"^│ ([a-z][a-z-]+) {2,}", text, re.M)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "300")
+        commands: list[str] = []
+        for name in listed(shown("--help")):
+            inner = listed(shown(name, "--help").partition("─ Commands ")[2])
+            commands += [f"{name} {one}" for one in inner] or [name]
+        helps = {name: shown(*name.split(), "--help") for name in commands}
+        settings = shown("kinds", "settings")
     found: dict[str, list[set[str]]] = {}
     for command, shown in helps.items():
         rows = re.findall(r"^│ +(?:\* +)?(--?[a-z].*?) {2,}(?:(-\w) )?", shown, re.M)
@@ -90,16 +79,16 @@ def typed() -> dict[str, set[str]]:
     return found
 
 
-def test_every_command_has_a_journey() -> None:
-    assert len(options()) > 15
-    assert set(options()) <= set(typed())
+def test_every_command_has_a_journey(options: dict[str, list[set[str]]]) -> None:
+    assert len(options) > 15
+    assert set(options) <= set(typed())
 
 
-def test_every_option_has_a_journey() -> None:
+def test_every_option_has_a_journey(options: dict[str, list[set[str]]]) -> None:
     journeys = typed()
     missing = [
         f"{command} {min(names, key=len)}"
-        for command, rows in options().items()
+        for command, rows in options.items()
         for names in rows
         if not names & journeys.get(command, set())
         and not names & set(WITHOUT)
@@ -108,8 +97,8 @@ def test_every_option_has_a_journey() -> None:
     assert not missing, "\n".join(missing)
 
 
-def test_no_reason_is_given_for_what_is_not_there() -> None:
-    known = {name for rows in options().values() for names in rows for name in names}
+def test_no_reason_is_given_for_what_is_not_there(options: dict[str, list[set[str]]]) -> None:
+    known = {name for rows in options.values() for names in rows for name in names}
     assert set(WITHOUT) <= known
     assert typed()["evaluate"] >= TESTS
 
@@ -117,10 +106,13 @@ def test_no_reason_is_given_for_what_is_not_there() -> None:
 def test_the_api_page_runs(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """The examples of docs/api.md, one after the other, and the numbers that they print."""
     text = (DOCS / "api.md").read_text(encoding="utf-8")
-    (tmp_path / "page.py").write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.S)))
-    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    lines = [journey_render.numbers(line) for line in done.stdout.splitlines()[:-1]]
+    page = "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
+    folder = tmp_path / "study"
+    folder.mkdir()
+    done = here([], folder, run=lambda: exec(page, {"__name__": "__main__"}))
+    stated = re.findall(r"print\(.*\)  # ([\d.]+)$", page, re.M)
+    assert set(stated) <= set(done.out.split())
+    lines = [journey_render.numbers(line) for line in done.out.splitlines()[:-1]]
     told = "\n".join(line for line in lines if line) + "\n"
     golden = HERE / "golden" / "api.txt"
     if pytestconfig.getoption("--regenerate", default=False):

@@ -1,14 +1,8 @@
 """Half precision begins and ends with the layers; what comes behind them is single precision."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 import transformers
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "rerankers"))
-
 from tiny import tiny_bert
 
 from adducir.models.machine import computing_in, halved

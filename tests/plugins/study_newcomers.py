@@ -10,7 +10,7 @@ from adducir.core.artifacts import artifact_fingerprint, build
 from adducir.core.files import file_digest, read_lines
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Document
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.encoders.ranking import context_ranks
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores

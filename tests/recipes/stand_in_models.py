@@ -6,9 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from tiny import tiny_bert, tiny_colbert, tiny_roberta
-from tiny_bart import tiny_bart
-from tiny_t5 import tiny_t5
+from tiny import tiny_bart, tiny_bert, tiny_colbert, tiny_roberta, tiny_t5
 
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json")
 

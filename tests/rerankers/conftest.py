@@ -1,35 +1,10 @@
 """What the tests of rerankers share: tiny models of each architecture, a tiny study."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-
 from rerank_texts import QUERIES, TEXTS
-from tiny import tiny_bert
-from tiny_t5 import sharpened, tiny_t5
-
-
-@pytest.fixture(scope="session")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny BERT without a head."""
-    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny-bert")
-
-
-@pytest.fixture(scope="session")
-def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny BERT that has two classes."""
-    folder = tmp_path_factory.mktemp("models") / "tiny-classifier"
-    return sharpened(tiny_bert(folder, kind="BertForSequenceClassification"))
-
-
-@pytest.fixture(scope="session")
-def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny T5, which is called a LiT5."""
-    return tiny_t5(tmp_path_factory.mktemp("models") / "tiny-lit5")
 
 
 @pytest.fixture

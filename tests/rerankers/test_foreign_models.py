@@ -108,20 +108,20 @@ def test_a_t5_is_a_reranker_where_it_says_so(t5, tmp_path):
     assert open_reranker(called).recipe.model == "monot5"
 
 
-def test_maxsim_takes_encoders_alone(bert, t5, tmp_path):
+def test_maxsim_takes_encoders_alone(tiny, t5, tmp_path):
     masked = tiny_bert(tmp_path / "mlm", kind="BertForMaskedLM")
     encoder = with_config(t5, tmp_path / "t5", architectures=["T5Model"])
     for folder in (masked, t5, encoder):
         with pytest.raises(InputError) as error:
             _ = open_reranker(f"maxsim:{folder}").model
         assert error.value.path == folder
-    assert len(open_reranker(f"maxsim:{bert}").score(QUERY, TEXTS)) == 4
+    assert len(open_reranker(f"maxsim:{tiny}").score(QUERY, TEXTS)) == 4
     # A sentence encoder may name the class that it was trained from.
     (masked / "modules.json").write_text("[]")
     assert len(open_reranker(f"maxsim:{masked}").score(QUERY, TEXTS)) == 4
 
 
-def test_what_would_not_be_loaded_is_refused(classifier, bert, tmp_path):
+def test_what_would_not_be_loaded_is_refused(classifier, tiny, tmp_path):
     for name, text in (
         ("adapter_config", '{"peft_type": "LORA"}'),
         ("config", '{"auto_map": {"AutoModel": "mine.Model"}}'),
@@ -134,7 +134,7 @@ def test_what_would_not_be_loaded_is_refused(classifier, bert, tmp_path):
         assert error.value.path == folder / f"{name}.json"
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"docno": "d1", "text": "cats"}\n')
-    coded = with_config(bert, tmp_path / "encoder", auto_map={"AutoModel": "mine.Model"})
+    coded = with_config(tiny, tmp_path / "encoder", auto_map={"AutoModel": "mine.Model"})
     assert main(["encode", "-m", str(coded), "-c", str(corpus), "-o", str(tmp_path / "v")]) == 3
     assert not (tmp_path / "v").exists()
 

@@ -24,14 +24,14 @@ LONG = "should nuclear power be banned because energy plants run on and on " * 4
 
 
 @pytest.fixture(scope="module")
-def colbert(bert, tmp_path_factory):
+def colbert(tiny, tmp_path_factory):
     """A tiny ColBERT as its authors save it: an encoder with a prefix, and a projection."""
     import json
 
     from safetensors.torch import load_file, save_file
 
     folder = tmp_path_factory.mktemp("models") / "tiny-colbert"
-    shutil.copytree(bert, folder)
+    shutil.copytree(tiny, folder)
     tensors = {f"bert.{name}": one for name, one in load_file(folder / "model.safetensors").items()}
     draw = torch.Generator().manual_seed(3)
     tensors["linear.weight"] = torch.randn(16, 32, generator=draw)
@@ -104,7 +104,7 @@ def test_a_long_text_without_blanks_is_read_on_where_that_is_needed(classifier):
 
 def test_one_label_gives_the_logit(tmp_path):
     from sentence_transformers import CrossEncoder
-    from tiny_t5 import sharpened
+    from tiny import sharpened
     from transformers import AutoConfig, BertForSequenceClassification
 
     folder = tiny_bert(tmp_path / "one", kind="BertForSequenceClassification")
@@ -122,12 +122,12 @@ def test_one_label_gives_the_logit(tmp_path):
     assert reranker.scale == "logit"
 
 
-def test_a_model_without_a_classifier_is_no_reranker(bert):
-    with pytest.raises(InputError, match=f"cross-encoder:{bert}"):
-        open_reranker(str(bert))
+def test_a_model_without_a_classifier_is_no_reranker(tiny):
+    with pytest.raises(InputError, match=f"cross-encoder:{tiny}"):
+        open_reranker(str(tiny))
     with pytest.raises(InputError) as caught:
-        open_reranker(f"monobert:{bert}")
-    assert caught.value.path == bert / "config.json"
+        open_reranker(f"monobert:{tiny}")
+    assert caught.value.path == tiny / "config.json"
 
 
 def test_monot5_is_the_log_probability_of_true_against_false(t5):
@@ -226,8 +226,8 @@ def test_colbert_is_maxsim_over_what_counts(colbert, tmp_path, attend):
     assert open_reranker(f"{colbert}").recipe.model == "colbert"
 
 
-def test_maxsim_with_a_plain_encoder(bert):
-    source = model_source(str(bert))
+def test_maxsim_with_a_plain_encoder(tiny):
+    source = model_source(str(tiny))
     tokenizer, network = load_tokenizer(source), load_model(source)
 
     def vectors(text):
@@ -244,16 +244,16 @@ def test_maxsim_with_a_plain_encoder(bert):
             row for row, piece in zip(d, pieces, strict=True) if piece not in string.punctuation
         ]
         expected.append(maxsim_by_hand(vectors(query)[1], kept))
-    model = open_reranker(f"maxsim:{bert}").model
+    model = open_reranker(f"maxsim:{tiny}").model
     np.testing.assert_allclose(model.scores(PAIRS), expected, atol=1e-4)
     assert_batches_change_nothing(model, PAIRS)
 
 
-def test_colbert_needs_its_markers_and_its_projection(bert, colbert, tmp_path):
+def test_colbert_needs_its_markers_and_its_projection(tiny, colbert, tmp_path):
     with pytest.raises(InputError, match=r"no marker '\[unused0\]'"):
         _ = open_reranker(str(colbert)).model
     with pytest.raises(InputError, match="has no projection"):
-        _ = opened(tmp_path, f"model: colbert\nbase: {bert}\nmarkers: [e, t]\n").model
+        _ = opened(tmp_path, f"model: colbert\nbase: {tiny}\nmarkers: [e, t]\n").model
 
 
 def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
@@ -293,8 +293,8 @@ def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
         assert message[-4:] == ["▁Relevance", "▁Ranking", ":", "</s>"]
 
 
-def test_orders_and_scores_agree(t5, bert):
-    for name in (f"lit5:{t5}", f"maxsim:{bert}"):
+def test_orders_and_scores_agree(t5, tiny):
+    for name in (f"lit5:{t5}", f"maxsim:{tiny}"):
         reranker = open_reranker(name)
         scores = reranker.score("cats", TEXTS)
         assert reranker.order("cats", TEXTS).tolist() == np.argsort(-scores, kind="stable").tolist()

@@ -1,6 +1,4 @@
-"""Reranking runs: order below the depth, the cache, passages, what the metadata records."""
-
-from pathlib import Path
+"""Reranking runs: order below the depth, texts, what the metadata records."""
 
 import numpy as np
 import polars as pl
@@ -8,12 +6,10 @@ import pytest
 from rerank_texts import QUERIES, TEXTS
 
 from adducir.core.errors import IncompleteError, InputError, UsageError
-from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.rerankers.recipe import Joint
 from adducir.rerankers.registry import open_reranker
-from adducir.rerankers.rerank import KnownScores, ScoreCache, pair_keys, rerank
+from adducir.rerankers.rerank import rerank
 from adducir.rerankers.texts import Texts, texts_of
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
@@ -39,20 +35,6 @@ def topics(study):
     return load_topics(study / "topics.tsv")
 
 
-@pytest.fixture
-def counted(monkeypatch):
-    """The pairs that models were asked for."""
-    arguments = []
-    original = Joint.scores
-
-    def scores(self, pairs):
-        arguments.extend(pairs)
-        return original(self, pairs)
-
-    monkeypatch.setattr(Joint, "scores", scores)
-    return arguments
-
-
 def test_the_head_is_ordered_by_score_and_the_rest_stays_below(classifier, run, topics):
     reranker = open_reranker(str(classifier))
     found = rerank(run, topics, KNOWN, reranker, depth=4)
@@ -65,7 +47,7 @@ def test_the_head_is_ordered_by_score_and_the_rest_stays_below(classifier, run, 
     assert scores[4:] == pytest.approx([scores[3] - 1, scores[3] - 2, scores[3] - 3])
     assert found.run.qids == run.qids
     assert len(found.run) == len(run)
-    assert (found.computed, found.cached) == (12, 0)
+    assert found.pairs == 12
 
 
 def test_equal_scores_keep_the_candidates_order(classifier):
@@ -74,55 +56,6 @@ def test_equal_scores_keep_the_candidates_order(classifier):
     reranker = open_reranker(str(classifier))
     found = rerank(run, Topics(["1"], ["cats"], "topics"), same, reranker)
     assert rows(found.run)[0] == [*"cabd"]
-    # The four are one pair to the model.
-    assert found.computed == 1
-
-
-def test_a_repeated_or_deeper_rerank_computes_what_is_new(
-    classifier, run, topics, tmp_path, counted
-):
-    fresh = rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=7)
-    counted.clear()
-    cache = tmp_path / "scores"
-    found = []
-    for depth, new, known in ((3, 9, 0), (3, 0, 9), (7, 12, 9), (5, 0, 15)):
-        reranker = open_reranker(str(classifier))
-        found.append(rerank(run, topics, KNOWN, reranker, depth=depth, cache=cache))
-        assert (found[-1].computed, found[-1].cached) == (new, known)
-        assert len(counted) == new
-        # Where all is known, no model is loaded.
-        assert ("model" in vars(reranker)) == (new > 0)
-        counted.clear()
-    assert found[0].run.frame.equals(found[1].run.frame)
-    assert rows(found[2].run)[0] == rows(fresh.run)[0]
-    assert rows(found[2].run)[1] == pytest.approx(rows(fresh.run)[1], abs=2e-5)
-
-
-def test_another_model_query_or_text_is_another_score(classifier, run, topics, tmp_path):
-    cache = tmp_path / "scores"
-    rerank(run, topics, KNOWN, open_reranker(str(classifier)), depth=2, cache=cache)
-    other = rerank(run, topics, KNOWN, open_reranker(f"monobert:{classifier}"), cache=cache)
-    assert other.cached == 0
-    arguments = Topics(topics.qids, [f"{query}!" for query in topics.queries], "topics")
-    assert rerank(run, arguments, KNOWN, open_reranker(str(classifier)), cache=cache).cached == 0
-    changed = Texts({f"d{number}": f"{text}." for number, text in enumerate(TEXTS)}.get)
-    assert rerank(run, topics, changed, open_reranker(str(classifier)), cache=cache).cached == 0
-
-
-def test_scores_of_other_devices_batches_or_versions_are_not_taken(
-    classifier, run, topics, tmp_path, monkeypatch
-):
-    def known(model, tokens=None):
-        reranker = open_reranker(model).in_batches(tokens)
-        return rerank(run, topics, KNOWN, reranker, cache=tmp_path / "scores").cached
-
-    model = str(classifier)
-    assert (known(model), known(model), known(model, 600)) == (0, 21, 0)
-    for other in ("rerankers.rerank.device_kind", "models.work.model_versions"):
-        with monkeypatch.context() as patch:
-            patch.setattr(f"adducir.{other}", lambda *_: "other")
-            assert (known(model), known(model)) == (0, 21)
-    assert known(model) == 21
 
 
 def test_a_listwise_order_goes_on_below_the_depth(t5, run, topics):
@@ -130,30 +63,6 @@ def test_a_listwise_order_goes_on_below_the_depth(t5, run, topics):
     docnos, scores = rows(found.run)
     assert docnos[3:] == rows(run)[0][3:]
     assert scores == [1 / rank for rank in range(1, 8)]
-
-
-def _put(folder: Path) -> None:
-    keys = pair_keys([("q", f"text {number}") for number in range(500)], "cpu")
-    cache = ScoreCache(folder, {"model": 1})
-    for start in range(0, 500, 10):
-        cache.add(KnownScores(keys[start : start + 10], np.arange(start, start + 10.0)))
-
-
-def test_a_damaged_file_is_reported_and_ignored(tmp_path):
-    class Recorded(Progress):
-        def __init__(self):
-            self.lines = []
-
-        def note(self, message):
-            self.lines.append(message)
-
-    _put(tmp_path)
-    shard = min(tmp_path.glob("*/*.safetensors"))
-    shard.write_bytes(shard.read_bytes()[:50])
-    message = Recorded()
-    with message:
-        assert len(ScoreCache(tmp_path, {"model": 1}).load().values) == 490
-    assert "are damaged and are computed anew" in message.lines[0]
 
 
 def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
@@ -186,14 +95,14 @@ def test_a_score_that_is_no_number_is_reported(classifier, run, topics, monkeypa
         rerank(run, topics, KNOWN, open_reranker(str(classifier)))
 
 
-def test_the_transformer_of_pyterrier_does_the_same(classifier, t5, run, topics, tmp_path):
+def test_the_transformer_of_pyterrier_does_the_same(classifier, t5, run, topics):
     from adducir.rerankers.retriever import RerankingTransformer
 
     frame = run.to_pandas().merge(topics.frame(), on="qid")
     frame["text"] = KNOWN.get(frame["docno"].to_list())
     for name in (str(classifier), f"lit5:{t5}"):
         expected = rerank(run, topics, KNOWN, open_reranker(name)).run.to_pandas()
-        step = RerankingTransformer(name, cache=tmp_path / "scores")
+        step = RerankingTransformer(name)
         found = step.transform(frame)
         assert found["docno"].tolist() == expected["docno"].tolist()
         np.testing.assert_allclose(found["score"], expected["score"], atol=2e-5)

@@ -24,11 +24,11 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def judged(study, bert):
+def judged(study, tiny):
     path = study / "rerankers" / "judged.yaml"
     path.write_text(
         f"""kind: cross-encoder
-base: {bert}
+base: {tiny}
 fields: text
 examples:
   topics: topics.tsv
@@ -43,13 +43,13 @@ training: {{epochs: 3, batch_size: 4, learning_rate: 0.005, patience: null}}
 
 
 @pytest.fixture
-def alone(study, bert):
+def alone(study, tiny):
     lines = [json.dumps({"docno": d, "title": t, "text": x}) + "\n" for d, t, x in DOCUMENTS]
     (study / "titled.jsonl").write_text("".join(lines), encoding="utf-8")
     path = study / "rerankers" / "alone.yaml"
     path.write_text(
         f"""kind: cross-encoder
-base: {bert}
+base: {tiny}
 examples: {{query_field: title, corpus: {{source: titled.jsonl}}, negatives: 2}}
 held_out: {{share: 0}}
 training: {{epochs: 2, batch_size: 4, patience: null}}
@@ -179,8 +179,8 @@ def test_what_cannot_be_learnt_from_is_refused(alone, tmp_path, changes, key):
     assert key in str(caught.value)
 
 
-def test_a_recipe_without_examples_is_not_trained(study, bert):
+def test_a_recipe_without_examples_is_not_trained(study, tiny):
     path = study / "rerankers" / "plain.yaml"
-    path.write_text(f"kind: cross-encoder\nbase: {bert}\n")
+    path.write_text(f"kind: cross-encoder\nbase: {tiny}\n")
     with pytest.raises(InputError):
         open_training(path)

@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
@@ -112,7 +112,6 @@ RANKING = st.dictionaries(
 RUN = st.dictionaries(st.sampled_from("123"), RANKING, max_size=3).map(lambda one: Run.of(one, "t"))
 
 
-@settings(max_examples=50)
 @given(st.lists(RUN, min_size=2, max_size=4), st.sampled_from(["rrf", "combsum", "combmnz"]))
 def test_fusion_agrees_with_its_definition(runs, method):
     expected = defaultdict(lambda: defaultdict(list))

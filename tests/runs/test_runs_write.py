@@ -159,15 +159,15 @@ def test_metadata_is_a_mapping_in_yaml(tmp_path):
         assert caught.value.line == line
 
 
-def _killed_at(path: Path, tag: str, last: int) -> bool:
-    """Write a run of that tag in a child killed at the n-th change of a file; whether it was."""
+def _killed_at(path: Path, last: int) -> bool:
+    """Write a new run in a child killed at the n-th change of a file; whether it was."""
     code = f"""
 import os, signal, sys
 from pathlib import Path
 from adducir.runs.metadata import platform_facts
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
-run, seen = Run.of({{"1": {{"{tag}": 1.0}}}}, "{tag}"), 0
+run, seen = Run.of({{"1": {{"new": 1.0}}}}, "new"), 0
 platform_facts()
 def count(event, arguments):
     global seen
@@ -184,15 +184,15 @@ write_run(run, Path({str(path)!r}))
 
 
 def test_a_killed_writer_leaves_no_run_with_another_runs_metadata(tmp_path: Path) -> None:
-    path = tmp_path / "a.trec"
-    assert not _killed_at(path, "old", 99)
+    path, old = tmp_path / "a.trec", Run.of({"1": {"old": 1.0}}, "old")
+    write_run(old, path)
     last = 1
-    while _killed_at(path, "new", last):
+    while _killed_at(path, last):
         tag = "new" if " new" in path.read_text() else "old"
         if metadata_for(path).is_file():
             assert read_metadata(path)["tag"] == tag
             assert read_metadata(path)["run file"]["sha256"] == file_digest(path)
-        assert not _killed_at(path, "old", 99)
+        write_run(old, path)
         last += 1
     assert last > 3
     assert read_metadata(path)["tag"] == "new"

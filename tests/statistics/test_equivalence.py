@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from drawn import compared
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_paired
@@ -30,7 +30,6 @@ def test_tost_is_statsmodels(seed: int) -> None:
         assert found == (pytest.approx(expected, rel=1e-12), False)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.floats(-0.5, 0.5), min_size=2, max_size=60),
     st.floats(0.01, 0.5),

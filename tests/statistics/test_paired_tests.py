@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -98,7 +98,6 @@ def test_equal_scores_have_p_1_and_a_constant_difference_what_its_topics_show(na
         assert run(name, np.arange(5) / 10 + 0.1, np.arange(5) / 10)[1] == 2.0**-4
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=2, max_size=12))
 def test_p_does_not_depend_on_the_order_of_systems(rows: list[tuple[int, int]]) -> None:
     a, b = np.array(rows).T / 10

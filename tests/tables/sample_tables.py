@@ -7,9 +7,9 @@ import numpy as np
 
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
-from adducir.tables.build import Layout, build_table
+from adducir.tables.build import build_table
 from adducir.tables.style import Style
-from adducir.tables.table import ResultTable
+from adducir.tables.table import Layout, ResultTable
 
 NASTY = r"50%_of{A&B}|~^\$#<script>alert('x')</script>"
 VARIANTS = ("Original", "DeepCT, topic and conclusion", "DeepCT, no judged documents")

@@ -19,12 +19,12 @@ from sample_tables import VARIANTS, YEARS, nasty, scores_of, small, wide
 
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
-from adducir.tables.build import Layout, build_table, figure_table
+from adducir.tables.build import build_table, figure_table
 from adducir.tables.formats import latex, markdown, render
 from adducir.tables.formats.data import SCHEMA_VERSION
 from adducir.tables.formats.names import joints, one_line, shortened, wrap_title
 from adducir.tables.style import Style
-from adducir.tables.table import HEADER, Column, ResultTable
+from adducir.tables.table import HEADER, Column, Layout, ResultTable
 
 FIGURE = re.compile(r"\d\.\d{3}")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -74,7 +74,7 @@ def test_json_holds_everything_unrounded() -> None:
     table = wide(Style(2))
     data = json.loads(render(table, "json"), parse_constant=pytest.fail)
     assert data["schema_version"] == SCHEMA_VERSION
-    assert data["footer"] == table.footer
+    assert data["footer"] == table.footer()
     assert data["provenance"] == table.provenance
     means = [cell.mean for _, _, cell in table.cells()]
     assert [cell["mean"] for row in data["rows"] for cell in row["cells"]] == means

@@ -11,15 +11,15 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator, evaluate
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
-from adducir.tables.build import Layout, build_table
+from adducir.tables.build import build_table
 from adducir.tables.run_facts import RunFacts
-from adducir.tables.table import ResultTable
+from adducir.tables.table import Layout, ResultTable
 
 RUN = {f"d{place}": 10.0 - place for place in range(6)}
 
 
 def lines(table: ResultTable) -> list[str]:
-    return table.footer
+    return table.footer()
 
 
 def of(values: Any, measures: str = "AP", layout: Layout | None = None, **asked: Any) -> list[str]:

@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from adducir.core.absent import gathering, reads
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.corpora.references import file_path
 from adducir.corpora.relic import read_pools, read_relic, spans_of_relic
+from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.corpora.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, pool_tasks, task_among

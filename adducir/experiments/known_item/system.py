@@ -89,7 +89,7 @@ _HERE = "adducir.experiments.known_item"
 
 RANKING_SYSTEMS = Family(
     "ranking_systems",
-    RankingSystem,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    RankingSystem,
     {
         "bm25": f"{_HERE}.system:Lexical",
         "encoder": f"{_HERE}.vectors:Pretrained",
@@ -218,7 +218,7 @@ def lexical_ranks(
 ) -> Iterator[ContextRanks]:
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
-    from adducir.indexes.models import Okapi
+    from adducir.indexes.memory.models import Okapi
 
     model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
     vocabulary = vocabularies(lower_split if part.analysis == "split" else Analysis())

@@ -3,20 +3,19 @@
 import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
 from adducir.core.absent import gathering, reads
-from adducir.core.chunks import NOT_LOADED, Local
 from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.texts import same_text
-from adducir.corpora.references import expanded, file_path
+from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.ranking import Floats, SpanTask
 from adducir.encoders.reading import ContextPart, LengthPart, shared_room
@@ -31,7 +30,13 @@ from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import Precision
 from adducir.models.sources import RECIPES, ModelSource, model_source
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe, Reading
+from adducir.rerankers.colbert import (
+    ColBERTRecipe,
+    LateInteraction,
+    LateRecipe,
+    MaxSimRecipe,
+    Reading,
+)
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
@@ -52,8 +57,8 @@ class _Vectors(RankingSystem):
         """The fingerprint of its model, which may still have to be trained."""
 
     @abstractmethod
-    def vectors(self, step: RankStep, *, load: bool) -> VectorSource:
-        """What encodes; ``load``: this process does, with the model loaded now."""
+    def vectors(self, step: RankStep) -> VectorSource:
+        """What encodes."""
 
     def read_as(self) -> tuple[LengthPart, Pooling | None]:
         """The tokens that are read, and how token vectors become one."""
@@ -75,8 +80,7 @@ class _Vectors(RankingSystem):
         return model_versions()
 
     def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
-        vectors = self.vectors(step, load=context.execution.is_here)
-        return step.by_vectors(vectors, tasks, context)
+        return step.by_vectors(self.vectors(step), tasks, context)
 
 
 class _Encoder(_Vectors):
@@ -84,9 +88,7 @@ class _Encoder(_Vectors):
     def source(self, step: RankStep) -> EncoderSource:
         """The encoder, which must be there."""
 
-    def vectors(self, step: RankStep, *, load: bool) -> DualVectors:
-        from adducir.encoders.model import DualEncoder
-
+    def vectors(self, step: RankStep) -> DualVectors:
         source, (lengths, pooling) = self.source(step), self.read_as()
         masked = source.settings.context.mask if source.settings else False
         how: dict[str, Any] = {
@@ -94,8 +96,7 @@ class _Encoder(_Vectors):
             "lengths": None if lengths == LengthPart() else lengths,
             "pooling": pooling,
         }
-        loaded = Local(DualEncoder.load(source, **how)) if load else NOT_LOADED
-        return DualVectors(source, how, step.study.recipe.precision, loaded)
+        return DualVectors(source, how, step.study.recipe.precision)
 
 
 class Pretrained(_Encoder):
@@ -235,9 +236,12 @@ class _Late(_Vectors):
 
     lengths: LengthPart = LengthPart()
 
-    @abstractmethod
+    like: ClassVar[type[LateRecipe]]
+
     def reading(self) -> Reading:
-        """How texts are read."""
+        lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}
+        given = {name: count for name, count in lengths.items() if count is not None}
+        return self.like.model_validate({"base": getattr(self, self.kind), **given}).reading
 
     def read_as(self) -> tuple[LengthPart, None]:
         return self.lengths, None
@@ -251,10 +255,9 @@ class _Late(_Vectors):
     def model_identity(self, step: RankStep) -> str:
         return self._source(step.study).identity()
 
-    def vectors(self, step: RankStep, *, load: bool) -> "LateVectors":
+    def vectors(self, step: RankStep) -> "LateVectors":
         source, precision = self._source(step.study), step.study.recipe.precision
-        late = LateVectors(source, self.reading(), precision, step.read_of_context)
-        return replace(late, loaded=Local(late.model())) if load else late
+        return LateVectors(source, self.reading(), precision, step.read_of_context)
 
 
 class ColBERT(_Late):
@@ -265,15 +268,8 @@ class ColBERT(_Late):
     """
 
     kind: ClassVar[str] = "colbert"
+    like: ClassVar[type[LateRecipe]] = ColBERTRecipe
     colbert: str
-
-    def reading(self) -> Reading:
-        own = ColBERTRecipe()
-        return Reading(
-            self.lengths.context or own.query_length,
-            self.lengths.span or own.document_length,
-            markers=own.markers,
-        )
 
 
 class MaxSim(_Late):
@@ -284,16 +280,8 @@ class MaxSim(_Late):
     """
 
     kind: ClassVar[str] = "maxsim"
+    like: ClassVar[type[LateRecipe]] = MaxSimRecipe
     maxsim: str
-
-    def reading(self) -> Reading:
-        return Reading(
-            self.lengths.context or MaxSimRecipe(base=self.maxsim).query_length,
-            self.lengths.span,
-            markers=None,
-            special=False,
-            fill=False,
-        )
 
 
 @dataclass(frozen=True)
@@ -302,22 +290,23 @@ class LateVectors:
     reading: Reading
     precision: Precision
     read: ContextRecipe
-    loaded: Local = NOT_LOADED
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the model itself
+        return LateVectors, (self.source, self.reading, self.precision, self.read)
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]:
         read = {} if side == "candidates" else self.read.model_dump(mode="json")
         model, reading = self.source.identity(), asdict(self.reading)
         return {"model": model, "reading": reading, "precision": self.precision, "context": read}
 
+    @cached_property
     def model(self) -> LateInteraction:
-        found: LateInteraction = self.loaded.value or LateInteraction.load(
-            self.source, self.reading
-        )
+        found = LateInteraction.load(self.source, self.reading)
         found.precision = self.precision
         return found
 
     def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
-        model, read = self.model(), self.read
+        model, read = self.model, self.read
         model.to(device)
         model.network.eval()
 

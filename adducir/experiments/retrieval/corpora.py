@@ -13,8 +13,7 @@ from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.local import LocalCorpus
-from adducir.corpora.references import file_path
-from adducir.corpora.sources import open_corpus
+from adducir.corpora.sources import file_path, open_corpus
 from adducir.experiments.planner import Known
 from adducir.experiments.sections import Linked, Name, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
@@ -179,7 +178,7 @@ class WeightsStep(Step):
 
 CORPORA = Family(
     "corpora",
-    CorpusRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    CorpusRecipe,
     {"source": f"{__name__}:SourceCorpus", "expand": f"{__name__}:ExpandedRecipe"},
     what="kind of corpus",
 )

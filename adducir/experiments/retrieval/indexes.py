@@ -12,22 +12,22 @@ from pydantic import ConfigDict, model_validator
 
 from adducir.core.absent import NotRead
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
+from adducir.core.errors import UsageError
 from adducir.core.fingerprint import UNREAD
 from adducir.core.progress import progress
-from adducir.core.recipe import KeyPath
+from adducir.core.recipe import KeyPath, errors_at
 from adducir.core.registry import Family, entry, hyperparameters
-from adducir.corpora.references import expanded, file_path
+from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.experiments.planner import Known
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.sections import Linked, Name, is_recipe
 from adducir.experiments.step import ModelStep, Shown, Step
-from adducir.indexes.analysis import Analysis, AnalysisRecipe
+from adducir.indexes.analysis import Analysis
 from adducir.indexes.building import DenseSettings, IndexSettings
 from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
-from adducir.indexes.feedback import FEEDBACK
+from adducir.indexes.kinds import FEEDBACK, LANGUAGES, MODELS
 from adducir.indexes.languages import PRETOKENIZED
-from adducir.indexes.models import MODELS
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
 from adducir.models.machine import Precision
@@ -142,7 +142,7 @@ class IndexStep(Step):
         return context.shared(("index", self.path), partial(own, self.path))
 
 
-class Inverted(IndexRecipe, AnalysisRecipe):
+class Inverted(IndexRecipe):
     """An inverted index, of Lucene's or in memory.
 
     Attributes:
@@ -158,6 +158,9 @@ class Inverted(IndexRecipe, AnalysisRecipe):
     """
 
     engine: EngineName = "lucene"
+    language: str = "en"
+    stemmer: str = ""
+    stopwords: str = "lucene"
     positions: bool = True
     vectors: bool = True
     accurate_length: bool = False
@@ -165,7 +168,12 @@ class Inverted(IndexRecipe, AnalysisRecipe):
     separate_fields: bool = False
 
     @model_validator(mode="after")
-    def _of_weights(self) -> "Inverted":
+    def _is_possible(self) -> "Inverted":
+        try:
+            Analysis(self.stemmer, language=self.language)
+        except UsageError as error:
+            key = "stemmer" if self.language in LANGUAGES else "language"
+            raise errors_at(((key,), error.what.rstrip("."))) from error
         if self.weights is not None and self.engine != "memory":
             raise ValueError("`weights` needs `engine: memory`")
         if self.separate_fields and self.engine != "lucene":
@@ -178,8 +186,10 @@ class Inverted(IndexRecipe, AnalysisRecipe):
         return self.weights is not None and "language" not in self.model_fields_set
 
     def analysis(self, folder: Path) -> Analysis:
-        """See :class:`.AnalysisRecipe`; weights without a language are of ready tokens."""
-        return Analysis(language=PRETOKENIZED) if self.is_of_impacts else super().analysis(folder)
+        """How text becomes terms; weights without a language are of ready tokens."""
+        if self.is_of_impacts:
+            return Analysis(language=PRETOKENIZED)
+        return Analysis.of(self.stemmer, self.stopwords, self.language, folder)
 
     def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
         feedback, name, index = system.feedback, system.model, system.index
@@ -317,7 +327,7 @@ class Dense(IndexRecipe):
 
 INDEXES = Family(
     "indexes",
-    IndexRecipe,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    IndexRecipe,
     {
         "lucene": f"{__name__}:Inverted",
         "memory": f"{__name__}:Inverted",

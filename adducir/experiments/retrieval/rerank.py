@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.chunks import Chunking
-from adducir.corpora.references import expanded, file_path
+from adducir.corpora.sources import expanded, file_path
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.runs import (
     Answer,
@@ -143,7 +143,7 @@ class Rerank(System):
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
-        """The candidates, reranked by the planned model; scores are kept in the study."""
+        """The candidates, reranked by the planned model."""
         scorer: Scorer = step.opened
 
         def opener() -> Reranker:
@@ -161,7 +161,6 @@ class Rerank(System):
                 reranker,
                 depth=self.depth,
                 tag=step.tag,
-                cache=step.study.folder / "rerankers" / ".scores",
                 threads=context.threads,
                 chunking=Chunking(step.path, context.execution),
             )
@@ -171,7 +170,7 @@ class Rerank(System):
         method = reranked_method(method_of(step.parts["rerank"]), settings)
         note = (
             f"{step.counted(found.run)}, the best {found.settings['depth']:,} reranked in "
-            f"{found.seconds:.1f} s ({found.computed:,} computed, {found.cached:,} known)"
+            f"{found.seconds:.1f} s ({found.pairs:,} pairs)"
         )
         return Answer(found.run, note, method, found.seconds)
 

@@ -14,7 +14,7 @@ from adducir.core.fingerprint import fingerprint, is_known
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.experiments.planner import Known
 from adducir.experiments.sections import Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
@@ -97,7 +97,7 @@ _HERE = "adducir.experiments.retrieval"
 
 SYSTEMS = Family(
     "systems",
-    System,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    System,
     {
         "index": f"{_HERE}.search:Search",
         "fuse": f"{_HERE}.search:Fusion",

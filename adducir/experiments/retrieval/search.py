@@ -16,9 +16,10 @@ from adducir.experiments.retrieval.tuned import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.grid import Hyperparameter, Setting, hyperparameters_of
 from adducir.experiments.tuning.tune import Tunable, of_topics
-from adducir.indexes.feedback import FEEDBACK, FeedbackMethod
+from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
-from adducir.indexes.models import MODELS, Model
+from adducir.indexes.kinds import FEEDBACK, MODELS
+from adducir.indexes.models import Model
 from adducir.runs.fusion import FUSION, FusionMethod, fuse
 from adducir.runs.run import Run
 
@@ -40,7 +41,7 @@ class Search(TunableSystem):
     verb: ClassVar[str] = "search"
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name
-    model: Annotated[str, MODELS.named] = "bm25"
+    model: Annotated[str, MODELS] = "bm25"
     fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
 
     @classmethod
@@ -182,7 +183,7 @@ class Fusion(TunableSystem):
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
     fuse: tuple[Name, ...]
-    method: Annotated[str, FUSION.named] = "rrf"
+    method: Annotated[str, FUSION] = "rrf"
     weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
 
     @classmethod

@@ -22,7 +22,7 @@ from adducir.core.errors import InputError
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import chosen_by_key
 from adducir.core.texts import listed
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import run_name
 from adducir.experiments.planner import Known, Planner
 from adducir.experiments.retrieval.corpora import (

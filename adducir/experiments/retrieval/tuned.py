@@ -11,7 +11,7 @@ from pydantic import model_validator
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import errors_at
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.runs import Answer, RunStep, System
 from adducir.experiments.retrieval.topics import can_compute

@@ -15,7 +15,6 @@ import numpy as np
 from adducir.core.errors import UsageError
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.feedback import (
-    FEEDBACK,
     RM3,
     Collection,
     Document,
@@ -24,6 +23,7 @@ from adducir.indexes.feedback import (
     expanded,
     heaviest_first,
 )
+from adducir.indexes.kinds import FEEDBACK
 from adducir.indexes.memory.ranking import Ranked, in_threads
 from adducir.indexes.memory.segment import FILES, SavedSegment
 

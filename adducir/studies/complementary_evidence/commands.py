@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import Tabled, digests
+from adducir.cli.workers import Computing
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.recipe import Recipe, without
 from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, show_counts
@@ -141,7 +142,7 @@ def mnli12(settings: MNLI12) -> None:
         note(f"wrote {path}: {len(made):,} questions")
 
 
-class Select(common.Computing):
+class Select(Computing):
     model: Path = option(
         "A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
         "-m",

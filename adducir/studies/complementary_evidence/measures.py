@@ -21,8 +21,8 @@ from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import Testing
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
-from adducir.tables.build import Figure, Layout, build_table
-from adducir.tables.table import ResultTable
+from adducir.tables.build import Figure, build_table
+from adducir.tables.table import Layout, ResultTable
 
 MEASURES = tuple(map(NamedMeasure, ("EM", "F1", "Cover")))
 BOUND = "upper bound"

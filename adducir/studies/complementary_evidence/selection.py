@@ -88,7 +88,7 @@ class BM25Selection(Selector):
 
 SELECTORS = Family(
     "selectors",
-    Selector,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    Selector,
     {"bm25": f"{__name__}:BM25Selection"},
     what="selector",
 )

@@ -16,7 +16,7 @@ from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
-from adducir.corpora.references import file_path
+from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
 from adducir.experiments.planner import Planner
 from adducir.experiments.sections import Name, Seeds, file_name
@@ -56,7 +56,7 @@ class UntrainedSystem(Recipe):
     """A selector that needs no training; its settings stand beside ``selector``."""
 
     model_config = ConfigDict(extra="allow")
-    selector: Annotated[str, SELECTORS.named]
+    selector: Annotated[str, SELECTORS]
 
     @model_validator(mode="after")
     def _fits(self) -> "UntrainedSystem":

@@ -24,8 +24,8 @@ from adducir.statistics.settings import Testing
 from adducir.studies.agreement import Floats, Statistic, estimated, fleiss_kappa
 from adducir.studies.exemplification.ratings import MEASURES, Ratings, What
 from adducir.studies.options import Drawing
-from adducir.tables.build import Figure, Layout, build_table, figure_table
-from adducir.tables.table import Column, ResultTable
+from adducir.tables.build import Figure, build_table, figure_table
+from adducir.tables.table import Column, Layout, ResultTable
 
 Integers: TypeAlias = NDArray[np.int64]
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]

@@ -199,8 +199,8 @@ class Agreement(Drawing, Printing):
         default=(),
         metavar="SYSTEM",
     )
-    test: Annotated[str, TESTS.named, needs("baseline")] = option("The paired test.", default="t")
-    correction: Annotated[str, CORRECTIONS.named, needs("baseline")] = option(
+    test: Annotated[str, TESTS, needs("baseline")] = option("The paired test.", default="t")
+    correction: Annotated[str, CORRECTIONS, needs("baseline")] = option(
         "Correction of the p-values of each mean.", default="holm"
     )
     alpha: Annotated[float, needs("baseline")] = option(

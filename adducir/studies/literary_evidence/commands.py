@@ -10,6 +10,7 @@ from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.tabled import Printing, Tabled, digests
+from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.studies.literary_evidence.ask import ask
@@ -97,7 +98,7 @@ def quotations(settings: Quotations) -> None:
             note(f"wrote {path}: {write_spans(spans_of(built, part), path):,} quotations")
 
 
-class Retrieve(common.Computing):
+class Retrieve(Computing):
     model: str = option("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")
     output: Path = option(
         "A run; with --relic a name that ends in .json is a submission.",
@@ -146,13 +147,17 @@ def retrieve(settings: Retrieve) -> None:
     from adducir.cli.console import near, note, open_progress
     from adducir.core.chunks import Chunking
     from adducir.corpora.relic import read_relic
-    from adducir.encoders.ranking import relic_rankings, run_tasks
     from adducir.encoders.reading import Settings
     from adducir.encoders.sources import encoder_source
     from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
-    from adducir.studies.literary_evidence.submission import DEPTH, write_submission
+    from adducir.studies.literary_evidence.submission import (
+        DEPTH,
+        relic_rankings,
+        run_tasks,
+        write_submission,
+    )
 
     output, depth, relic = settings.output, settings.depth, settings.relic
     submits = relic is not None and output.suffix == ".json"

@@ -21,8 +21,8 @@ from adducir.evaluation.records import records
 from adducir.studies.agreement import estimated, fleiss_kappa
 from adducir.studies.literary_evidence.proxy_task import Key
 from adducir.studies.options import Drawing
-from adducir.tables.build import Layout, figure_table
-from adducir.tables.table import Column, ResultTable
+from adducir.tables.build import figure_table
+from adducir.tables.table import Column, Layout, ResultTable
 
 MAJORITY, CHANCE, EVERYTHING = "majority", "chance", "all items"
 Chosen: TypeAlias = NDArray[np.int64]

@@ -33,7 +33,7 @@ class TableFormat(Recipe):
 _HERE = "adducir.tables.formats"
 TABLES = Family(
     "tables",
-    TableFormat,  # type: ignore[type-abstract]  # what its kinds extend, never made itself
+    TableFormat,
     {
         "terminal": f"{_HERE}.terminal:Terminal",
         "markdown": f"{_HERE}.markdown:Markdown",

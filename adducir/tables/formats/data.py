@@ -47,36 +47,27 @@ def topic_values(table: ResultTable) -> pl.DataFrame:
     if table.comparison is None:
         raise UsageError("the table holds no values per topic.")
     scores = table.comparison.scores
-    systems = [(row.section if table.stacked else "", row.system) for row in table.rows]
-    places = pl.DataFrame(
-        [(name, *place) for name, place in table.places.items()],
-        schema=["set", "section", "group"],
-        orient="row",
-    )
+    falls = {name: lower_is_better(one) for name, one in scores.measures.items()}
     order = pl.DataFrame(
         [
-            (*key, number, row.section)
-            for number, (key, row) in enumerate(zip(systems, table.rows, strict=True))
+            (cell.topic_set, row.system, column.measure, row.section, column.group)
+            for row, column, cell in table.cells()
+            if cell.topic_set is not None
         ],
-        schema=["section", "system", "row", "shown"],
+        schema=["set", "system", "measure", "section", "group"],
         orient="row",
     )
-    columns = pl.DataFrame(
-        [(one.group, one.measure, number) for number, one in enumerate(table.columns)],
-        schema=["group", "measure", "column"],
-        orient="row",
-    )
-    frame = scores.frame.join(places, on="set").join(order, on=["section", "system"])
-    frame = frame.join(columns, on=["group", "measure"])
-    higher = {name: not lower_is_better(one) for name, one in scores.measures.items()}
-    return frame.sort("row", "column", maintain_order=True).select(
+    # In the table's order, whatever the scores' is.
+    return order.join(
+        scores.frame, on=["set", "system", "measure"], maintain_order="left_right"
+    ).select(
         system="run",
-        section="shown",
+        section="section",
         group="group",
         qid="qid",
         measure="measure",
         value="value",
-        higher_is_better=pl.col("measure").replace_strict(higher, return_dtype=pl.Boolean),
+        higher_is_better=~pl.col("measure").replace_strict(falls, return_dtype=pl.Boolean),
     )
 
 
@@ -116,7 +107,7 @@ class JSON(TableFormat):
         if self.per_topic:
             data["values"] = topic_values(table).to_dict(as_series=False)
         data |= {
-            "footer": table.footer,
+            "footer": table.footer(),
             "provenance": table.provenance,
             "style": asdict(table.style),
         }

@@ -7,6 +7,8 @@ from rich.cells import cell_len, set_cell_size
 
 def one_line(name: str) -> str:
     """A name with line breaks and other control characters turned to blanks."""
+    if name.isprintable():
+        return name
     return "".join(char if char.isprintable() else " " for char in name)
 
 

@@ -131,7 +131,7 @@ class _Page:
             yield from self._header(block)
             yield Text("─" * width)
             place = 0
-            for section, rows in self.table.sections():
+            for section, rows in self.table.by_section().items():
                 if section:
                     yield from [Text("")] * (place > 0)
                     yield Text(one_line(section), style="italic")
@@ -175,7 +175,7 @@ class _Page:
         for short, name in dict(zip(self.names, self.full, strict=True)).items():
             if short != name:
                 yield f"{short} is {name}"
-        yield from map(one_line, self.table.footer)
+        yield from map(one_line, self.table.footer())
 
 
 def _blocks(columns: Sequence[_Printed], room: int) -> list[list[_Printed]]:

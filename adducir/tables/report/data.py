@@ -3,259 +3,214 @@
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from typing import Any
 
 from adducir.tables.formats.data import CSV
 from adducir.tables.formats.latex import Latex
 from adducir.tables.formats.markdown import Markdown
-from adducir.tables.material import TopicHits, hits_held
+from adducir.tables.material import hits_held
 from adducir.tables.table import ResultTable
 
 MOST_VALUES = 1_000_000
 """Values per topic that are held; of more, the means are all there is."""
 _VERDICTS = {"better": 1, "worse": -1}
 
+Topics = Mapping[str, Sequence[str]]
+
 
 def visible(text: str) -> str:
     """A text whose control characters (such as those that turn its direction) can be seen."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else f"⟨U+{ord(char):04X}⟩" for char in text)
 
 
-class ReportData:
+def block(data: Mapping[str, Any]) -> str:
+    """All of it: JSON, gzip, base64; the same table gives the same text."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+
+
+def report_data(table: ResultTable) -> dict[str, Any]:
     """A table as the page has it: systems and columns by number, in the table's order."""
-
-    def __init__(self, table: ResultTable) -> None:
-        self.table, self.material = table, table.material
-        several = len({row.section for row in table.rows}) > 1
-        self.names = [
-            visible(f"{row.title} · {row.section}" if several and row.section else row.title)
-            for row in table.rows
-        ]
-        self.titles = [
-            visible(f"{column.group}: {column.title}" if column.group else column.title)
-            for column in table.columns
-        ]
-
-    @cached_property
-    def rated(self) -> list[int]:
-        columns = enumerate(self.table.columns)
-        return [place for place, column in columns if not (column.descriptive or column.summed)]
-
-    def ranked(self, place: int) -> list[int]:
-        sign = -1 if self.table.columns[place].higher_is_better else 1
-        means = [row.cells[place].mean for row in self.table.rows]
-        known = [(sign * mean, at) for at, mean in enumerate(means) if mean is not None]
-        return [at for _, at in sorted(known)]
-
-    @cached_property
-    def base(self) -> int | None:
-        named = () if self.table.pairs else self.table.references[:1]
-        return next((at for at, row in enumerate(self.table.rows) if row.system in named), None)
-
-    @cached_property
-    def values(self) -> dict[int, list[list[float] | None]]:
-        """By column, the values per topic of each row (means over its runs), in six digits."""
-        found: dict[int, list[list[float] | None]] = {}
-        left = MOST_VALUES
-        for place in self.rated:
-            column = self.table.columns[place]
-            if not self.table.topics(column):
-                continue
-            every = [self.table.values(row, column) for row in self.table.rows]
-            left -= sum(each.shape[1] for each in every if each is not None)
-            if left < 0:
-                break
-            found[place] = [
-                None if each is None else [float(f"{v:.6g}") for v in each.mean(axis=0).tolist()]
+    rows, material, comparison = table.rows, table.material, table.comparison
+    several = len(table.by_section()) > 1
+    names = [
+        visible(f"{row.title} · {row.section}" if several and row.section else row.title)
+        for row in rows
+    ]
+    columns, means, rated = list[dict[str, Any]](), list[list[float | None]](), list[int]()
+    values: dict[int, list[list[float] | None]] = {}
+    tests: dict[int, list[dict[str, Any]]] = {}
+    topics, left = dict[str, Sequence[str]](), MOST_VALUES
+    for place, column in enumerate(table.columns):
+        title = visible(f"{column.group}: {column.title}" if column.group else column.title)
+        higher = column.higher_is_better
+        columns.append({"title": title, "group": column.group, "higher": higher})
+        means.append([row.cells[place].mean for row in rows])
+        if qids := table.topics(column):
+            topics[column.group] = qids
+        if column.descriptive or column.summed:
+            continue
+        rated.append(place)
+        if found := list(_tests(table, place)):
+            tests[place] = found
+        every = [table.values(row, column) for row in rows] if qids else []
+        left -= sum(len(each) for each in every if each is not None)
+        if qids and left >= 0:  # means over the runs of a system, in six digits
+            values[place] = [
+                None if each is None else [float(f"{v:.6g}") for v in each.tolist()]
                 for each in every
             ]
-        return found
-
-    @cached_property
-    def tests(self) -> dict[int, list[dict[str, Any]]]:
-        every = {place: list(self._tests(place)) for place in self.rated}
-        return {place: tests for place, tests in every.items() if tests}
-
-    def _tests(self, place: int) -> Iterator[dict[str, Any]]:
-        rows = list(enumerate(self.table.rows))
-        for at, row in rows:
-            cell = row.cells[place]
-            for test in cell.tests:
-                named = [to for to, one in rows if one.system == test.reference]
-                # Of several sections, the reference is that of the same one.
-                same = [to for to in named if self.table.rows[to].section == row.section]
-                if named:
-                    yield {
-                        "row": at,
-                        "ref": (same or named)[0],
-                        "difference": test.difference,
-                        "low": test.low,
-                        "high": test.high,
-                        "p": test.p_corrected,
-                        "verdict": _VERDICTS.get(test.verdict or "", 0),
-                        "equivalent": bool(cell.equivalence and cell.equivalence.verdict),
-                    }
-
-    @cached_property
-    def topics(self) -> dict[str, tuple[str, ...]]:
-        known = {column.group: self.table.topics(column) for column in self.table.columns}
-        return {group: qids for group, qids in known.items() if qids}
-
-    @cached_property
-    def hits(self) -> dict[str, Any] | None:
-        """Documents by number; for each topic set each row's lists, and the judged ones' grades."""
-        numbers: dict[str, int] = {}
-        lists: dict[str, list[list[list[int]] | None]] = {}
-        grades: dict[str, list[dict[int, int]]] = {}
-        for group, qids in self.topics.items():
-            known = self.material.topics.get(group)
-            depth = hits_held(len(qids), len(known.runs)) if known else 0
-            if known is None or not known.runs or not depth:
-                continue
-            places = {qid: at for at, qid in enumerate(qids)}
-            lists[group] = [
-                _lists(known, row.system, places, depth, numbers) for row in self.table.rows
-            ]
-            grades[group] = [{} for _ in qids]
-            if known.grades is not None:
-                for qid, docno, grade in known.grades.select("qid", "docno", "grade").iter_rows():
-                    if qid in places and docno in numbers:
-                        grades[group][places[qid]][numbers[docno]] = grade
-        if not numbers:
-            return None
-        return {"docnos": list(numbers), "lists": lists, "grades": grades}
-
-    @cached_property
-    def bounds(self) -> list[dict[str, Any]]:
-        """Means with their bounds from unjudged documents, a figure for each measure."""
-        columns = [(column.group, column.measure) for column in self.table.columns]
-        titles, found = dict(zip(columns, self.titles, strict=True)), []
-        for group, topics in self.material.topics.items():
-            for measure, known in topics.bounds.items():
-                title = titles.get((group, measure))
-                rows = enumerate(row.system for row in self.table.rows)
-                placed = [(at, *known[system]) for at, system in rows if system in known]
-                title = title or visible(f"{group}: {measure}" if group else measure)
-                found.append(
-                    {"title": title, "rows": sorted(placed, key=lambda row: -float(row[2]))}
-                )
-        return found
-
-    @cached_property
-    def recall(self) -> dict[str, dict[int, list[float]]]:
-        """By topic set and row, interpolated precision at eleven levels of recall."""
-        rows = {row.system: at for at, row in enumerate(self.table.rows)}
-        every = {
-            group: {rows[name]: list(c) for name, c in topics.precision.items() if name in rows}
-            for group, topics in self.material.topics.items()
-        }
-        return {group: curves for group, curves in every.items() if curves}
-
-    @cached_property
-    def ranks(self) -> dict[int, list[list[int]]]:
-        """By column, each row with the ends of its rank interval: what all pairs' tests leave open.
-
-        Of S systems, one that b are significantly better than and w significantly worse has a rank
-        from 1 + b to S - w, all intervals at once (Mogstad, Romano, Shaikh and Wilhelm, 2024).
-        """
-        comparison = self.table.comparison
+    data: dict[str, Any] = {"columns": columns, "means": means, "rated": rated}
+    baselines = () if table.pairs else table.references[:1]
+    named = next((at for at, row in enumerate(rows) if row.system in baselines), None)
+    order = ranked(data, rated[0]) if rated else []
+    base = named if named is not None else (order[-1] if order else 0)
+    asked = comparison.testing if comparison else None
+    band = asked.equivalence if asked and asked.against in table.references else None
+    hits = _hits(table, topics)
+    docnos = hits["docnos"] if hits else []
+    return data | {
+        "decimals": table.style.decimals,
+        "names": names,
+        "first": [base, *[at for at in order if at != base][:1]],
+        "values": values,
+        "tested": [] if table.pairs else list(tests),
+        "tests": {} if table.pairs else tests,
+        "pairs": tests if table.pairs else {},
+        "reference": names[named] if named is not None else "",
+        "bound": dict.fromkeys(tests, band),
         # Benjamini-Hochberg's correction, and none, hold for no whole family.
-        if comparison is None or comparison.testing.correction in ("bh", "none"):
-            return {}
-        found: dict[int, list[list[int]]] = {}
-        for place, tests in self.tests.items() if self.table.pairs else ():
-            order = self.ranked(place)
-            verdicts = {at: [one["verdict"] for one in tests if one["row"] == at] for at in order}
-            found[place] = [
-                [at, 1 + verdicts[at].count(-1), len(order) - verdicts[at].count(1)] for at in order
-            ]
-        return found
+        "ranks": _ranks(data, tests)
+        if asked and table.pairs and asked.correction not in ("bh", "none")
+        else {},
+        "topics": {group: list(map(visible, qids)) for group, qids in topics.items()},
+        "queries": {
+            group: [visible(known.queries.get(qid, "")) for qid in qids] if known else []
+            for group, qids in topics.items()
+            for known in [material.topics.get(group)]
+        },
+        "hits": hits and {**hits, "docnos": list(map(visible, docnos))},
+        "snippets": [visible(material.snippets.get(docno, "")) for docno in docnos]
+        if material.snippets
+        else [],
+        **_facts(table, columns),
+        "copies": {
+            "latex": Latex().render(table),
+            "markdown": Markdown().render(table),
+            "csv": CSV(per_topic=False).render(table),
+        },
+    }
 
-    @cached_property
-    def costs(self) -> list[tuple[int, float | None, float | None, float | None]]:
-        rows = enumerate(self.table.rows)
-        known = [(at, self.material.costs.get(row.system)) for at, row in rows]
-        return [
-            (
-                at,
-                cost.milliseconds,
-                cost.index_bytes and cost.index_bytes / 1e6,
-                cost.training_seconds,
-            )
-            for at, cost in known
-            if cost is not None
-        ]
 
-    def block(self) -> str:
-        """All of it: JSON, gzip, base64; the same table gives the same text."""
-        text = json.dumps(self._whole(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+def ranked(data: Mapping[str, Any], place: int) -> list[int]:
+    """The rows that have a mean in a column, the best first."""
+    sign = -1 if data["columns"][place]["higher"] else 1
+    known = [(sign * mean, at) for at, mean in enumerate(data["means"][place]) if mean is not None]
+    return [at for _, at in sorted(known)]
 
-    def _whole(self) -> dict[str, Any]:
-        table, rows = self.table, self.table.rows
-        order = self.ranked(self.rated[0]) if self.rated else []
-        base = self.base if self.base is not None else (order[-1] if order else 0)
-        others = [at for at in order if at != base]
-        asked = table.comparison.testing if table.comparison else None
-        band = asked.equivalence if asked and asked.against in table.references else None
-        return {
-            "decimals": table.style.decimals,
-            "names": self.names,
-            "first": [base, *others[:1]],
-            "rated": self.rated,
-            "columns": [
-                {"title": title, "group": column.group, "higher": column.higher_is_better}
-                for title, column in zip(self.titles, table.columns, strict=True)
-            ],
-            "means": [[row.cells[at].mean for row in rows] for at in range(len(table.columns))],
-            "values": self.values,
-            "tested": [] if table.pairs else list(self.tests),
-            "tests": {} if table.pairs else self.tests,
-            "pairs": self.tests if table.pairs else {},
-            "reference": self.names[self.base] if self.base is not None else "",
-            "bound": dict.fromkeys(self.tests, band),
-            "ranks": self.ranks,
-            "topics": {
-                group: [visible(qid) for qid in qids] for group, qids in self.topics.items()
-            },
-            "queries": {
-                group: [visible(known.queries.get(qid, "")) for qid in qids] if known else []
-                for group, qids in self.topics.items()
-                for known in [self.material.topics.get(group)]
-            },
-            "hits": self.hits and {**self.hits, "docnos": list(map(visible, self.hits["docnos"]))},
-            "snippets": [
-                visible(self.material.snippets.get(docno, ""))
-                for docno in (self.hits or {}).get("docnos", ())
-                if self.material.snippets
-            ],
-            "recall": self.recall,
-            "bounds": self.bounds,
-            "costs": self.costs,
-            "curves": [
-                {"name": visible(name), **asdict(curve)}
-                for name, curve in self.material.curves.items()
-            ],
-            "copies": {
-                "latex": Latex().render(table),
-                "markdown": Markdown().render(table),
-                "csv": CSV(per_topic=False).render(table),
-            },
+
+def _tests(table: ResultTable, place: int) -> Iterator[dict[str, Any]]:
+    rows: dict[str | tuple[str, str], int] = {}
+    for at, row in enumerate(table.rows):
+        rows.setdefault(row.system, at)
+        rows[row.section, row.system] = at
+    for at, row in enumerate(table.rows):
+        cell = row.cells[place]
+        for test in cell.tests:
+            # Of several sections, the reference is that of the same one.
+            reference = rows.get((row.section, test.reference), rows.get(test.reference))
+            if reference is not None:
+                yield {
+                    "row": at,
+                    "ref": reference,
+                    "difference": test.difference,
+                    "low": test.low,
+                    "high": test.high,
+                    "p": test.p_corrected,
+                    "verdict": _VERDICTS.get(test.verdict or "", 0),
+                    "equivalent": bool(cell.equivalence and cell.equivalence.verdict),
+                }
+
+
+def _ranks(
+    data: Mapping[str, Any], tests: Mapping[int, list[dict[str, Any]]]
+) -> dict[int, list[list[int]]]:
+    """By column, each row with the ends of its rank interval: what all pairs' tests leave open.
+
+    Of S systems, one that b are significantly better than and w significantly worse has a rank
+    from 1 + b to S - w, all intervals at once (Mogstad, Romano, Shaikh and Wilhelm, 2024).
+    """
+    found: dict[int, list[list[int]]] = {}
+    for place, own in tests.items():
+        order = ranked(data, place)
+        ends = {at: [at, 1, len(order)] for at in order}
+        for one in own:
+            ends[one["row"]][1] += one["verdict"] == -1
+            ends[one["row"]][2] -= one["verdict"] == 1
+        found[place] = list(ends.values())
+    return found
+
+
+def _hits(table: ResultTable, topics: Topics) -> dict[str, Any] | None:
+    """Documents by number; for each topic set each row's lists, and the judged ones' grades."""
+    numbers: dict[str, int] = {}
+    lists: dict[str, list[list[list[int]] | None]] = {}
+    grades: dict[str, list[dict[int, int]]] = {}
+    for group, qids in topics.items():
+        known = table.material.topics.get(group)
+        depth = hits_held(len(qids), len(known.runs)) if known else 0
+        if known is None or not known.runs or not depth:
+            continue
+        places = {qid: at for at, qid in enumerate(qids)}
+        lists[group] = []
+        for row in table.rows:
+            run = known.runs.get(row.system)
+            own: list[list[int]] = [[] for _ in qids]
+            lists[group].append(None if run is None else own)
+            for qid, docno in () if run is None else run.select("qid", "docno").iter_rows():
+                if qid in places and len(own[places[qid]]) < depth:
+                    own[places[qid]].append(numbers.setdefault(docno, len(numbers)))
+        grades[group] = [{} for _ in qids]
+        judged = known.grades
+        for qid, docno, grade in () if judged is None else judged.iter_rows():
+            if qid in places and docno in numbers:
+                grades[group][places[qid]][numbers[docno]] = grade
+    return {"docnos": list(numbers), "lists": lists, "grades": grades} if numbers else None
+
+
+def _facts(table: ResultTable, columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Recall, bounds, costs and trainings.
+
+    Recall: by topic set and row, interpolated precision at eleven levels of recall. Bounds: means
+    with those that unjudged documents allow, a figure for each measure.
+    """
+    recall, bounds = dict[str, dict[int, list[float]]](), list[dict[str, Any]]()
+    titles = {
+        (one.group, one.measure): shown["title"]
+        for one, shown in zip(table.columns, columns, strict=True)
+    }
+    numbered = list(enumerate(row.system for row in table.rows))
+    for group, known in table.material.topics.items():
+        curves = {
+            at: list(known.precision[name]) for at, name in numbered if name in known.precision
         }
-
-
-def _lists(
-    known: TopicHits, system: str, places: Mapping[str, int], depth: int, numbers: dict[str, int]
-) -> list[list[int]] | None:
-    run = known.runs.get(system)
-    if run is None:
-        return None
-    lists: list[list[int]] = [[] for _ in places]
-    for qid, docno in run.select("qid", "docno").iter_rows():
-        at = places.get(qid)
-        if at is not None and len(lists[at]) < depth:
-            lists[at].append(numbers.setdefault(docno, len(numbers)))
-    return lists
+        if curves:
+            recall[group] = curves
+        for measure, means in known.bounds.items():
+            title = visible(f"{group}: {measure}" if group else measure)
+            rows = [(at, *means[name]) for at, name in numbered if name in means]
+            rows.sort(key=lambda row: -row[2])
+            bounds.append({"title": titles.get((group, measure), title), "rows": rows})
+    costs = list[tuple[int, float | None, float | None, float | None]]()
+    for at, name in numbered:
+        if cost := table.material.costs.get(name):
+            size = cost.index_bytes and cost.index_bytes / 1e6
+            costs.append((at, cost.milliseconds, size, cost.training_seconds))
+    curves_of = [
+        {"name": visible(name), **asdict(curve)} for name, curve in table.material.curves.items()
+    ]
+    return {"recall": recall, "bounds": bounds, "costs": costs, "curves": curves_of}

@@ -1,86 +1,86 @@
 """The sentences that the page begins with: who leads, and how sure that is."""
 
-from adducir.tables.report.data import ReportData, visible
-from adducir.tables.table import Cell, PairResult
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from adducir.tables.report.data import ranked, visible
+from adducir.tables.table import Cell, ResultTable
 
 NAMED = 3
 """So many measures are named before the rest is counted."""
 
 
-def headline(data: ReportData) -> str:
+def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
     """The leader on the first measure, what tests say of it, and who leads on the others."""
-    table = data.table
-    place = next((at for at in data.rated if data.ranked(at)), None)
-    if place is None:
+    orders = {place: order for place in data["rated"] if (order := ranked(data, place))}
+    if not orders:
         return "Nothing here rates a system."
-    order = data.ranked(place)
+    place, order = next(iter(orders.items()))
+    names, title = data["names"], data["columns"][place]["title"]
     cells = [table.rows[at].cells[place] for at in order]
-    leader, name, n = cells[0], data.names[order[0]], cells[0].n
+    leader, n = cells[0], cells[0].n
     topics = f" over {n:,} topic{'s' * (n != 1)}" if n else ""
     mean = f"{leader.text.replace('-', '−')}{topics}"
     if len(order) == 1:
-        return (
-            f"{name} has {data.titles[place]} {mean}; with one system there is nothing to compare."
-        )
-    tied = sum(cell.mean == leader.mean for cell in cells) - 1
-    first = f"{name} leads on {data.titles[place]}: {mean}"
+        return f"{names[order[0]]} has {title} {mean}; with one system there is nothing to compare."
+    tied = data["means"][place].count(leader.mean) - 1
+    first = f"{names[order[0]]} leads on {title}: {mean}."
     if tied:
-        first = f"{name} and {tied} other{'s' * (tied > 1)} lead on {data.titles[place]}: {mean}"
-    told = [f"{first}.", *_confidence(data, cells), _elsewhere(data, order[0], place)]
-    return " ".join(filter(None, told))
+        others = f"{tied} other{'s' * (tied > 1)}"
+        first = f"{names[order[0]]} and {others} lead on {title}: {mean}."
+    told = list(_confidence(table, cells)) or ["No difference was tested."]
+    leads: dict[int, list[str]] = {order[0]: []}
+    for at in orders:
+        if at != place:
+            leads.setdefault(orders[at][0], []).append(data["columns"][at]["title"])
+    elsewhere = list[str]()
+    for at, titles in leads.items():
+        if titles:
+            whose = "It also" if at == order[0] else names[at]
+            elsewhere.append(f"{whose} leads on {_listed(titles)}.")
+    return " ".join([first, *told, *elsewhere[:NAMED]])
 
 
-def _confidence(data: ReportData, cells: list[Cell]) -> list[str]:
-    table, leader = data.table, cells[0]
-    tests = [test for test in leader.tests if test.p is not None]
-    told = []
+def _confidence(table: ResultTable, cells: Sequence[Cell]) -> Iterator[str]:
+    style, titles = table.style, {row.system: row.title for row in reversed(table.rows)}
+    tests = [test for test in cells[0].tests if test.p is not None]
     if table.pairs and tests:
-        beaten = sum(test.verdict == "better" for test in tests)
-        told.append(f"It is significantly better than {beaten} of the {len(tests)} others.")
+        beaten = [test.verdict for test in tests].count("better")
+        yield f"It is significantly better than {beaten} of the {len(tests)} others."
     elif tests:
-        told.append(_difference(data, tests[0]))
-    if not table.pairs and table.references:
-        reference = table.references[0]
-        found = [test for cell in cells if (test := cell.against(reference)) and test.p is not None]
-        better = sum(test.verdict == "better" for test in found)
-        worse = sum(test.verdict == "worse" for test in found)
-        if len(found) > 1 or (found and not tests):
-            whom = visible(table.title_of(reference)) if tests else "it"
+        test = tests[0]
+        text = style.number(test.difference, signed=True)
+        if test.low is not None:
+            low, high = style.number(test.low, signed=True), style.number(test.high, signed=True)
+            text += f" [{low}, {high}]"
+        significant = "is" if test.verdict else "is not"
+        whom, p = visible(titles[test.reference]), style.p_value(test.p_corrected)
+        yield (
+            f"Its difference from {whom}, {text.replace('-', '−')}, {significant} significant "
+            f"(p {p[0]} {p[1:]})."
+        )
+    for reference in () if table.pairs else table.references[:1]:
+        verdicts = [
+            test.verdict
+            for cell in cells
+            for test in cell.tests
+            if test.reference == reference and test.p is not None
+        ]
+        better, worse = verdicts.count("better"), verdicts.count("worse")
+        if len(verdicts) > 1 or (verdicts and not tests):
+            whom = visible(titles.get(reference, reference)) if tests else "it"
             if better + worse:
-                what = f"{better} significantly better" + (
-                    f", {worse} significantly worse" * (worse > 0)
-                )
-                told.append(f"Of {len(found)} systems, {what} than {whom}.")
+                what = f"{better} significantly better"
+                what += f", {worse} significantly worse" * (worse > 0)
+                yield f"Of {len(verdicts)} systems, {what} than {whom}."
             else:
-                told.append(f"On this measure, no system differs significantly from {whom}.")
-    best = [cell for cell in cells if cell.p_best is not None]
-    if best and table.comparison is not None:
-        level = 100 * (1 - table.comparison.testing.alpha)
-        inside = sum((cell.p_best or 0.0) > table.comparison.testing.alpha for cell in best)
-        told.append(f"{inside} of {len(best)} may be the best (confidence set at {level:g}%).")
-    return told if told else ["No difference was tested."]
-
-
-def _difference(data: ReportData, test: PairResult) -> str:
-    style = data.table.style
-    text = style.number(test.difference, signed=True)
-    if test.low is not None and test.high is not None:
-        text += f" [{style.number(test.low, signed=True)}, {style.number(test.high, signed=True)}]"
-    text = text.replace("-", "−")
-    significant = "is" if test.verdict else "is not"
-    p = style.p_value(test.p_corrected)
-    whom = visible(data.table.title_of(test.reference))
-    return f"Its difference from {whom}, {text}, {significant} significant (p {p[0]} {p[1:]})."
-
-
-def _elsewhere(data: ReportData, leader: int, place: int) -> str:
-    others: dict[int, list[str]] = {}
-    for at in data.rated:
-        if at != place and (order := data.ranked(at)):
-            others.setdefault(order[0], []).append(data.titles[at])
-    also = [f"It also leads on {_listed(others.pop(leader))}."] if leader in others else []
-    also += [f"{data.names[at]} leads on {_listed(titles)}." for at, titles in others.items()]
-    return " ".join(also[:NAMED])
+                yield f"On this measure, no system differs significantly from {whom}."
+    if table.comparison is not None:
+        alpha = table.comparison.testing.alpha
+        best = [cell.p_best for cell in cells if cell.p_best is not None]
+        if best:
+            inside, level = sum(p > alpha for p in best), 100 * (1 - alpha)
+            yield f"{inside} of {len(best)} may be the best (confidence set at {level:g}%)."
 
 
 def _listed(titles: list[str]) -> str:

@@ -35,13 +35,13 @@ from adducir.training.run import train_model
 
 
 @pytest.fixture
-def place(tmp_path, bert, monkeypatch):
+def place(tmp_path, tiny, monkeypatch):
     """A study with questions in three parts and a recipe of each kind."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rerankers").mkdir()
     for name, count, seed in (("train", 24, 0), ("validation", 6, 1), ("test", 8, 2)):
         write_questions(some_questions(count, seed=seed), tmp_path / f"{name}.jsonl")
-    common = f"""base: {bert}
+    common = f"""base: {tiny}
 data: {{train: train.jsonl, validation: validation.jsonl}}
 training: {{epochs: 2, batch_size: 4, learning_rate: 0.001, patience: null}}
 """
@@ -137,7 +137,7 @@ def plain_drn_loss(folder, model, question) -> float:
 
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 @pytest.mark.parametrize(("diversity", "compactness"), [(0.7, 1.3), (0, 2), (3, 0), (0, 0)])
-def test_the_loss_is_that_of_the_equations(bert, place, pooling, diversity, compactness) -> None:
+def test_the_loss_is_that_of_the_equations(tiny, place, pooling, diversity, compactness) -> None:
     weights = f"weights={{diversity: {diversity}, compactness: {compactness}}}"
     training = opened(place, "ours", weights, "margin=0.2", f"pooling={pooling}")
     model = training.model()
@@ -145,7 +145,7 @@ def test_the_loss_is_that_of_the_equations(bert, place, pooling, diversity, comp
     rows = [{"question": to_json(one)} for one in questions]
     with torch.no_grad():
         found = training.loss(model, training.collate(rows)).item()
-    wanted = [plain_loss(bert, model, one, diversity, compactness, 0.2) for one in questions]
+    wanted = [plain_loss(tiny, model, one, diversity, compactness, 0.2) for one in questions]
     assert found == pytest.approx(sum(wanted) / 3, abs=2e-4)
 
 
@@ -168,34 +168,34 @@ def steep(model):
 
 
 @pytest.fixture(params=["first", "mean"])
-def model(bert, request) -> ComplementaryModel:
+def model(tiny, request) -> ComplementaryModel:
     settings = Settings(pooling=request.param, selection=Selection(candidates=5, beam=8))
-    return steep(ComplementaryModel.untrained(model_source(str(bert)), settings, seed=1))
+    return steep(ComplementaryModel.untrained(model_source(str(tiny)), settings, seed=1))
 
 
 @pytest.fixture
-def drn(bert) -> DRNModel:
+def drn(tiny) -> DRNModel:
     settings = Settings(kind="drn", selection=DRNSelection(), slices=3)
-    return steep(DRNModel.untrained(model_source(str(bert)), settings, seed=1))
+    return steep(DRNModel.untrained(model_source(str(tiny)), settings, seed=1))
 
 
-def test_drn_learns_relevance_and_novelty(bert, place) -> None:
+def test_drn_learns_relevance_and_novelty(tiny, place) -> None:
     training = opened(place, "drn")
     model = steep(training.model())
     questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
     rows = [{"question": to_json(one)} for one in questions]
     with torch.no_grad():
         found = training.loss(model, training.collate(rows)).item()
-    wanted = [plain_drn_loss(bert, model, one) for one in questions]
+    wanted = [plain_drn_loss(tiny, model, one) for one in questions]
     assert found == pytest.approx(sum(wanted) / 3, abs=1e-3)
 
 
-def test_no_selection_depends_on_the_batch(bert, model, drn) -> None:
+def test_no_selection_depends_on_the_batch(tiny, model, drn) -> None:
     questions = [*some_questions(3), *some_questions(2, passages=9, seed=4)]
     whole = model.pools(questions, 9)
     small = model.pools(questions[::-1], 9, tokens=40)[::-1]
     for question, one, two in zip(questions, whole, small, strict=True):
-        chances, vectors, _ = plain_states(bert, model, question)
+        chances, vectors, _ = plain_states(tiny, model, question)
         products = np.stack(vectors) @ np.stack(vectors).T
         for pool in (one, two):
             order = pool.numbers
@@ -204,17 +204,17 @@ def test_no_selection_depends_on_the_batch(bert, model, drn) -> None:
                 pool.products, products[order][:, order], rtol=1e-3, atol=1e-4
             )
     for question, pool in zip(questions, drn.pools(questions, 0, tokens=40), strict=True):
-        relevance, novelty = plain_drn(bert, drn, question)
+        relevance, novelty = plain_drn(tiny, drn, question)
         np.testing.assert_allclose(pool.relevance, list(map(sigmoid, relevance)), atol=1e-4)
         wanted = [list(map(sigmoid, row)) for row in novelty]
         np.testing.assert_allclose(pool.novelty, wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
-def test_drn_selects_the_relevant_then_the_novel(bert, drn, weight) -> None:
+def test_drn_selects_the_relevant_then_the_novel(tiny, drn, weight) -> None:
     questions = some_questions(5)
     for question, pool in zip(questions, drn.pools(questions, 0), strict=True):
-        logits, matrix = plain_drn(bert, drn, question)
+        logits, matrix = plain_drn(tiny, drn, question)
         chances = list(map(sigmoid, logits))
         taken = [max(range(5), key=chances.__getitem__)]
         while len(taken) < 3:
@@ -261,9 +261,9 @@ def test_a_model_that_was_saved_is_the_same(model, drn, tmp_path) -> None:
         load_evidence_model(tmp_path / "x.yaml")
 
 
-def test_texts_are_cut_and_the_question_stays(bert) -> None:
+def test_texts_are_cut_and_the_question_stays(tiny) -> None:
     settings = Settings(length=12)
-    reader = ComplementaryModel.untrained(model_source(str(bert)), settings, seed=1).reader
+    reader = ComplementaryModel.untrained(model_source(str(tiny)), settings, seed=1).reader
     passages = (Passage("a", "cat", "dog " * 30), Passage("b", "", ""), Passage("c", "", "run"))
 
     def shown(question: str) -> list[tuple[str, str]]:

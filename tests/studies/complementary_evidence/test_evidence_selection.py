@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
@@ -89,7 +89,6 @@ WEIGHTS = {"diversity": 0.4, "compactness": 0.8}
     st.integers(0, 1000),
     st.booleans(),
 )
-@settings(max_examples=200)
 def test_it_is_algorithm_1(passages, beam, candidates, size, seed, coarse) -> None:
     selection = Selection(size=size, beam=beam, candidates=max(candidates, size), **WEIGHTS)
     case = problem(passages, seed=seed, coarse=coarse)
@@ -102,7 +101,6 @@ def test_it_is_algorithm_1(passages, beam, candidates, size, seed, coarse) -> No
 
 
 @given(st.integers(2, 8), st.integers(2, 4), st.integers(0, 1000))
-@settings(max_examples=60)
 def test_a_wide_beam_finds_the_best_of_all_sets(passages: int, size: int, seed: int) -> None:
     size = min(size, passages)
     case = problem(passages, seed=seed)

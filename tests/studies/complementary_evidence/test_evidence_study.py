@@ -2,16 +2,10 @@
 
 import csv
 import json
-import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "models"))
-sys.path.insert(0, str(Path(__file__).parents[2] / "rerankers"))
-
 from some_questions import some_questions
 from tiny import tiny_bert
 

@@ -1,14 +1,9 @@
 """Tiny generators of the real architectures."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path += [str(Path(__file__).parents[2] / name) for name in ("models", "rerankers")]
-
-from tiny_bart import tiny_bart
-from tiny_t5 import tiny_t5
+from tiny import tiny_bart, tiny_t5
 
 from adducir.studies.grounded_generation.generators.generator import Generator
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS

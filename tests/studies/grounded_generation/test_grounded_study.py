@@ -11,11 +11,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 from sentence_transformers.sentence_transformer.modules import Router
-
-sys.path += [str(Path(__file__).parents[2] / name) for name in ("models", "rerankers")]
-
-from tiny import tiny_bert, tiny_colbert
-from tiny_bart import tiny_bart
+from tiny import tiny_bart, tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError

@@ -1,12 +1,8 @@
 """Prompts against books: chapters, places, fused rankings, the command."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "models"))
-
 from tiny import tiny_bert
 
 from adducir.cli.app import main

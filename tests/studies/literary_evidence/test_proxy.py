@@ -18,7 +18,7 @@ from adducir.studies.literary_evidence.proxy_table import (
 )
 from adducir.studies.literary_evidence.proxy_task import make_key, read_key, write_key
 from adducir.studies.options import Drawing
-from adducir.tables.build import Layout
+from adducir.tables.table import Layout
 
 TEXTS = {
     "t": "The  gold item,\nas it is",
@@ -223,7 +223,7 @@ def test_agreement_of_judges(key):
     table, _ = figures_of(key, judges)
     options = np.stack([*judges.values()], axis=1)[:5]
     counts = np.array([np.bincount(row - 1, minlength=3) for row in options])
-    (told,) = [note for note in table.footer if "kappa" in note]
+    (told,) = [note for note in table.footer() if "kappa" in note]
     assert f"Fleiss' kappa {fleiss_kappa(counts):.3f}" in told
     assert f"free-marginal {fleiss_kappa(counts, 'rand'):.3f}" in told
     assert "all agree on 40.0%" in told

@@ -16,8 +16,7 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.names import TextFile
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import refuse_duplicates
-from adducir.corpora.references import file_path, source_path
-from adducir.corpora.sources import open_corpus
+from adducir.corpora.sources import file_path, open_corpus, source_path
 from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
 from adducir.studies.grounded_generation.contexts import GroundedContext, read_contexts
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe

@@ -26,8 +26,8 @@ from adducir.studies.grounded_generation.measures import (
     with_data,
 )
 from adducir.studies.grounded_generation.texts import Generated, Reference, read_generated
-from adducir.tables.build import Figure, Layout, build_table, merged
-from adducir.tables.table import ResultTable
+from adducir.tables.build import Figure, build_table, merged
+from adducir.tables.table import Layout, ResultTable
 
 if TYPE_CHECKING:
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from adducir.core.names import read_texts
 from adducir.encoders.kinds import Side
-from adducir.encoders.maxsim import MultiVectors, maxsim
+from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import LengthPart
 from adducir.encoders.sources import encoder_source
@@ -199,6 +199,22 @@ class Scorer(torch.nn.Module):
         which = torch.from_numpy(places.reshape(sampled.shape)).to(document.device)
         found = maxsim(query[:, None], document[which], query_mask[:, None], document_mask[which])
         return found * self.log_scale.exp()
+
+
+def maxsim(
+    queries: torch.Tensor,
+    documents: torch.Tensor,
+    query_mask: torch.Tensor,
+    document_mask: torch.Tensor,
+) -> torch.Tensor:
+    """(...) scores of padded (..., Tq, D) queries and (..., Td, D) documents, with gradient.
+
+    A document without a vector scores minus infinity, a query without one 0.
+    """
+    products = queries @ documents.transpose(-1, -2)
+    hidden = document_mask.bool().logical_not().unsqueeze(-2)
+    best = products.masked_fill(hidden, float("-inf")).amax(dim=-1)
+    return best.masked_fill(query_mask.bool().logical_not(), 0.0).sum(dim=-1)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,43 @@
+"""The options of commands whose work is made in chunks."""
+
+from typing import TYPE_CHECKING
+
+from adducir.cli.command import option
+from adducir.core.recipe import Recipe
+
+if TYPE_CHECKING:
+    from adducir.core.executors import Execution
+
+
+class Workers(Recipe):
+    """Who makes chunks; nothing of it determines the result."""
+
+    workers: int = option(
+        "Processes that work side by side: one per core, or one per GPU.", default=1, ge=1
+    )
+    ray: str | None = option(
+        "Work on a Ray cluster: 'auto', or its address.", default=None, rare=True
+    )
+    slurm: str | None = option(
+        "Work in Slurm jobs, at most --workers at a time; settings of submitit, as in "
+        "partition=gpu.",
+        default=None,
+        rare=True,
+    )
+
+    def execution(self) -> "Execution":
+        from adducir.core.executors import Execution
+
+        return Execution(self.workers, self.ray, self.slurm)
+
+
+class Computing(Workers):
+    """How chunks are made that a network computes."""
+
+    batch_tokens: int | None = option(
+        "Padded tokens in a batch. Figures depend on it in their last digits.",
+        default=None,
+        ge=1,
+        shown="2,048 on a CPU, 16,384 on a GPU",
+        rare=True,
+    )

@@ -1,0 +1,23 @@
+"""The family of corpus formats; packages add some by the entry-point group ``adducir.formats``."""
+
+from typing import TYPE_CHECKING
+
+from adducir.core.registry import Family
+
+if TYPE_CHECKING:
+    from adducir.corpora.formats import CorpusFormat
+
+_HERE = "adducir.corpora.formats"
+
+FORMATS: "Family[CorpusFormat]" = Family(
+    "formats",
+    f"{_HERE}:CorpusFormat",
+    {
+        "jsonl": f"{_HERE}:JSONL",
+        "trec": "adducir.corpora.trec:TREC",
+        "tsv": f"{_HERE}:TSV",
+        "text": f"{_HERE}:PlainText",
+        "cacm": f"{_HERE}:CACM",
+    },
+    what="corpus format",
+)

@@ -1,0 +1,66 @@
+"""The markup of SGML that documents and topics share: elements, entities, comments."""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# Repeats that follow one another give nothing back (*+): else a long tag that never closes takes
+# time in proportion to its square.
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)[^<>]*+>")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);")
+
+
+class Element(NamedTuple):
+    """An outermost element: its name in lower case and its content, tags and all."""
+
+    name: str
+    content: str
+    start: int
+    end: int
+
+
+def elements(body: str, *, unclosed: bool = False) -> Iterator[Element]:
+    """The outermost elements of a piece of SGML; ``unclosed`` ones may end at the next tag."""
+    tags, last_close = list(_TAG.finditer(body)), dict[str, int]()
+    for tag in tags:
+        if tag[1]:
+            last_close[tag[2].lower()] = tag.start()
+    opened, inside = "", None
+    for number, tag in enumerate(tags, 1):
+        name = tag[2].lower()
+        if inside is not None:
+            if tag[1] and name == opened:
+                yield Element(name, body[inside.end() : tag.start()], inside.start(), tag.end())
+                inside = None
+        elif not tag[1] and last_close.get(name, -1) > tag.start():
+            opened, inside = name, tag
+        elif unclosed and not tag[1] and not tag[0].endswith("/>"):
+            end = tags[number].start() if number < len(tags) else len(body)
+            yield Element(name, body[tag.end() : end], tag.start(), end)
+
+
+def without_comments(body: str) -> str:
+    """The text without ``<!-- -->``; the newlines of a comment stay, so that lines count."""
+    kept: list[str] = []
+    position = 0
+    while (start := body.find("<!--", position)) >= 0:
+        end = body.find("-->", start + 4)
+        if end < 0:  # nor does any later one close
+            break
+        kept += [body[position:start], "\n" * body.count("\n", start, end)]
+        position = end + 3
+    return "".join([*kept, body[position:]])
+
+
+def plain(content: str) -> str:
+    """The text of a piece of SGML: tags become blanks, entities that HTML knows characters."""
+    text = _TAG.sub(" ", content) if "<" in content else content
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
+    return text.strip()
+
+
+def collapse(text: str) -> str:
+    """The text on one line: every run of white space becomes one blank."""
+    return " ".join(text.split())

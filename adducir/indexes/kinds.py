@@ -1,0 +1,56 @@
+"""The families of indexes: retrieval models, feedback methods and languages, by name.
+
+Packages add kinds by the entry-point groups ``adducir.models``, ``adducir.feedback`` and
+``adducir.languages``.
+"""
+
+from typing import TYPE_CHECKING
+
+from adducir.core.registry import Family
+
+if TYPE_CHECKING:
+    from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.languages import Language
+    from adducir.indexes.models import Model
+
+_HERE = "adducir.indexes"
+
+MODELS: "Family[Model]" = Family(
+    "models",
+    f"{_HERE}.models:Model",
+    {
+        "bm25": f"{_HERE}.models:BM25",
+        "qld": f"{_HERE}.models:QLD",
+        "okapi": f"{_HERE}.memory.models:Okapi",
+        "inl2": f"{_HERE}.models:InL2",
+        "dph": f"{_HERE}.memory.models:DPH",
+        "impact": f"{_HERE}.memory.models:Impact",
+    },
+    what="retrieval model",
+)
+
+FEEDBACK: "Family[FeedbackMethod]" = Family(
+    "feedback",
+    f"{_HERE}.feedback:FeedbackMethod",
+    {
+        "rm3": f"{_HERE}.feedback:RM3",
+        "rocchio": f"{_HERE}.feedback:Rocchio",
+        "bm25prf": f"{_HERE}.feedback:BM25PRF",
+    },
+    what="feedback method",
+)
+
+_OF_LUCENE = (
+    "ar bg bn ca ckb cs da de el es et eu fa fi fr ga gl ha hi hu hy id it ja ko lt lv ne nl no pl "
+    "pt pt-br ro ru so sr sv sw ta te th tr uk yo zh pretokenized"
+)
+
+LANGUAGES: "Family[Language]" = Family(
+    "languages",
+    f"{_HERE}.languages:Language",
+    {
+        "en": f"{_HERE}.languages:English",
+        **{code: f"{_HERE}.lucene_languages:{code}" for code in _OF_LUCENE.split()},
+    },
+    what="language",
+)

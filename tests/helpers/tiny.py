@@ -1,0 +1,209 @@
+"""Tiny models with real architectures and random weights, made in a second."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_WORDS_TEXT = """
+    the a of and to is in on for example not cat cats dog dogs runs run ran fast slow nuclear
+    energy power plants should be banned because clean cheap argument school uniform uniforms e
+    mail don t s 1 2 3
+"""
+WORDS = _WORDS_TEXT.split()
+PIECES = ["caf", "##e", "##s", "##ing", "##ed", "un", "##able", *".,!?'-()"]
+
+
+def tiny_bert(
+    folder: Path,
+    *,
+    hidden: int = 32,
+    layers: int = 2,
+    kind: str = "BertModel",
+    positions: int = 64,
+) -> Path:
+    """A BERT with a word-piece vocabulary of a few words, saved in ``folder``."""
+    import torch
+    import transformers
+
+    folder.mkdir(parents=True, exist_ok=True)
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *PIECES]
+    pieces += [piece for c in letters for piece in (c, f"##{c}") if piece not in pieces]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    tokenizer = transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt"), do_lower_case=True)
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(1)
+    config = transformers.BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        intermediate_size=2 * hidden,
+        max_position_embeddings=positions,
+    )
+    if kind.endswith("ForSequenceClassification"):
+        config.id2label = {0: "irrelevant", 1: "relevant"}
+    getattr(transformers, kind)(config).save_pretrained(folder)
+    return folder
+
+
+def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: int = 66) -> Path:
+    """A RoBERTa with a byte-level vocabulary, without a pooler, as ``roberta-base`` comes."""
+    import torch
+    import transformers
+    from tokenizers import ByteLevelBPETokenizer
+
+    folder.mkdir(parents=True, exist_ok=True)
+    raw = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    raw.train_from_iterator([" ".join(WORDS + PIECES)] * 3, vocab_size=400, special_tokens=special)
+    raw.save_model(str(folder))
+    tokenizer = transformers.RobertaTokenizerFast(
+        vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt")
+    )
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(3)
+    config = transformers.RobertaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=positions,
+        type_vocab_size=1,
+    )
+    getattr(transformers, kind)(config).save_pretrained(folder)
+    return folder
+
+
+def rewritten(folder: Path, copy: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:
+    """A copy of a model whose weights, a mapping by name, are changed."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(folder, copy)
+    path = copy / "model.safetensors"
+    save_file(change(load_file(path)), path, metadata={"format": "pt"})
+    return copy
+
+
+def without_tokenizer(folder: Path, copy: Path) -> Path:
+    """A copy of a model with its configuration and its weights alone."""
+    copy.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copyfile(folder / name, copy / name)
+    return copy
+
+
+def tiny_colbert(encoder: Path, folder: Path) -> Path:
+    """A tiny encoder with the prefix and the projection that ColBERT's authors save."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(encoder, folder)
+    path = folder / "model.safetensors"
+    tensors = {f"bert.{name}": value for name, value in load_file(path).items()}
+    tensors["linear.weight"] = torch.randn(16, 32, generator=torch.Generator().manual_seed(3))
+    save_file(tensors, path, metadata={"format": "pt"})
+    path = folder / "tokenizer.json"
+    text = path.read_text().replace('"caf"', '"[unused0]"').replace('"##able"', '"[unused1]"')
+    path.write_text(text)
+    return folder
+
+
+def tiny_t5(folder: Path) -> Path:
+    """A T5 with a vocabulary of a few words, ``▁true`` and ``▁false``, saved in ``folder``."""
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ["Query", "Document", "Relevant", "Search", "Passage", "Relevance", "Ranking"]
+    words += ["true", "false", *WORDS]
+    pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -20.0), ("▁", -3.0)]
+    pieces += [(f"▁{word}", -6.0) for word in dict.fromkeys(words)]
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:;!?()[]'->é"
+    pieces += [(letter, -9.0) for letter in letters]
+    raw = Tokenizer(models.Unigram(pieces, unk_id=2))
+    raw.normalizer = normalizers.NFKC()
+    raw.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
+    raw.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=raw, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    )
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(2)
+    config = transformers.T5Config(
+        vocab_size=len(pieces),
+        d_model=32,
+        d_kv=8,
+        d_ff=64,
+        num_layers=2,
+        num_heads=4,
+        decoder_start_token_id=0,
+        initializer_factor=3.0,
+    )
+    transformers.T5ForConditionalGeneration(config).save_pretrained(folder)
+    return folder
+
+
+def sharpened(folder: Path, only: str = "") -> Path:
+    """The same model with matrices ten times as large: its scores differ by more than rounding."""
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    tensors = {
+        name: tensor * 10
+        if only in name and "LayerNorm" not in name and tensor.ndim == 2
+        else tensor
+        for name, tensor in load_file(path).items()
+    }
+    save_file(tensors, path, metadata={"format": "pt"})
+    return folder
+
+
+def tiny_bart(folder: Path, *, positions: int = 128) -> Path:
+    """A BART of the real architecture with random weights, saved in ``folder``."""
+    import torch
+    import transformers
+    from tokenizers import ByteLevelBPETokenizer, processors
+
+    folder.mkdir(parents=True, exist_ok=True)
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    raw = ByteLevelBPETokenizer()
+    text = " ".join(word for word in WORDS if word.isalpha())
+    raw.train_from_iterator([text] * 3, vocab_size=400, min_frequency=1, special_tokens=special)
+    raw._tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=raw._tokenizer,
+        bos_token="<s>",
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+    )
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(3)
+    config = transformers.BartConfig(
+        vocab_size=raw.get_vocab_size(),
+        d_model=32,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=64,
+        decoder_ffn_dim=64,
+        max_position_embeddings=positions,
+        bos_token_id=0,
+        pad_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        forced_eos_token_id=2,
+        init_std=0.3,
+    )
+    transformers.BartForConditionalGeneration(config).save_pretrained(folder)
+    return folder
