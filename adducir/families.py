@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import UsageError
-from adducir.core.registry import points_of
+from adducir.core.points import points_of
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ FAMILIES = {
     "tests": "adducir.statistics.settings:TESTS",
     "corrections": "adducir.statistics.settings:CORRECTIONS",
     "tables": "adducir.tables.formats:TABLES",
-    **{one.name: one.value for one in sorted(points_of("families"), key=lambda one: one.name)},
+    **{one.name: one.value for one in sorted(points_of("families"))},
 }
 """Where each family is, by the name of its entry points' group behind ``adducir.``; the studies'
 are themselves entry points, of the group ``adducir.families``."""

@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,8 +18,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What tests write is not to be noted in the cache of whoever runs them. Fonts are the same for all,
 # and matplotlib takes seconds to list them.
 os.environ.setdefault("MPLCONFIGDIR", str(Path(tempfile.gettempdir()) / "adducir-tests-fonts"))
-os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
-atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+if "PYTEST_XDIST_WORKER" not in os.environ:  # which has that of the process that started it
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="adducir-tests-")
+    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 # Tests kill processes but never cut the power: nothing needs to have reached the disk.
 os.fsync = lambda file: None
@@ -32,10 +34,16 @@ settings.register_profile(
 settings.load_profile("project")
 
 
-def pytest_collection_finish() -> None:
-    """Garbage is collected before each training: not among what is imported, too."""
-    gc.collect()
-    gc.freeze()
+_frozen = 0
+
+
+def pytest_runtest_teardown() -> None:
+    """Garbage is collected before each training: not among all that is imported, too."""
+    global _frozen
+    if len(sys.modules) > _frozen + 100:
+        gc.collect()
+        gc.freeze()
+        _frozen = len(sys.modules)
 
 
 @pytest.fixture(scope="session")

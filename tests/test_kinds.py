@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from adducir.cli.app import main
 from adducir.core.errors import UsageError
 from adducir.core.registry import Family
 from adducir.families import FAMILIES, family
@@ -63,15 +62,6 @@ def test_every_family_is_listed_and_documented() -> None:
     assert all(family(name).name == name for name in FAMILIES)
     with pytest.raises(UsageError, match="did you mean `fusion`"):
         family("fussion")
-
-
-def test_a_family_is_listed_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["kinds", "fusion"]) == 0
-    message = capsys.readouterr().out
-    assert "| `rrf` | Reciprocal rank fusion. | `k` (60.0): how much" in message
-    assert "bonferroni" not in message
-    assert main(["kinds", "fussion"]) == 2
-    assert "did you mean `fusion`" in capsys.readouterr().err
 
 
 def test_checking_needs_no_pytest() -> None:

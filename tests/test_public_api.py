@@ -10,8 +10,12 @@ import polars as pl
 import pytest
 
 import adducir
-from adducir import Qrels, Run, Topics
+from adducir import Qrels, Run, Topics, open_corpus
 from adducir.core.errors import UsageError
+from adducir.corpora.documents import text_of
+from adducir.indexes import CandidateSet, IndexSettings
+from adducir.indexes.models import BM25
+from adducir.rerankers.texts import texts_of
 
 
 def test_every_public_name_is_there_and_documented() -> None:
@@ -33,7 +37,8 @@ def test_every_public_name_stands_in_the_documents() -> None:
 
 
 def test_importing_the_names_imports_nothing_heavy() -> None:
-    code = "import sys, adducir; dir(adducir); print(*sys.modules)"
+    packages = "adducir, adducir.indexes, adducir.runs, adducir.corpora, adducir.experiments"
+    code = f"import sys, {packages}; dir(adducir); print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"numpy", "pandas", "polars", "torch", "pydantic"} & set(run.stdout.split())
 
@@ -121,3 +126,21 @@ def test_the_figures_of_the_frames_are_those_of_the_objects() -> None:
     assert (row["mean"], row["baseline"], row["p"]) == (mean, "<script>", test["p"])
     assert (row["ci_low"], row["difference"]) == (test["low"], test["difference"])
     assert objects["run"].to_polars()["rank"].to_list() == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: IndexSettings(fields="title"),
+        lambda: text_of(next(iter(open_corpus("bundled:arguments"))), "premise"),
+        lambda: texts_of(open_corpus("bundled:arguments"), "abc", (), Path("x")),
+        lambda: texts_of(open_corpus("bundled:arguments"), [], "premise", Path("x")),
+        lambda: CandidateSet.of_texts("Buses should be free"),
+        lambda: CandidateSet.of_tokens("Buses"),
+        lambda: CandidateSet.of_tokens([["buses"]]).scores("buses", BM25()),
+        lambda: Qrels.of({"12": {"d": 1}}).restricted("12"),
+    ],
+)
+def test_a_text_is_not_a_list_of_letters(ask):
+    with pytest.raises(UsageError, match="must be a list"):
+        ask()

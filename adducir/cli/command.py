@@ -102,7 +102,7 @@ class Option:
         self.reads = bool(given.get("reads"))
         self.writes: Writes | None = given.get("writes")
         self.is_set = "--set" in self.flags
-        if not str(self.flags).count("--"):
+        if "--" not in " ".join(self.flags):
             self.flags.insert(0, f"--{name.replace('_', '-')}")
         # What it takes: values of a type, or some choices; one, several, or a certain number.
         marks, kind = list(field.metadata), field.annotation
@@ -126,7 +126,9 @@ class Option:
         """How a user writes it: ``--depth``, ``--set fb_terms``, ``RUN``."""
         if self.is_argument:
             return self.metavar or self.name.upper()
-        return f"--set {self.name}" if self.is_rare else self.flags[0]
+        if self.is_rare:
+            return f"--set {self.name}"
+        return next(flag for flag in self.flags if flag.startswith("--"))
 
     def parameter(self, meaning: str) -> inspect.Parameter:
         """The parameter that typer reads it from: texts, which pydantic converts."""
@@ -213,15 +215,20 @@ class Command(PlainHelp, TyperCommand):
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
     (recipe, *_) = get_type_hints(function).values()
-    rare, takes_set, writes = ", ".join(sorted(rare_fields(recipe))), False, False
-    parameters = [_keyword("invocation", typer.Context)]
+    takes_set = writes = False
+    usual, rare = list[Option](), list[str]()
     for one in options_of(recipe).values():
-        if not one.is_rare:
-            more = f" Further keys: {rare}." if rare and one.is_set else ""
-            parameters.append(one.parameter(f"{one.field.description}{more}"))
+        if one.is_rare:
+            rare.append(one.name)
+        else:
+            usual.append(one)
         takes_set, writes = takes_set or one.is_set, writes or one.writes is not None
+    keys, parameters = ", ".join(sorted(rare)), [_keyword("invocation", typer.Context)]
+    for one in usual:
+        more = f" Further keys: {keys}." if keys and one.is_set else ""
+        parameters.append(one.parameter(f"{one.field.description}{more}"))
     if rare and not takes_set:
-        text = f"What is rarely needed, one of {rare}; can be repeated."
+        text = f"What is rarely needed, one of {keys}; can be repeated."
         taken = typer.Option("--set", help=text, metavar="KEY=VALUE")
         parameters.append(_keyword("set", list[str], taken, []))
     if writes:

@@ -131,12 +131,8 @@ def deepct_expand(settings: Expand) -> None:
             folder,
             documents,
             target,
-            device=settings.device,
-            threads=settings.threads,
-            tokens=settings.batch_tokens,
-            precision=settings.precision,
+            settings.running(),
             rebuild=settings.rebuild,
-            execution=settings.execution(),
         )
         rendering = Rendering(scale=settings.scale, transform=settings.transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)

@@ -11,7 +11,7 @@ own by entry points of the group ``adducir.commands``::
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
@@ -20,6 +20,7 @@ from typer.main import get_command
 
 import adducir
 from adducir.cli.console import PlainHelp
+from adducir.core.points import points_of
 
 if TYPE_CHECKING:
     from adducir.cli.command import Command
@@ -82,7 +83,7 @@ GROUPS = {
 STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of the docstring of the package that it is in is the group's help."""
-for _point in sorted(entry_points(group="adducir.commands")):
+for _point in sorted(points_of("commands")):
     _package = import_module(_point.module.rpartition(".")[0] or _point.module)
     GROUPS[_point.name] = Entry((_package.__doc__ or "").partition("\n")[0], STUDIES)
     STUDY_POINTS[_point.name] = _point

@@ -148,7 +148,7 @@ def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
 def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
     from adducir.encoders.sources import encoder_source
     from adducir.indexes.building import DenseSettings
-    from adducir.indexes.dense_build import Running, build_dense_index
+    from adducir.indexes.dense_build import build_dense_index
 
     if settings.encoder is None:
         raise UsageError(
@@ -160,13 +160,7 @@ def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
         encoder_source(settings.encoder),
         DenseSettings(kind=settings.kind, parameters=settings.parameters),
         fields=settings.fields,
-        running=Running(
-            device=settings.device,
-            threads=settings.threads,
-            tokens=settings.batch_tokens,
-            precision=settings.precision,
-            execution=settings.execution(),
-        ),
+        running=settings.running(),
         rebuild=settings.rebuild,
     )
 

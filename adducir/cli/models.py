@@ -143,13 +143,9 @@ def encode(settings: Encode) -> None:
             source,
             items,
             settings.output,
+            settings.running(),
             sparse=settings.sparse,
-            device=settings.device,
-            threads=settings.threads,
-            tokens=settings.batch_tokens,
-            precision=settings.precision,
             rebuild=settings.rebuild,
-            execution=settings.execution(),
         )
     counts = manifest.counts
     what = (

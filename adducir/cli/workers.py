@@ -1,12 +1,13 @@
 """The options of commands whose work is made in chunks."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adducir.cli.command import option
 from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     from adducir.core.executors import Execution
+    from adducir.models.work import Running
 
 
 class Workers(Recipe):
@@ -29,6 +30,13 @@ class Workers(Recipe):
         from adducir.core.executors import Execution
 
         return Execution(self.workers, self.ray, self.slurm)
+
+    def running(self: Any) -> "Running":
+        """How the network of a command runs; it has device, threads and a batch's tokens, too."""
+        from adducir.models.work import Running
+
+        precision: Any = getattr(self, "precision", "float32")
+        return Running(self.device, self.threads, self.batch_tokens, precision, self.execution())
 
 
 class Computing(Workers):

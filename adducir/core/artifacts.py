@@ -27,7 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes
-from adducir.core.files import file_digest, give_default_rights, refuse_unwritable, sync
+from adducir.core.files import (
+    file_digest,
+    give_default_rights,
+    link_or_copy,
+    refuse_unwritable,
+    sync,
+)
 from adducir.core.fingerprint import READERS, canonical, fingerprint, is_known, known_digests
 from adducir.core.json_lines import json_document
 from adducir.core.processes import locked
@@ -295,10 +301,7 @@ def _take_over(target: Path, hidden: Path) -> None:
         if path.is_dir() and not path.is_symlink():
             place.mkdir(exist_ok=True)
         elif path.relative_to(target).as_posix() not in own and not os.path.lexists(place):
-            try:
-                os.link(path, place, follow_symlinks=False)
-            except OSError:  # another file system, or one without hard links
-                shutil.copy2(path, place, follow_symlinks=False)
+            link_or_copy(path, place)
 
 
 def refuse_other_results(path: Path) -> None:

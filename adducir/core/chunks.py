@@ -7,7 +7,6 @@ its number and content, ``000003-0123456789abcdef``, and ``000003.json``, writte
 which items it is. Any number of processes may share the folder.
 """
 
-import hashlib
 import json
 import os
 import pickle
@@ -37,7 +36,7 @@ from adducir.core.errors import (
 )
 from adducir.core.executors import HERE, Execution, Place
 from adducir.core.files import file_digest, is_stream, link_or_copy, sync
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.processes import locked
 from adducir.core.progress import progress
 
@@ -300,13 +299,11 @@ def _round(
 
 
 def _described(items: Sequence[Any], work: Work) -> tuple[list[str], str]:
-    names, digest = list[str](), hashlib.sha256()
+    names, parts = list[str](), list[bytes]()
     for name, content in map(work.describe, items):
         names.append(name)
-        for part in (name.encode("utf-8", "surrogatepass"), content):
-            # Its length first, so that no two lists of items give the same bytes.
-            digest.update(len(part).to_bytes(8, "little") + part)
-    return names, digest.hexdigest()
+        parts += [name.encode("utf-8", "surrogatepass"), content]
+    return names, digest_of(parts)
 
 
 def _there(folder: Path, number: int, items: str) -> Chunk | None:

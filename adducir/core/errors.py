@@ -7,10 +7,12 @@ import copyreg
 import errno
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
 
 EXIT_PROBLEMS_FOUND = 1
 EXIT_INTERNAL = 70
@@ -103,6 +105,25 @@ class AdducirError(Exception):
         if self.hint:
             parts.append(self.hint)
         return " ".join(part.rstrip() for part in parts)
+
+
+@contextmanager
+def gathering() -> Iterator[Callable[[Callable[[], T]], T]]:
+    """Open several things; raises at the end for all that were not available."""
+    missing: list[AdducirError] = []
+
+    def each(opener: Callable[[], T]) -> T:
+        try:
+            return opener()
+        except AdducirError as error:
+            if not error.absent:
+                raise
+            missing.extend(error.parts)
+            return cast("T", None)
+
+    yield each
+    if missing:
+        raise AdducirError.united(missing)
 
 
 class UsageError(AdducirError):

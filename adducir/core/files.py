@@ -115,8 +115,13 @@ def publishing(path: Path) -> Iterator[Path]:
     that is replaced leaves its mode to the new one.
     """
     if is_standard_output(path):
-        with to_standard_output() as hidden:
+        with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
+            hidden = Path(folder) / "output"
             yield hidden
+            sys.stdout.flush()
+            with hidden.open("rb") as handle:
+                shutil.copyfileobj(handle, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
         return
     if path.is_dir():
         raise InputError("this is a folder, where a file is to be written.", path=path)
@@ -208,9 +213,9 @@ def file_digest(path: Path) -> str:
 def link_or_copy(source: Path, target: Path) -> None:
     """Have a file under another name, too; a copy where the file system has no hard links."""
     try:
-        os.link(source, target)
+        os.link(source, target, follow_symlinks=False)
     except OSError:
-        shutil.copyfile(source, target)
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
 FOLDERS = ("indexes", "deepct", "encoders", "rerankers", "experiments", "runs")
@@ -246,18 +251,6 @@ def is_stream(path: Path) -> bool:
     """Whether nothing can be kept beside a path: standard output, a pipe, a device."""
     is_special = path.exists() and not path.is_file() and not path.is_dir()
     return is_standard_output(path) or is_special
-
-
-@contextmanager
-def to_standard_output() -> Iterator[Path]:
-    """A file whose bytes go to standard output when the block ends well."""
-    with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
-        hidden = Path(folder) / "output"
-        yield hidden
-        sys.stdout.flush()
-        with hidden.open("rb") as handle:
-            shutil.copyfileobj(handle, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
 
 
 def refuse_unwritable(path: Path) -> None:

@@ -6,7 +6,7 @@ them one before.
 
 Of a file that was read, inode, size, times of change and digest are kept in a table in the user's
 cache folder: while the first four are the same, it is not read again. To lose the table costs time
-only. A dry run reads small files only (:mod:`adducir.core.absent`).
+only. A dry run reads small files only (:mod:`adducir.core.planning`).
 """
 
 import json
@@ -20,9 +20,9 @@ from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import Any
 
-from adducir.core.absent import reads
 from adducir.core.errors import reading_error
 from adducir.core.files import cache_folder, file_digest
+from adducir.core.planning import reads
 
 UNREAD = "~not known~"
 """A digest that is not known, and is not an artifact's: of what a dry run does not read."""
@@ -56,11 +56,11 @@ def fingerprint(value: Any) -> str:
     return UNREAD * (UNREAD in text) + sha256(text.encode("ascii")).hexdigest()
 
 
-def digest_of(texts: Iterable[str]) -> str:
-    """The SHA-256, in hexadecimal, of a sequence of texts, each preceded by its length."""
+def digest_of(parts: Iterable[str | bytes]) -> str:
+    """The SHA-256, in hexadecimal, of a sequence of texts or bytes, each preceded by its length."""
     hasher = sha256()
-    for text in texts:
-        data = text.encode()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
         hasher.update(len(data).to_bytes(8, "little") + data)
     return hasher.hexdigest()
 

@@ -95,7 +95,11 @@ class Recipe(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+        defer_build=True,  # most kinds that are loaded are not used
     )
     conditions: ClassVar[Mapping[str, Needs]] = {}
     """When fields that a base states have an effect, by their keys."""

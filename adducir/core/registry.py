@@ -11,18 +11,18 @@ an experiment file, the options of a command and their help, the defaults and wh
 Names are known without importing any kind; a kind is imported when it is first used.
 """
 
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
+from adducir.core.points import points_of
 from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
 
@@ -193,18 +193,6 @@ def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = 
     listed = ", ".join(f"`{key}`" for key in known) or "none"
     what = f"is not a hyperparameter of {name}, which has {listed}"
     return what + nearest(key, [*known, *others])
-
-
-_points: dict[tuple[str, ...], EntryPoints] = {}
-"""All entry points by Python's path: reading them takes long."""
-
-
-def points_of(name: str) -> EntryPoints:
-    """The entry points of installed packages, Adducir itself among them, of one of our groups."""
-    path = tuple(sys.path)
-    if path not in _points:  # before Python 3.12 a class of its own
-        _points[path] = cast("EntryPoints", entry_points())
-    return _points[path].select(group=f"adducir.{name}")
 
 
 def _at(home: str) -> Any:

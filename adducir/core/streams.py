@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from adducir.core.absent import refuse_large
 from adducir.core.errors import InputError, reading_error
+from adducir.core.planning import NotRead, reads
 
 BLOCK = 1 << 17  # larger ones fall out of the processor's cache
 _AGAIN = "Copy or download it again."
@@ -76,7 +76,8 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
 
     ``whole``: a file that is not compressed is one block, which need not be joined.
     """
-    refuse_large(path)
+    if not reads(path):
+        raise NotRead(path)
     try:
         with open_input(path) as handle:
             head = handle.peek(8)

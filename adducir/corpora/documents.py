@@ -75,13 +75,12 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
 
 def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
     """Iterate over a corpus; a repeated docno is an error (Lucene keeps both: anserini#258)."""
-    from adducir.core.names import Seen
-
-    seen = Seen()
+    hashes = set[int]()
     for document in corpus:
-        docno = document.docno
+        docno, count = document.docno, len(hashes)
+        hashes.add(hash(docno))
         # Two docnos may have the same hash.
-        if seen.add(docno) and sum(other.docno == docno for other in corpus) > 1:
+        if len(hashes) == count and sum(other.docno == docno for other in corpus) > 1:
             what, hint = f"the docno {docno!r} is repeated", "Keep one of the two documents."
             places = corpus.places(docno)
             if len(places) < 2:

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.errors import InputError, MachineError
+from adducir.core.planning import fetched_later, may_download, planning
 from adducir.core.progress import Progress, progress
 from adducir.corpora.documents import ARGUMENT_FIELDS, Document, as_text, check_docno
 
@@ -132,7 +132,7 @@ class IrdsCorpus:
 
         def is_here() -> bool:
             try:
-                with without_downloads():
+                with planning():
                     next(records(dataset, name, "docs"), None)
             except MachineError:
                 return False

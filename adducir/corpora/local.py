@@ -15,10 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from adducir.core.absent import refuse_large
 from adducir.core.errors import InputError, UsageError, reading_error
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
+from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
 from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, default_fields_of
@@ -39,7 +39,8 @@ class LocalCorpus:
     folder: Path
 
     def __iter__(self) -> Iterator[Document]:
-        refuse_large(*self.paths)
+        if not reads(*self.paths):
+            raise NotRead(*self.paths)
         document = None
         for _, _, document in self._placed():
             yield document

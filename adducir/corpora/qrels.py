@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import read_bytes
 from adducir.core.fingerprint import digest_of
 from adducir.core.texts import refuse_text

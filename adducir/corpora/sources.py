@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 PREFIX = "bundled:"
 _FOLDER = Path(__file__).parent / "bundled"
 BUNDLED = {
-    f"{PREFIX}{name.split('.')[0]}": _FOLDER / name
-    for name in ("arguments.jsonl", "topics.xml", "qrels.txt")
+    "bundled:arguments": _FOLDER / "arguments.jsonl",
+    "bundled:topics": _FOLDER / "topics.xml",
+    "bundled:qrels": _FOLDER / "qrels.txt",
 }
 _DATA_SUFFIXES = frozenset(
     {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".md", ".trec", ".sgml", ".sgm", ".xml"}

@@ -101,9 +101,5 @@ def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict
     texts: dict[str, str] = {}
     for span in spans:
         if texts.setdefault(span.docno, span.text) != span.text:
-            raise two_texts(span.docno, path)
+            raise InputError(f"the candidate {span.docno!r} has two texts.", path=path)
     return texts
-
-
-def two_texts(docno: str, path: Path | None = None) -> InputError:
-    return InputError(f"the candidate {docno!r} has two texts.", path=path)

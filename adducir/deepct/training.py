@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of

@@ -19,19 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint, open_artifact
-from adducir.core.chunks import Made, build_in_chunks
+from adducir.core.chunks import Made
 from adducir.core.errors import ArtifactError
-from adducir.core.executors import HERE, Execution
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import Floats, TermWeighter, Weighted
 from adducir.deepct.recipe import Settings
 from adducir.deepct.words import words
 from adducir.models.arrays import read_shard
-from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision, using_threads
+from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource
-from adducir.models.work import ModelWork
+from adducir.models.work import PLAIN, ModelWork, Running
 
 if TYPE_CHECKING:
     import torch
@@ -55,49 +53,32 @@ def predict_corpus_weights(
     model: Path,
     corpus: Corpus,
     output: Path,
+    running: Running = PLAIN,
     *,
-    device: str = "auto",
-    threads: int | None = None,
-    tokens: int | None = None,
-    precision: Precision = "float32",
     rebuild: bool = False,
-    execution: Execution = HERE,
 ) -> Manifest:
     """Predict the weights of all documents, unless ``output`` holds them; killed work goes on.
 
     ``model`` is the folder of a term weighter, whose text fields documents may lack. No weight
-    depends on the padded ``tokens`` of a batch (to 1e-5).
+    depends on the padded tokens of a batch (to 1e-5).
     """
-    with using_threads(threads):
-        return build_in_chunks(
-            output,
-            _Weighting(
-                size=CHUNK,
-                device=device,
-                threads=threads,
-                tokens=tokens,
-                model=model,
-                corpus=corpus,
-                precision=precision,
-            ),
-            kind=KIND,
-            recipe={"precision": precision},
-            inputs={
-                "corpus": fingerprint(corpus.identity()),
-                "model": ModelSource(str(model), model).identity(),
-            },
-            builder_version=_VERSION,
-            versions=model_versions(),
-            rebuild=rebuild,
-            execution=execution,
-        )
+    return _Weighting(size=CHUNK, running=running, model=model, corpus=corpus).build(
+        output,
+        kind=KIND,
+        recipe={"precision": running.precision},
+        inputs={
+            "corpus": fingerprint(corpus.identity()),
+            "model": ModelSource(str(model), model).identity(),
+        },
+        builder_version=_VERSION,
+        rebuild=rebuild,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Weighting(ModelWork):
     model: Path
     corpus: Corpus
-    precision: Precision
     doing: ClassVar[str] = "weighting"
     unit: ClassVar[str] = "documents"
 
@@ -119,11 +100,12 @@ class _Weighting(ModelWork):
         self, device: "torch.device"
     ) -> Callable[[Sequence[Document]], dict[str, NDArray[Any]]]:
         weighter = TermWeighter.load(self.model).to(device)
+        tokens, precision = self.running.tokens, self.running.precision
 
         def arrays(documents: Sequence[Document]) -> dict[str, NDArray[Any]]:
             names = weighter.settings.text
             texts = [document.fields.get(name, "") for document in documents for name in names]
-            found = weighter.weigh(texts, tokens=self.tokens, precision=self.precision)
+            found = weighter.weigh(texts, tokens=tokens, precision=precision)
             none = np.zeros(0, dtype=np.float32)
             return {
                 "values": np.concatenate([none, *(one.weights for one in found)]),

@@ -17,9 +17,8 @@ import numpy as np
 import orjson
 
 from adducir.core.artifacts import Manifest, open_artifact
-from adducir.core.chunks import Made, build_in_chunks
+from adducir.core.chunks import Made
 from adducir.core.errors import InputError
-from adducir.core.executors import HERE, Execution
 from adducir.core.files import file_digest, read_lines, writing_bytes, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
@@ -28,10 +27,9 @@ from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import Floats, Side
 from adducir.encoders.sources import EncoderSource
 from adducir.models.arrays import read_shard
-from adducir.models.artifacts import model_versions
 from adducir.models.batches import tokens_for
-from adducir.models.machine import Precision, computing_in, using_threads
-from adducir.models.work import ModelWork
+from adducir.models.machine import computing_in
+from adducir.models.work import PLAIN, ModelWork, Running
 
 if TYPE_CHECKING:
     import torch
@@ -105,7 +103,6 @@ class EncodingWork(ModelWork):
 
     source: EncoderSource
     texts: Items
-    precision: Precision
     encoder: Any = None
     doing: ClassVar[str] = "encoding"
     unit: ClassVar[str] = "texts"
@@ -128,7 +125,7 @@ class EncodingWork(ModelWork):
         from adducir.encoders.model import load_encoder
 
         encoder: Any = (self.encoder or load_encoder(self.source)).to(device)
-        options = {"tokens": self.tokens, "precision": self.precision}
+        options = {"tokens": self.running.tokens, "precision": self.running.precision}
 
         def arrays(items: Sequence[Item]) -> Mapping[str, Floats]:
             contents = [content for _, content in items]
@@ -163,11 +160,11 @@ class SparseWork(EncodingWork):
         is_query = self.texts.side == "query"
         encode_some = encoder.encode_query if is_query else encoder.encode_document
         # Each token of a text has a logit for each of the vocabulary.
-        at_once = max(1, (self.tokens or tokens_for(device)) // 256)
+        at_once = max(1, (self.running.tokens or tokens_for(device)) // 256)
 
         def arrays(items: Sequence[Item]) -> Mapping[str, Any]:
             texts = [content for _, content in items]
-            with computing_in(self.precision, encoder):
+            with computing_in(self.running.precision, encoder):
                 found = encode_some(texts, batch_size=at_once, show_progress_bar=False).coalesce()
             rows, ids = found.indices().cpu().numpy()
             counts = np.bincount(rows, minlength=len(texts))
@@ -198,44 +195,26 @@ def encode(
     source: EncoderSource,
     items: Items,
     output: Path,
+    running: Running = PLAIN,
     *,
     encoder: Any = None,
     sparse: bool = False,
-    device: str = "auto",
-    threads: int | None = None,
-    tokens: int | None = None,
-    precision: Precision = "float32",
     rebuild: bool = False,
-    execution: Execution = HERE,
 ) -> Manifest:
     """Encode, unless ``output`` holds the vectors already; work that was killed goes on.
 
-    Args:
-        encoder: The encoder itself where it is loaded already.
-        tokens: Padded tokens in a batch.
+    ``encoder`` is the encoder itself where it is loaded already.
     """
-    work: Any = SparseWork if sparse else EncodingWork
-    with using_threads(threads):
-        return build_in_chunks(
-            output,
-            work(
-                source=source,
-                texts=items,
-                precision=precision,
-                encoder=encoder,
-                size=CHUNK,
-                device=device,
-                threads=threads,
-                tokens=tokens,
-            ),
-            kind=TOKEN_WEIGHTS if sparse else KIND,
-            recipe={**items.what, "precision": precision},
-            inputs={"items": items.identity, "model": source.identity()},
-            builder_version=_VERSION,
-            versions=model_versions(),
-            rebuild=rebuild,
-            execution=execution,
-        )
+    kind: Any = SparseWork if sparse else EncodingWork
+    work = kind(source=source, texts=items, encoder=encoder, size=CHUNK, running=running)
+    return work.build(
+        output,
+        kind=TOKEN_WEIGHTS if sparse else KIND,
+        recipe={**items.what, "precision": running.precision},
+        inputs={"items": items.identity, "model": source.identity()},
+        builder_version=_VERSION,
+        rebuild=rebuild,
+    )
 
 
 def write_docnos(folder: Path, docnos: Sequence[str]) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
-from adducir.core.names import Made
+from adducir.core.many_texts import Made
 from adducir.corpora.relic import Pools, RelicBook, candidate_starts, docno_of, spans_of_relic
-from adducir.corpora.spans import MaskedSpan, two_texts
+from adducir.corpora.spans import MaskedSpan, candidates_of
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -68,13 +68,9 @@ class ContextRanks:
 
 def task_among(spans: Sequence[MaskedSpan], candidates: Iterable[MaskedSpan]) -> SpanTask:
     """Contexts among candidates, their own among them; spans of one docno are one candidate."""
-    texts: dict[str, str] = {}
-    for span in candidates:
-        docno = span.candidate or span.id
-        if texts.setdefault(docno, span.text) != span.text:
-            raise two_texts(docno)
+    texts = candidates_of(candidates)
     numbers = {docno: number for number, docno in enumerate(texts)}
-    gold = np.array([numbers[span.candidate or span.id] for span in spans], dtype=np.int64)
+    gold = np.array([numbers[span.docno] for span in spans], dtype=np.int64)
     return SpanTask(spans, list(texts.values()), list(texts), gold)
 
 
@@ -108,7 +104,7 @@ def pool_tasks(pools: Pools) -> Iterator[SpanTask]:
     """Each context has candidates of its own (RELiC's queries in BIRCO)."""
     for span in pools.spans:
         docnos = pools.candidates[span.id]
-        gold = np.array([docnos.index(span.candidate or span.id)], dtype=np.int64)
+        gold = np.array([docnos.index(span.docno)], dtype=np.int64)
         yield SpanTask([span], [pools.texts[docno] for docno in docnos], docnos, gold)
 
 

@@ -1,6 +1,8 @@
 """Vectors of spans and of their contexts in chunks, one for each text or one for each token.
 
-The vectors of one task's candidates are held in memory at a time.
+The vectors of one task's candidates are held in memory at a time. In late interaction (ColBERT,
+Khattab and Zaharia, SIGIR 2020) a score is the sum, over the query's vectors, of the greatest inner
+product with any vector of the document.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adducir.core.chunks import Chunking
 from adducir.encoders.encoding import CHUNK, Item, described
-from adducir.encoders.maxsim import MultiVectors, maxsim_packed
 from adducir.encoders.ranking import Distinct, Floats, Scores, SpanTask
 from adducir.encoders.sources import EncoderSource
 from adducir.models.arrays import read_shard
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
     from adducir.encoders.model import DualEncoder
 
+PRODUCTS = 1 << 24
+"""Inner products that are held at a time: 64 MB."""
 SpanSide = Literal["both", "candidates", "contexts"]
 Encode = Callable[[Sequence[Any]], Iterable[Floats]]
 """Gives (T, D) vectors of each of some texts, or of each of some spans' contexts."""
@@ -111,7 +115,7 @@ class SpanWork(ModelWork):
         return described(item)
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Any]]:
-        of_texts, of_spans = self.vectors.load(device, self.tokens)
+        of_texts, of_spans = self.vectors.load(device, self.running.tokens)
 
         def arrays(items: Sequence[Item]) -> Mapping[str, Any]:
             found = list[Floats]()
@@ -121,6 +125,51 @@ class SpanWork(ModelWork):
             return {"values": np.concatenate(found).astype(np.float32), "counts": counts}
 
         return arrays
+
+
+@dataclass(frozen=True, eq=False)
+class MultiVectors:
+    """The (T, D) vectors of N texts without padding, and (N + 1,) where those of each begin."""
+
+    values: Floats
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def rows(self, first: int, last: int) -> "MultiVectors":
+        begin, end = self.starts[first], self.starts[last]
+        return MultiVectors(self.values[begin:end], self.starts[first : last + 1] - begin)
+
+    @classmethod
+    def of(cls, parts: "list[Floats]", width: int) -> "MultiVectors":
+        """From the (T_i, D) vectors of each text; ``width`` is D, for when there is no text."""
+        starts = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(part) for part in parts], out=starts[1:])
+        none = np.zeros((0, width), dtype=np.float32)
+        return cls(np.concatenate([none, *parts]).astype(np.float32, copy=False), starts)
+
+
+def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
+    """(Q, N) float32 scores; minus infinity for a document without a vector, 0 for such a query."""
+    starts, first = documents.starts, 0
+    scores = np.full((len(queries), len(starts) - 1), -np.inf, dtype=np.float32)
+    asked = np.flatnonzero(np.diff(queries.starts))
+    most = max(1, PRODUCTS // max(1, len(queries.values)))
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
+        last = max(last, first + 1)  # one text may have more vectors than that
+        some = documents.rows(first, last)
+        filled = np.flatnonzero(np.diff(some.starts))
+        if len(filled):
+            best = np.zeros((len(queries), len(filled)), dtype=np.float32)
+            if len(asked):
+                found = queries.values @ some.values.T
+                found = np.maximum.reduceat(found, some.starts[filled], axis=1)
+                best[asked] = np.add.reduceat(found, queries.starts[asked], axis=0)
+            scores[:, first + filled] = best
+        first = last
+    return scores
 
 
 class _Taken:

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.absent import gathering
 from adducir.core.config import load, validate
-from adducir.core.errors import AdducirError, InputError
+from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.recipe import Recipe
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans

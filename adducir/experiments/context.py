@@ -11,6 +11,8 @@ from adducir.core.executors import HERE, Execution
 
 if TYPE_CHECKING:
     from adducir.core.chunks import Chunking
+    from adducir.models.machine import Precision
+    from adducir.models.work import Running
 
 T = TypeVar("T")
 
@@ -41,6 +43,11 @@ class Context:
         self._shared.clear()
         self._closing.close()
 
+    def running(self, precision: "Precision" = "float32") -> "Running":
+        from adducir.models.work import Running
+
+        return Running(self.device, self.threads, self.batch_tokens, precision, self.execution)
+
     def shown(self, path: Path) -> str:
         return shown(path, self.folder)
 
@@ -57,8 +64,7 @@ class Context:
             self._shared[what] = key, value
             if hasattr(value, "close"):
                 self._closing.callback(value.close)
-        found: T = self._shared[what][1]
-        return found
+        return self._shared[what][1]
 
 
 def shown(path: Path, folder: Path | None) -> str:

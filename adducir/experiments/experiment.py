@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adducir.core.absent import leaving_unread
 from adducir.core.artifacts import MISSING, clear_up_if_free, publishing_results
 from adducir.core.config import load, read
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.files import study_folder, writing_text
 from adducir.core.fingerprint import is_known
+from adducir.core.planning import planning
 from adducir.core.progress import progress
 from adducir.experiments.code import require_consent
 from adducir.experiments.context import Context, shown
@@ -43,7 +43,7 @@ def plan_experiment(
         overrides: ``key.key=value`` changes to it.
         rebuild: Plan to make everything, even what is there.
         dry_run: Plan without what is not available, download nothing, and leave large files of data
-            unread (:mod:`adducir.core.absent`): such a plan is for reading, and
+            unread (:mod:`adducir.core.planning`): such a plan is for reading, and
             :meth:`.Plan.notes` says what it lacks.
         folder: The study's folder, where artifacts go and relative paths start; by default the
             folder that holds ``experiments/``.
@@ -65,7 +65,7 @@ def plan_experiment(
     if recipe is None:
         planner.check()
         raise InputError("the file cannot be understood.", path=path)  # never without an error
-    with leaving_unread(dry_run):
+    with planning(is_dry=dry_run):
         plan = Plan(recipe.study(planner), planner, dry_run=dry_run, rebuild=rebuild)
         if planner.output.is_file():
             what = f"{planner.output}: a file stands where the folder of the tables is to be"
@@ -112,7 +112,7 @@ class Plan:
 
     def state(self) -> dict[Step, str | None]:
         """Why each step has to be made, as things are now; None if not."""
-        with leaving_unread(self.dry_run):
+        with planning(is_dry=self.dry_run):
             found = {step: step.why() for step in self.steps}
         for step, why in found.items():
             if self.rebuild and step.kept == "keep" and why != MISSING:
@@ -153,7 +153,7 @@ class Plan:
         return needed
 
     def lines(self) -> list[str]:
-        with leaving_unread(self.dry_run):
+        with planning(is_dry=self.dry_run):
             return [f"{verb:6} {what}" for verb, what in self._lines()]
 
     def _lines(self) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """What tasks open their data with: one message shows all that is wrong with an experiment file.
 
-Beside mistakes there is what is not available (:mod:`adducir.core.absent`): data that nobody has
+Beside mistakes there is what is not available (:mod:`adducir.core.planning`): data that nobody has
 put there yet, models that nobody has fetched. A dry run keeps those as notes; otherwise they are
 errors like the others, and what can be fetched is fetched before anything is built.
 """
@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adducir.core.absent import Later, NotRead, watching, without_downloads
 from adducir.core.config import Reading
 from adducir.core.errors import AdducirError, InputError, MachineError
+from adducir.core.planning import Later, NotRead, planning
 from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, KeyPath
 from adducir.core.texts import nearest
@@ -70,9 +70,9 @@ class Planner:
     def at(self, *place: str | int) -> Iterator[None]:
         """Open what a place of the file names; an error is kept, and raised as :class:`Known`.
 
-        A dry run downloads nothing, nor does a file with errors.
+        A file with errors is planned as in a dry run: nothing is downloaded, no large file read.
         """
-        with without_downloads(self._dry_run or self._is_broken), watching() as later:
+        with planning(is_dry=self._dry_run or self._is_broken) as later:
             try:
                 yield
             except Known:
@@ -99,7 +99,8 @@ class Planner:
         """Raise everything that is wrong as one error; except in a dry run also what is missing."""
         found, is_machine = dict(self._errors), not self._is_broken
         for place, cause in () if self._dry_run else self._missing:
-            if is_machine or not isinstance(cause, MachineError):
+            is_known = is_machine or not isinstance(cause, MachineError)
+            if is_known and not isinstance(cause, NotRead):
                 found[ErrorDetail(place, cause.paragraph())] = cause
         is_machine &= all(isinstance(cause, MachineError) for cause in found.values())
         if error := self._reading.error(found, MachineError if is_machine else InputError):
@@ -115,20 +116,20 @@ class Planner:
         for place, error in self._missing:
             what = "not read" if isinstance(error, NotRead) else "not available"
             add(f"{what}: {error.paragraph()}".rstrip("."), place)
-        for place, need in self._later:
-            if not need.is_here():
-                add(f"not available: {need.what}", place)
+        for place, (what, is_here, _) in self._later:
+            if not is_here():
+                add(f"not available: {what}", place)
         return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
     def fetch(self, places: Collection[KeyPath]) -> None:
         """Fetch what some entries of the file need, before anything is built."""
-        needed = {need.what: need for place, need in self._later if place[:2] in places}
+        needed = {need[0]: need for place, need in self._later if place[:2] in places}
         failed: list[AdducirError] = []
-        for need in needed.values():
+        for what, is_here, fetch in needed.values():
             try:
-                if not need.is_here():
-                    progress().note(f"fetching {need.what}")
-                    need.fetch()
+                if not is_here():
+                    progress().note(f"fetching {what}")
+                    fetch()
             except AdducirError as error:
                 failed.append(error)
         if failed:

@@ -52,8 +52,7 @@ def new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
     if size == 0:  # an empty file cannot be mapped
         save(path, np.empty(0, dtype=dtype))
         return np.empty(0, dtype=dtype)
-    found: Array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(size,))
-    return found
+    return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(size,))
 
 
 def let_go(*arrays: Array) -> None:

@@ -175,5 +175,4 @@ def nearest(index: Any, queries: Floats, depth: int) -> tuple[Floats, NDArray[np
     """Scores and numbers of the best vectors, each (q, depth); -1 where there is none."""
     if hasattr(index, "hnsw"):
         index.hnsw.efSearch = max(index.hnsw.efSearch, depth)
-    found: tuple[Floats, NDArray[np.int64]] = index.search(np.ascontiguousarray(queries), depth)
-    return found
+    return index.search(np.ascontiguousarray(queries), depth)

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint
-from adducir.core.chunks import Made, build_in_chunks
+from adducir.core.chunks import Made
 from adducir.core.errors import InputError, UsageError, explaining_writes
-from adducir.core.executors import HERE, Execution
-from adducir.core.names import nameless_file
+from adducir.core.many_texts import nameless_file
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import (
@@ -29,27 +28,11 @@ from adducir.encoders.sources import EncoderSource
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.dense import DETAILS, INDEX, KIND, nearest, threads_of_faiss
 from adducir.indexes.documents import DocumentWriter
-from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision, using_threads
+from adducir.models.machine import Precision
+from adducir.models.work import PLAIN, Running
 
 _BUILDER_VERSION = 2
 _EQUAL = 1e-5
-
-
-@dataclass(frozen=True)
-class Running:
-    """How the encoder runs; no vector depends on more than the precision.
-
-    Of the ``threads`` torch's come first, then FAISS's: an HNSW graph of several threads is not
-    always the same. ``tokens`` are the padded ones in a batch, ``shard`` the documents in a shard.
-    """
-
-    device: str = "auto"
-    threads: int | None = None
-    tokens: int | None = None
-    precision: Precision = "float32"
-    shard: int = CHUNK
-    execution: Execution = HERE
 
 
 def build_dense_index(
@@ -59,43 +42,38 @@ def build_dense_index(
     settings: DenseSettings | None = None,
     *,
     fields: tuple[str, ...] = (),
-    running: Running | None = None,
+    running: Running = PLAIN,
     rebuild: bool = False,
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
     Encoding that was killed resumes at the first missing shard. ``fields`` are by default those
-    that any index would take. The manifest counts ``documents``, ``width``, and of an approximate
-    index ``recall`` against ``Flat``. Settings that do not fit the vectors are a UsageError.
+    that any index would take. Of the threads torch's come first, then FAISS's: an HNSW graph of
+    several threads is not always the same. The manifest counts ``documents``, ``width``, and of an
+    approximate index ``recall`` against ``Flat``. Settings that do not fit the vectors are a
+    UsageError.
     """
     import faiss
 
-    settings, running = settings or DenseSettings(), running or Running()
-    items, precision = items_of_corpus(corpus, fields), running.precision
+    settings, items = settings or DenseSettings(), items_of_corpus(corpus, fields)
     work = _DenseWork(
         source=source,
         texts=items,
-        precision=precision,
-        size=running.shard,
-        device=running.device,
-        threads=running.threads,
-        tokens=running.tokens,
+        size=CHUNK,
+        running=running,
         corpus=corpus,
         index=path,
         settings=settings,
     )
-    with using_threads(running.threads):
-        return build_in_chunks(
-            path,
-            work,
-            kind=KIND,
-            recipe=_recipe(items, settings, precision),
-            inputs={"corpus": items.identity, "model": source.identity()},
-            builder_version=_BUILDER_VERSION,
-            versions={**model_versions(), "faiss": str(faiss.__version__)},
-            rebuild=rebuild,
-            execution=running.execution,
-        )
+    return work.build(
+        path,
+        kind=KIND,
+        recipe=_recipe(items, settings, running.precision),
+        inputs={"corpus": items.identity, "model": source.identity()},
+        builder_version=_BUILDER_VERSION,
+        versions={"faiss": str(faiss.__version__)},
+        rebuild=rebuild,
+    )
 
 
 def dense_identity(
@@ -142,7 +120,7 @@ class _DenseWork(EncodingWork):
         found = {key: counts[key] for key in ("width", "shards", "shard")}
         shards = map(read_vectors, made.files)
         shape = len(docnos), int(counts["width"])
-        with threads_of_faiss(self.threads):
+        with threads_of_faiss(self.running.threads):
             recall = put_together(shards, shape, self.settings, folder)
         return {"documents": counts["vectors"], **found, **recall}
 

@@ -10,6 +10,7 @@ import weakref
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,17 @@ import numpy as np
 import orjson
 
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.names import NameTable, digest_of
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
 
 TEXTS = "documents.jsonl"
 OFFSETS = "documents.offsets.npy"
 DOCNOS = "documents.docnos.npy"
+
+
+def _digest(docno: str) -> int:
+    found = blake2b(docno.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(found, "little")
 
 
 class DocumentWriter:
@@ -40,7 +45,7 @@ class DocumentWriter:
         except TypeError as error:
             raise InputError(f"the document {document.docno!r} cannot be kept: {error}.") from error
         self._lengths.append(len(line))
-        self._digests.append(digest_of(document.docno))
+        self._digests.append(_digest(document.docno))
         self._file.write(line)
 
     def __len__(self) -> int:
@@ -55,7 +60,9 @@ class DocumentWriter:
             offsets = np.zeros(len(self._lengths) + 1, dtype=np.int64)
             np.cumsum(self._lengths, out=offsets[1:])
             save(self._folder / OFFSETS, offsets)
-            save(self._folder / DOCNOS, NameTable.of_digests(self._digests).table)
+            digests = np.asarray(self._digests, dtype=np.uint64)
+            rows = np.argsort(digests, kind="stable")
+            save(self._folder / DOCNOS, np.stack([digests[rows], rows.astype(np.uint64)]))
 
 
 class DocumentStore:
@@ -100,16 +107,19 @@ class DocumentStore:
             raise damaged(self._texts) from error
 
     @cached_property
-    def _table(self) -> NameTable:
+    def _table(self) -> np.ndarray:
+        """(2, n) digests of docnos, ascending, and the row of each: two may have one digest."""
         path = self._folder / DOCNOS
         table = mapped(path)
         if [*table.shape] != [2, len(self)] or table.dtype != np.uint64:
             raise damaged(path)
-        return NameTable(table)
+        return np.asarray(table)  # its own class is slow
 
     def find(self, docno: str) -> Document | None:
         """The document of that docno; None if the store has none."""
-        for row in self._table.numbers(docno):
+        (digests, rows), wanted = self._table, np.uint64(_digest(docno))
+        first, end = digests.searchsorted(wanted), digests.searchsorted(wanted, "right")
+        for row in rows[first:end].tolist():
             if row >= len(self):
                 raise damaged(self._folder / DOCNOS)
             if (found := self._at(row)).docno == docno:

@@ -50,10 +50,6 @@ class Java:
     library: Path | None
     heap: int = 0  # megabytes, of the one that runs
 
-    @property
-    def usable(self) -> bool:
-        return self.version >= MINIMUM_JAVA and self.library is not None
-
 
 def all_java() -> Iterator[Java]:
     """Every Java run-time found, in the order in which they are considered."""
@@ -92,7 +88,7 @@ def find_java() -> Java:
     """The Java run-time to use; a MachineError names those that are too old."""
     found = list[Java]()
     for java in all_java():
-        if java.usable:
+        if java.version >= MINIMUM_JAVA and java.library is not None:
             return java
         found.append(java)
     listed = ", ".join(f"Java {j.version or 'of unknown version'} in {j.home}" for j in found)

@@ -48,16 +48,14 @@ class Statistics:
 def relative_lengths(statistics: Statistics, b: float, documents: int, k1: float) -> Array:
     """(D,) k1 (1 - b + b dl / avgdl); avgdl counts as 1 where no document has a term."""
     average = statistics.tokens / documents if statistics.tokens else 1.0
-    relative: Array = k1 * (1 - b + b * statistics.lengths / average)
-    return relative
+    return k1 * (1 - b + b * statistics.lengths / average)
 
 
 def logarithms(frequencies: Array, of: Callable[[Array], Array]) -> Array:
     """(R,) ln(of(n)) of frequencies n, by the C library; NumPy's may differ in the last bit."""
     counts = np.arange(1, int(frequencies.max(initial=0)) + 1)
     logs = np.array(list(map(math.log, of(counts).tolist())), dtype=np.float64)
-    found: Array = logs[frequencies - 1]
-    return found
+    return logs[frequencies - 1]
 
 
 class Model(Kind):
@@ -145,8 +143,7 @@ class BM25(Model):
         return relative_lengths(statistics, self.b, statistics.filled, self.k1)
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        added: Array = terms * (tfs / (tfs + lengths))
-        return added
+        return terms * (tfs / (tfs + lengths))
 
 
 class QLD(Model):
@@ -169,8 +166,7 @@ class QLD(Model):
 
     def term_factors(self, statistics: Statistics) -> Array:
         share = (statistics.occurrences + 1) / (statistics.tokens + 1)
-        counts: Array = self.mu * share
-        return counts
+        return self.mu * share
 
     def length_factors(self, statistics: Statistics) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):  # mu 0
@@ -180,8 +176,7 @@ class QLD(Model):
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
             added = np.log(1 + tfs / terms) + lengths
-        positive: Array = np.maximum(np.nan_to_num(added), 0)
-        return positive
+        return np.maximum(np.nan_to_num(added), 0)
 
 
 class InL2(Model):
@@ -209,8 +204,7 @@ class InL2(Model):
 
     def term_factors(self, statistics: Statistics) -> Array:
         frequencies = statistics.frequencies
-        idf: Array = np.log((statistics.filled + 1) / (frequencies + 0.5)) / np.log(2.0)
-        return idf
+        return np.log((statistics.filled + 1) / (frequencies + 0.5)) / np.log(2.0)
 
     def length_factors(self, statistics: Statistics) -> Array:
         average = statistics.tokens / max(1, statistics.filled)
@@ -221,8 +215,7 @@ class InL2(Model):
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
         """``idf * (1 - 1 / (1 + tfn))``, which is the same."""
-        added: Array = terms * (1 - 1 / (1 + tfs * lengths))
-        return added
+        return terms * (1 - 1 / (1 + tfs * lengths))
 
 
 _INDEXES = {"lucene": "an index of Lucene", "memory": "a memory index"}

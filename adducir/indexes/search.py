@@ -29,11 +29,7 @@ class Search:
     unanswered: tuple[str, ...]
     tied: tuple[str, ...]
     seconds: float
-    settings: dict[str, Any]
-
-    @property
-    def method(self) -> dict[str, Any]:
-        return {"retrieval": [self.settings]}
+    method: dict[str, Any]  # for a run's metadata
 
     def remarks(self) -> Iterator[str]:
         for what, qids in (
@@ -87,15 +83,16 @@ def search_topics(
     # The best and the last score of each topic with several hits.
     several = np.flatnonzero(hits.counts > 1)
     tied = several[hits.scores[starts[several]] == hits.scores[ends[several] - 1]]
+    settings = {
+        "index": index.identity,
+        **index.settings(model, feedback, fields),
+        "depth": depth or "all",
+    }
     return Search(
         run=run,
         empty=tuple(empty),
         unanswered=tuple(unanswered),
         tied=tuple(map(topics.qids.__getitem__, tied.tolist())),
         seconds=seconds,
-        settings={
-            "index": index.identity,
-            **index.settings(model, feedback, fields),
-            "depth": depth or "all",
-        },
+        method={"retrieval": [settings]},
     )

@@ -65,14 +65,10 @@ class Stored:
         return cls(**read_shard(path))
 
 
-def weights_of(model: "torch.nn.Module") -> "dict[str, torch.Tensor]":
-    """Copies of all parameters and buffers on the CPU; what is shared is there once."""
-    named = (*model.named_parameters(), *model.named_buffers())
-    return {name: tensor.detach().cpu().clone() for name, tensor in named}
-
-
 def save_weights(path: Path, model: "torch.nn.Module") -> None:
-    write_shard(path, {name: one.numpy() for name, one in weights_of(model).items()})
+    """Write all parameters and buffers; what is shared is there once."""
+    named = (*model.named_parameters(), *model.named_buffers())
+    write_shard(path, {name: tensor.detach().cpu().numpy() for name, tensor in named})
 
 
 def load_weights(path: Path, model: "torch.nn.Module") -> None:

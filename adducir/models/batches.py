@@ -1,7 +1,7 @@
 """Batches of texts by the tokens they take once padded, so that memory is bounded."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,6 @@ from adducir.core.errors import MachineError, is_out_of_memory
 
 if TYPE_CHECKING:
     import torch
-
-Result = TypeVar("Result")
 
 CPU_TOKENS = 2048
 """Padded tokens in a batch on a CPU. A layer's states then stay in its cache: with four times as
@@ -81,25 +79,6 @@ def padded(
     return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 
-def computed(
-    batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], Result]
-) -> Iterator[tuple[NDArray[np.int64], Result]]:
-    """Compute batch by batch, as they were cut: figures depend on batches in their last digits."""
-    for batch in batches:
-        try:
-            result = compute(batch)
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            texts = "1 text" if len(batch) == 1 else f"{len(batch):,} texts"
-            raise MachineError(
-                f"the memory does not suffice for a batch of {texts}.",
-                hint="Take smaller batches for all of the work (batch_tokens, where the "
-                "command has it), fewer --workers, or a machine with more memory.",
-            ) from error
-        yield batch, result
-
-
 def in_order(
     lengths: Sequence[int] | NDArray[np.integer[Any]],
     compute: Callable[[NDArray[np.int64]], Sequence[Any] | NDArray[Any]],
@@ -112,10 +91,21 @@ def in_order(
     Args:
         lengths: Tokens of each item.
         compute: Gives the results of the items with some numbers.
-        tokens: Padded tokens in a batch.
+        tokens: Padded tokens in a batch; figures depend on batches in their last digits.
     """
     found: list[Any] = [None] * len(lengths)
-    for numbers, results in computed(token_batches(lengths, tokens, device), compute):
+    for numbers in token_batches(lengths, tokens, device):
+        try:
+            results = compute(numbers)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            texts = "1 text" if len(numbers) == 1 else f"{len(numbers):,} texts"
+            raise MachineError(
+                f"the memory does not suffice for a batch of {texts}.",
+                hint="Take smaller batches for all of the work (batch_tokens, where the "
+                "command has it), fewer --workers, or a machine with more memory.",
+            ) from error
         for number, result in zip(numbers.tolist(), results, strict=True):
             found[number] = result
     return found

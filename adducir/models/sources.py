@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from adducir.core.absent import fetched_later, may_download, without_downloads
 from adducir.core.artifacts import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.fingerprint import fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
+from adducir.core.planning import fetched_later, may_download, planning
 
 RECIPES = (".yaml", ".yml")
 """How the names of recipes end; a recipe's model lies in the folder of its name."""
@@ -105,7 +105,7 @@ class ModelSource:
     def is_cached(self, patterns: Sequence[str]) -> bool:
         """Whether a file of some patterns was fetched from the Hub before; asks no network."""
         try:
-            with without_downloads():
+            with planning():
                 folder = self.fetched(patterns)
         except MachineError:
             return False

@@ -46,16 +46,11 @@ def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Ids]:
         encodings = encode(some, add_special_tokens=False) if some else []
         return [np.array(one.ids[:most], dtype=np.int64) for one in encodings]
 
-    starts = []
-    for text in texts:
-        blank = _BLANK.search(text, most * _CHARACTERS)
-        starts.append(text[: blank.start()] if blank else text)
+    ends = (_BLANK.search(text, most * _CHARACTERS) for text in texts)
+    starts = [text[: end.start()] if end else text for text, end in zip(texts, ends, strict=True)]
     found = read(starts)
-    short = [
-        number
-        for number, (text, start) in enumerate(zip(texts, starts, strict=True))
-        if len(start) < len(text) and len(found[number]) < most
-    ]
+    cut = [number for number, start in enumerate(starts) if len(start) < len(texts[number])]
+    short = [number for number in cut if len(found[number]) < most]
     for number, ids in zip(short, read([texts[n] for n in short]), strict=True):
         found[number] = ids
     return found

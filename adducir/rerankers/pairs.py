@@ -15,8 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text

@@ -21,7 +21,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.corpora.topics import Topics
 from adducir.models.arrays import read_shard
 from adducir.models.machine import choose_device
-from adducir.models.work import ModelWork
+from adducir.models.work import ModelWork, Running
 from adducir.rerankers.registry import Reranker
 from adducir.rerankers.texts import Texts
 from adducir.runs.run import Run
@@ -86,9 +86,7 @@ def rerank(
     work = _Reranking(
         # The windows of a topic have no part in another's batches.
         size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
-        device=reranker.device,
-        threads=threads,
-        tokens=reranker.recipe.batch_tokens,
+        running=Running(reranker.device, threads, reranker.recipe.batch_tokens),
         reranker=reranker,
         topics=[(qid, queries[qid], docnos) for qid, docnos in groups],
         texts=texts,

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, gathering
 from adducir.core.texts import same_text
 from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import seed_of

@@ -65,8 +65,7 @@ class Comparison(Framed):
 
     def best(self, measure: str, topic_set: str = "") -> str:
         """The system with the best mean on a measure, the first given among equals."""
-        found: str = self.means.filter("best", set=topic_set, measure=measure)["system"][0]
-        return found
+        return self.means.filter("best", set=topic_set, measure=measure)["system"][0]
 
     @property
     def references(self) -> tuple[str, ...]:

@@ -76,8 +76,7 @@ def _below(difference: Floats, delta: float, test: EquivalenceTest) -> Floats:
 
 def _chosen(sides: NDArray[np.float64], side: Side) -> Floats:
     lower, upper = sides
-    chosen: Floats = {"both": np.maximum(lower, upper), "lower": lower, "upper": upper}[side]
-    return chosen
+    return {"both": np.maximum(lower, upper), "lower": lower, "upper": upper}[side]
 
 
 def tost_of_runs(

@@ -85,8 +85,7 @@ def reached_by_largest(
     sums: Floats, first: Rows, second: Rows, scale: Floats, bounds: Floats
 ) -> Floats:
     """(K,) in how many of N draws, (S, N), a pair from the k-th on reaches the k-th bound."""
-    counts: Floats = _compiled(_count_reached)(sums, first, second, scale, bounds)
-    return counts
+    return _compiled(_count_reached)(sums, first, second, scale, bounds)
 
 
 def _count_reached(
@@ -119,8 +118,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def one_thread() -> AbstractContextManager[Any]:
     """One thread for BLAS: several take 35 ms for these products in place of 0.8 if busy."""
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+    return _controller().limit(limits=1, user_api="blas")
 
 
 @cache

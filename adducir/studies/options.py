@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def _shares(text: str) -> dict[str, float]:
-    from adducir.corpora.splitting import PARTS, check_shares
+    from adducir.corpora.records import PARTS, check_shares
 
     try:
         shares = dict(zip(PARTS, map(float, text.split(",")), strict=True))
@@ -43,7 +43,7 @@ def in_parts(
     settings: Any, items: Sequence[T], group: Callable[[T], str]
 ) -> Iterator[tuple[str, Path, Sequence[T]]]:
     """The parts of an output by ``shares``: name, file and items, a group in one of them."""
-    from adducir.corpora.splitting import split
+    from adducir.corpora.records import split
 
     parts: Mapping[str, Sequence[T]] = {"": items}
     if settings.shares is not None:

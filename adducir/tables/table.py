@@ -264,5 +264,4 @@ class ResultTable(Layout, Framed):
     def _repr_html_(self) -> str:
         # The report builds on this module, which therefore cannot import one by a statement.
         html = import_module("adducir.tables.report.page")
-        fragment: str = html.fragment(self)
-        return fragment
+        return html.fragment(self)

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import publishing, writing_text
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus
+from adducir.corpora.records import DEFAULT_SHARES, PARTS, check_shares, part_of
 from adducir.corpora.sources import file_path, open_corpus, source_path
-from adducir.corpora.splitting import DEFAULT_SHARES, PARTS, check_shares, part_of
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, gathering
 from adducir.core.files import read_lines
 from adducir.core.fingerprint import digest_of
 from adducir.core.progress import progress

@@ -11,7 +11,6 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from every_command import COMMANDS, load_command
 
@@ -19,7 +18,6 @@ from adducir.cli.app import main
 from adducir.cli.common import find_system, system_names
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import UsageError
-from adducir.runs.read import read_run
 
 QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n"
 
@@ -138,43 +136,6 @@ def test_what_comes_through_a_pipe_is_read_once(folder, command, capsys):
     if shown.startswith("{"):
         digests = [hashlib.sha256(text.encode()).hexdigest() for text in INPUTS.values()]
         assert any(digest in shown for digest in digests)
-
-
-TEXTS = {
-    f"d{n}": " ".join(np.random.default_rng(n).choice([*"abcdefgh"], n % 9 + 1)) for n in range(40)
-}
-
-
-@pytest.mark.parametrize(
-    ("options", "name", "parameters"),
-    [
-        (["okapi"], "BM25Okapi", {}),
-        (
-            ["okapi", "--k1", "0.9", "--b", "0.3", "--set", "epsilon=0.1"],
-            "BM25Okapi",
-            {"k1": 0.9, "b": 0.3, "epsilon": 0.1},
-        ),
-    ],
-)
-def test_scores_of_all_documents_are_those_of_rank_bm25(tmp_path, options, name, parameters):
-    peers = pytest.importorskip("rank_bm25")
-    topics = {"1": "a b", "2": "h", "3": "c c g nothing"}
-    corpus, posed, index, output = (str(tmp_path / one) for one in ("c.jsonl", "t.tsv", "i", "x"))
-    lines = (json.dumps({"docno": docno, "text": text}) for docno, text in TEXTS.items())
-    Path(corpus).write_text("\n".join(lines))
-    Path(posed).write_text("".join(f"{qid}\t{text}\n" for qid, text in topics.items()))
-    plain = ["--stemmer", "none", "--stopwords", "none", "--engine", "memory"]
-    adducir("index", corpus, "-o", index, *plain)
-    adducir("search", "-i", index, "-t", posed, "--depth", "all", "-o", output, "--model", *options)
-    peer = getattr(peers, name)([text.split() for text in TEXTS.values()], **parameters)
-    run = read_run(output)
-    for qid, query in topics.items():
-        scores = dict(zip(TEXTS, peer.get_scores(query.split()), strict=True))
-        found = dict(run.frame.filter(qid=qid).select("docno", "score").iter_rows())
-        words = set(query.split())
-        assert set(found) == {docno for docno, text in TEXTS.items() if words & set(text.split())}
-        for docno, score in found.items():
-            assert score == pytest.approx(scores[docno], rel=1e-6, abs=1e-9)  # single precision
 
 
 def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):

@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from adducir.cli import study
 from adducir.cli.app import main
 from adducir.core.files import FOLDERS
@@ -65,22 +63,6 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
         # Java looks for relative paths where it was started, which is not here.
         words = [str(Path(one).resolve()) if one == "indexes/arguments" else one for one in words]
         assert main(words) == 0, (line, capsys.readouterr().err)
-
-
-@pytest.mark.slow
-def test_the_demo_as_a_program_of_its_own(tmp_path):
-    """From a fresh process: Java, search, evaluation and table, results and notes apart."""
-    run = subprocess.run(
-        [str(Path(sys.executable).with_name("adducir")), "demo"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert run.returncode == 0, run.stderr
-    assert contents(tmp_path) == ["adducir-demo"]
-    assert "\x1b" not in run.stdout + run.stderr
-    assert "WARNING" not in run.stderr
 
 
 _KILLED = """

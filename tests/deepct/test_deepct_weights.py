@@ -16,6 +16,7 @@ from adducir.deepct.model import Cut, TermWeighter, Weighted
 from adducir.deepct.recipe import PassageRecipe, Settings
 from adducir.deepct.weighting import predict_corpus_weights, stored_weights
 from adducir.deepct.words import words
+from adducir.models.work import Running
 from adducir.training.kinds import open_training
 
 TEXTS = [
@@ -143,7 +144,7 @@ def values(folder, corpus):
 
 def test_every_word_of_every_document_has_its_weight(study, model, weighter, corpus, monkeypatch):
     monkeypatch.setattr(weighting, "CHUNK", 5)
-    manifest = predict_corpus_weights(model, corpus, study / "w", tokens=10)
+    manifest = predict_corpus_weights(model, corpus, study / "w", Running(tokens=10))
     assert {name: manifest.counts[name] for name in ("documents", "texts", "shards")} == {
         "documents": 12,
         "texts": 24,

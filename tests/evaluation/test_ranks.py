@@ -9,7 +9,6 @@ import pytest
 from evaluation_cases import table_of
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.gold_ranks import (
@@ -22,9 +21,7 @@ from adducir.evaluation.gold_ranks import (
     reciprocal_rank,
     write_ranks,
 )
-from adducir.statistics import settings
-from adducir.tables.formats import TABLES, render
-from adducir.tables.ranks import RANDOM, rank_table
+from adducir.tables.ranks import rank_table
 
 
 def of_ranks(qids, ranks, candidates):
@@ -133,47 +130,6 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, text, line):
     with pytest.raises(InputError) as caught:
         read_ranks(path, "s")
     assert (caught.value.path, caught.value.line) == (path, line)
-
-
-def cells_of(table):
-    return {(row.system, column.group, column.measure): cell for row, column, cell in table.cells()}
-
-
-def rows_of(table, system, measure):
-    return table.comparison.tests.filter(system=system, measure=measure)
-
-
-def test_the_table_tests_against_the_baseline():
-    rng = np.random.default_rng(5)
-    qids = [str(one) for one in range(40)]
-    base, good = rng.integers(20, 90, 40), rng.integers(1, 40, 40)
-    systems = {
-        "bm25": {"bm25": of_ranks(qids, base, 100)},
-        "dense": {"dense": of_ranks(qids[::-1], good[::-1], 100)},  # in another order
-    }
-    testing = settings.Testing(baseline="bm25")
-    table = rank_table({"": systems}, random=True, cutoffs=(10,), testing=testing)
-    cells = cells_of(table)
-    assert [row.system for row in table.rows] == [RANDOM, "bm25", "dense"]
-    assert [column.title for column in table.columns] == ["R@10", "MRR", "Mean rank", "Median rank"]
-    found = cells["dense", "", "Rank"]
-    assert (found.mean, found.best) == (pytest.approx(good.mean()), True)
-    (test,) = rows_of(table, "dense", "Rank").iter_rows(named=True)
-    assert (test["verdict"], test["reference"]) == ("better", "bm25")
-    assert test["p"] == pytest.approx(stats.ttest_rel(good, base).pvalue)
-    assert cells["dense", "", "Median rank"].mean == np.median(good)
-    # An expectation passes for no system: it is neither tested nor the best.
-    assert cells[RANDOM, "", "Rank"].mean == cells[RANDOM, "", "Median rank"].mean == 50.5
-    assert cells[RANDOM, "", "R@10"].mean == pytest.approx(0.1)
-    assert not cells[RANDOM, "", "Rank"].tests
-    assert not any(cells[RANDOM, "", one].best for one in ("R@10", "RR", "Rank"))
-    with pytest.raises(UsageError, match="'random' is not among"):
-        rank_table({"": systems}, random=True, testing=settings.Testing(baseline=RANDOM))
-    notes = " ".join(table.footer())
-    assert "100.0 candidates per query" in notes
-    assert "nudged" not in notes  # there are no qrels
-    for name in TABLES:
-        assert "Median" in render(table, name)
 
 
 def test_systems_must_rank_the_same():

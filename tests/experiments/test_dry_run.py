@@ -17,8 +17,8 @@ from some_spans import some_spans
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.core.absent import LARGEST
 from adducir.core.errors import InputError, UsageError
+from adducir.core.planning import LARGEST
 from adducir.corpora.spans import write_spans
 from adducir.experiments.experiment import Plan, plan_experiment, run_experiment
 from adducir.studies.complementary_evidence.questions import write_questions

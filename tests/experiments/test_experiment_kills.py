@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from experiment_studies import EXPERIMENT, GIVEN, Notes, Study
+from experiment_studies import GIVEN, Study
 
 from adducir.runs.metadata import metadata_for
 
@@ -78,51 +78,29 @@ def results(study: Study) -> dict[str, bytes]:
 
 def leftovers(study: Study) -> list[Path]:
     """Hidden things other than locks, and files that are removed once they are old."""
-    hidden = [path for path in study.folder.rglob(".*") if path.suffix not in (".lock", ".tmp")]
-    return [path for path in hidden if "lucene" not in path.parts]
+    return [path for path in study.folder.rglob(".*") if path.suffix not in (".lock", ".tmp")]
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
-    """What studies that nobody kills have in the end, by their experiment."""
-    found = {}
-    for name, text in (("given", GIVEN), ("searched", EXPERIMENT)):
-        study = Study(tmp_path_factory.mktemp("undisturbed") / "study", text)
-        study.run()
-        found[name] = results(study)
-    return found
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What a study that nobody kills has in the end."""
+    study = Study(tmp_path_factory.mktemp("undisturbed") / "study", GIVEN)
+    study.run()
+    return results(study)
 
 
-@pytest.mark.parametrize(
-    ("text", "published", "made", "is_indexed"),
-    [
-        ("given", "A+B.t.trec.gz", 1, True),
-        ("given", "A+B.t.trec.gz.ir-metadata.yml", 1, True),
-        *(
-            pytest.param("searched", *case, marks=pytest.mark.slow)
-            for case in (
-                ("indexes/pets", 2, True),  # the next build finds it whole
-                ("BM25.t.trec.gz", 2, True),
-                ("QLD.t.trec.gz.ir-metadata.yml", 1, True),
-                ("table.md", 0, True),
-            )
-        ),
-    ],
-)
+@pytest.mark.parametrize("published", ["A+B.t.trec.gz", "A+B.t.trec.gz.ir-metadata.yml"])
 def test_a_killed_experiment_is_finished_by_the_next_call(
-    text: str, published: str, made: int, is_indexed: bool, tmp_path: Path, undisturbed
+    published: str, tmp_path: Path, undisturbed
 ) -> None:
-    study = Study(tmp_path / "study", GIVEN if text == "given" else EXPERIMENT)
+    study = Study(tmp_path / "study", GIVEN)
     child = Child(study, published).go()
     child.until("reached")
     child.end(signal.SIGKILL)
     for path in study.folder.glob("experiments/pets/table.*"):
-        assert path.read_bytes() == undisturbed[text].get(path.name, path.read_bytes())
-    notes = Notes()
-    with notes:
-        assert len(study.run().runs) == made
-    assert ("indexing (documents)" not in notes.lines) == is_indexed
-    assert results(study) == undisturbed[text]
+        assert path.read_bytes() == undisturbed.get(path.name, path.read_bytes())
+    assert len(study.run().runs) == 1
+    assert results(study) == undisturbed
     assert leftovers(study) == []
 
 
@@ -138,5 +116,5 @@ def test_two_at_once_make_each_run_once(tmp_path: Path, undisturbed) -> None:
     first.end(signal.SIGKILL)
     assert second.until("made") == "made 1"
     second.end()
-    assert results(study) == undisturbed["given"]
+    assert results(study) == undisturbed
     assert leftovers(study) == []

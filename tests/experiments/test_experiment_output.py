@@ -108,19 +108,6 @@ def test_a_given_run_gets_trec_evals_order_of_ties(given: Study) -> None:
     assert values[0] == pytest.approx(dcg)
 
 
-def test_negative_grades_as_the_file_says(given: Study) -> None:
-    given.write("b.run", *run_lines({"1": "d1", "3": "d7 d5"}))
-    means = {
-        rule: given.run("measures=[Bpref]", f"negative_grades={rule}").table.rows[1].cells[0].mean
-        for rule in ("zero", "trec_eval")
-    }
-    qrels = load_qrels(given.folder / "data/qrels.txt")
-    run = read_run(given.folder / "data/b.run")
-    assert means["zero"] < means["trec_eval"]
-    for rule, mean in means.items():
-        assert mean == evaluate(run, qrels, "Bpref", negative=rule).mean("Bpref")  # type: ignore[arg-type]
-
-
 def test_a_dry_run_warns_of_given_runs_that_lack_judged_topics(tmp_path: Path) -> None:
     study = Study(tmp_path, GIVEN)
     study.write("b.run", "1 Q0 d1 1 1.0 t", "5 Q0 d1 1 1.0 t")
@@ -158,18 +145,3 @@ def test_judgements_of_a_model_bounds_and_topics_needed(given: Study) -> None:
     ):
         with pytest.raises(InputError, match=f"`{key}"):
             given.plan(*asked, wrong)
-
-
-def test_token_weights(tmp_path: Path) -> None:
-    study = Study(tmp_path)
-    study.change("fields: [text]}", "weights: data/w.jsonl, engine: memory}")
-    study.change("model: qld", "model: impact")
-    study.change("  BM25: {index: pets}", "  BM25: {run: data/a.run}")
-    study.write("w.jsonl", *(f'{{"id": "d{n}", "vector": {{"x": {n}}}}}' for n in (1, 2, 3)))
-    study.write("topics.tsv", "1\tx x")
-    study.run()
-    frame = read_run(study.path("QLD")).frame
-    assert frame["docno"].to_list() == ["d3", "d2", "d1"]
-    assert frame["score"].to_list() == [6, 4, 2]
-    study.write("w.jsonl", '{"id": "d1", "vector": {"x": 1}}')
-    assert study.verbs()["pets"] == "build"

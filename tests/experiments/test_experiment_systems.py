@@ -93,21 +93,6 @@ def ranking(study: Study, system: str) -> dict[str, list[str]]:
     }
 
 
-def test_vectors_rank_as_the_command_does(study: Study, monkeypatch) -> None:
-    monkeypatch.chdir(study.folder)
-    assert (
-        main(
-            ["search", "--index", "indexes/vectors", "--topics", "data/topics.tsv", "-o", "x.trec"]
-        )
-        == 0
-    )
-    command = read_run(Path("x.trec")).frame.select("qid", "docno")
-    assert command.equals(read_run(study.path("MiniLM")).frame.select("qid", "docno"))
-    table = json.loads((study.folder / "experiments/pets/table.json").read_text())
-    vectors = table["provenance"]["indexes"]["vectors"]
-    assert (vectors["engine"], vectors["kind"]) == ("dense", "Flat")
-
-
 def test_a_transformer_is_given_what_the_file_says(study: Study) -> None:
     before, reverse = ranking(study, "BM25"), ranking(study, "Reversed")
     assert before.keys() == reverse.keys()

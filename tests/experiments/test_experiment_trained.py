@@ -1,12 +1,11 @@
 """Systems that stand on networks: reranked, weighted, of vectors; trained first, with seeds."""
 
-import csv
 import json
 import shutil
 
 import numpy as np
 import pytest
-from experiment_studies import Notes, notes_of
+from experiment_studies import Notes
 from some_spans import some_spans
 from tiny import sharpened, tiny_bert, tiny_t5
 
@@ -287,33 +286,6 @@ def test_the_row_of_a_system_is_that_of_its_runs_by_hand(seeds, seeded):
     assert recipes[0] == recipes[1] == recipes[2]
     assert len({one.fingerprint for one in manifests}) == 3
     assert not (seeds / "deepct" / "tiny").exists()
-
-
-def test_the_footer_and_the_files_say_what_runs_there_are(seeded, capsys):
-    footer = notes_of(seeded.table)
-    assert "Runs of a system: Deep CT 2, CE 2, Fused 2." in footer
-    assert "Seeds of the trainings of Deep CT, CE: 0, 1." in footer
-    assert "Seeds of the trainings of Fused: 1, 7." in footer
-    facts = json.loads(seeded.files["json"].read_text())["provenance"]
-    assert facts["recipe"]["systems"]["Fused"]["seeds"] == [1, 7]
-    assert facts["runs"]["t"]["Fused.seed7"]["file"].endswith("Fused.seed7.t.trec.gz")
-    with seeded.files["per-topic"].open() as handle:
-        systems = {row["system"] for row in csv.DictReader(handle)}
-    assert systems == {
-        "BM25",
-        *(f"{name}.seed{seed}" for name in ("DeepCT", "CE") for seed in (0, 1)),
-        *("Fused.seed1", "Fused.seed7"),
-    }
-    # The values per topic give the same table.
-    arguments = ["--set", "pool_seeds=true", "-b", "BM25", "--format", "json"]
-    assert main(["compare", str(seeded.files["per-topic"]), *arguments]) == 0
-    again = json.loads(capsys.readouterr().out)
-    for row, own in zip(
-        sorted(again["rows"], key=lambda row: row["system"]),
-        sorted(seeded.table.rows, key=lambda row: row.system),
-        strict=True,
-    ):
-        assert [cell["mean"] for cell in row["cells"]] == [cell.mean for cell in own.cells]
 
 
 def test_each_training_waits_for_that_of_its_base(study, capsys, monkeypatch):

@@ -27,7 +27,6 @@ from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.statistics.two_level import two_level
 
-ROOT = Path(__file__).parents[2]
 SHARES = "{train: 0.4, validation: 0.2, test: 0.4}"
 FILE = f"""task: known-item
 description: A study.

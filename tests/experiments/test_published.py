@@ -1,17 +1,19 @@
-"""Real collections, from their files to figures that others have published or computed."""
+"""CACM from its files to published figures; files of studies say what their authors published."""
 
-import json
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from adducir.corpora.qrels import load_qrels
-from adducir.corpora.sources import open_corpus
-from adducir.corpora.topics import load_topics
+from adducir.core.config import load, validate
+from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.experiment import Outcome, plan_experiment, run_experiment
-from adducir.indexes import IndexSettings, LuceneIndex, build_index
-from adducir.indexes.models import BM25
+from adducir.experiments.retrieval.rerank import Rerank
+from adducir.experiments.retrieval.runs import Given
+from adducir.experiments.retrieval.search import Search
+from adducir.experiments.retrieval.study import Retrieval
+from adducir.indexes import LuceneIndex
+from adducir.rerankers.registry import read_recipe
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -64,95 +66,69 @@ def test_cacm_topic_sets_of_the_same_topics_share_their_runs(cacm: tuple[Outcome
     )
 
 
-@pytest.mark.slow
-def test_argsme_subset_by_overrides_of_the_study(collections: Path, tmp_path: Path) -> None:
-    touche = collections / "touche"
-    qrels = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"
-    overrides = (
-        f"corpora.argsme.source={touche}/argsme-subset.jsonl",
-        f"topics.2020.source={touche}/topics/topics-task-1-2020.xml",
-        f"topics.2020.qrels={touche}/qrels/{qrels}",
-        f"topics.2021.source={touche}/topics/topics-task-1-2021-only-titles.xml",
-        f"topics.2021.qrels={touche}/qrels/touche-task1-51-100-relevance.qrels",
-        f"systems.Best participant by nDCG.run={participants(touche, 'OpenNlp')}",
-        f"systems.Best participant by Bpref.run={participants(touche, 'Simple')}",
-        # A corner of each grid, for the whole of it takes minutes.
-        "systems.BM25 (tuned).tune.grid.k1=[0.6, 1.2]",
-        "systems.DirichletLM (tuned).tune.grid.mu=[0, 500, 1000]",
-        "systems.BM25+RM3 (tuned).tune.grid={fb_terms: 8, original_query_weight: [0.4, 0.8]}",
-        "systems.DirichletLM+RM3 (tuned).tune.grid={fb_docs: 8, original_query_weight: [0.4, 0.8]}",
-    )
-    plan = plan_experiment(EXPERIMENTS / "touche-lexical.yaml", overrides, folder=tmp_path)
-    outcome = run_experiment(plan)
-    found = means(outcome)
-    untuned = ("BM25", "BM25+RM3", "DirichletLM", "DirichletLM+RM3")
-    systems = (*untuned, *(f"{name} (tuned)" for name in untuned))
-    given = {"Best participant by nDCG", "Best participant by Bpref"}
-    assert {key[0] for key in found} == set(systems) | given
-    settings = outcome.table.provenance["chosen settings, by fold"]
-    assert {name: set(folds) for name, folds in settings.items()} == {
-        f"{name} (tuned)": {"2020", "2021"} for name in untuned
-    }
-    # With mu 0 every document scores 0: no fold chooses it.
-    assert all(one["mu"] > 0 for one in settings["DirichletLM (tuned)"].values())
-    for system in systems:
-        assert 0.7 < found[system, "2020", "nDCG(judged_only=True)@5"] < 1
-        assert 0 < found[system, "2020", "Judged@5"] < 1
-    manifest = LuceneIndex(tmp_path / "indexes/argsme").manifest
-    assert manifest.counts["documents"] == 4967
+ROOT = Path(__file__).parents[2]
+# notebooks/grid_searches of webis-de/argmining24-deepct-lexical-argument-retrieval, without k3.
+BM25 = {"k1": [0.6, 1.2, 1.6, 2.2, 2.8, 3.4, 4.0, 4.4], "b": [0.15, 0.35, 0.55, 0.75]}
+DLM = {"mu": list(range(0, 10000, 250))}
+RM3 = {
+    "fb_terms": list(range(4, 16, 2)),
+    "fb_docs": list(range(4, 10, 2)),
+    "original_query_weight": [0.2, 0.4, 0.6, 0.8, 1.0],
+}
+DEFAULTS = {"bm25": {"k1": 1.2, "b": 0.75}, "qld": {"mu": 2500}}
 
 
-def participants(touche: Path, run: str) -> str:
-    """The runs of a participant, a file for each year."""
-    runs = {year: f"{touche}/runs/{year}/Elrond{run}Run.txt.gz" for year in ("2020", "2021")}
-    return json.dumps(runs)
+def study(name: str) -> Retrieval:
+    return validate(load(ROOT / "experiments" / name), Retrieval)
 
 
-def test_a_participant_has_a_run_for_each_year(collections: Path, tmp_path: Path) -> None:
-    touche = collections / "touche"
-    qrels = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"
-    file = tmp_path / "experiments" / "participants.yaml"
-    file.parent.mkdir()
-    file.write_text(
-        f"""topics:
-  "2020":
-    source: {touche}/topics/topics-task-1-2020.xml
-    qrels: {touche}/qrels/{qrels}
-  "2021":
-    source: {touche}/topics/topics-task-1-2021-only-titles.xml
-    qrels: {touche}/qrels/touche-task1-51-100-relevance.qrels
-systems:
-  OpenNlp: {{run: {participants(touche, "OpenNlp")}}}
-  Simple: {{run: {participants(touche, "Simple")}}}
-measures: [nDCG@5]
-comparison: {{baseline: OpenNlp}}
-""",
-        encoding="utf-8",
-    )
-    found = means(run_experiment(plan_experiment(file)))
-    # As the collection's provenance has them, recomputed by trec_eval's rules.
-    assert found["OpenNlp", "2020", "nDCG@5"] == pytest.approx(0.6197, abs=1e-4)
-    assert found["OpenNlp", "2021", "nDCG@5"] == pytest.approx(0.6745, abs=1e-4)
-    assert found["Simple", "2020", "nDCG@5"] == pytest.approx(0.3966, abs=1e-4)
-    assert found["Simple", "2021", "nDCG@5"] == pytest.approx(0.6742, abs=1e-4)
+def searches(name: str) -> dict[str, Search]:
+    return {key: one for key, one in study(name).systems.items() if isinstance(one, Search)}
 
 
-@pytest.mark.slow
-def test_argsme_bm25_figure_on_topics_2020(collections: Path, tmp_path: Path) -> None:
-    # An independent trial gave .863 for BM25 (k1 .9, b .4) on these documents.
-    touche = collections / "touche"
-    corpus = open_corpus(touche / "argsme-subset.jsonl")
-    build_index(corpus, tmp_path / "index", IndexSettings(fields=("conclusion", "premise")))
-    topics = load_topics(touche / "topics/topics-task-1-2020.xml")
-    hits = LuceneIndex(tmp_path / "index").search(topics.queries, BM25(k1=0.9, b=0.4))
-    assert len(topics) == 49
-    assert all(hits.counts > 5)
-    name = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"
-    qrels = load_qrels(touche / "qrels" / name)
+@pytest.mark.parametrize("name", ["touche.yaml", "touche-lexical.yaml"])
+def test_grids_and_objective_are_the_authors(name: str) -> None:
+    tuned = {key: one for key, one in searches(name).items() if one.tune is not None}
+    assert len(tuned) == {"touche.yaml": 28, "touche-lexical.yaml": 4}[name]
+    for system in tuned.values():
+        assert system.tune is not None
+        expected = RM3 if system.feedback else BM25 if system.model == "bm25" else DLM
+        values = system.tune.values
+        assert values.keys() == expected.keys()
+        for key, some in expected.items():
+            assert [float(value) for value in values[key]] == pytest.approx(some)
+        assert (system.tune.objective, system.tune.folds) == ("nDCG@5", "topics")
+        assert system.fixed == (DEFAULTS[system.model] if system.feedback else {})
 
-    from adducir.evaluation.evaluator import evaluate
-    from adducir.runs.run import Run
 
-    run = Run(hits.frame(topics.qids), tag="bm25")
-    scores = evaluate(run, qrels, "nDCG(judged_only=True)@5", negative="trec_eval")
-    assert scores.mean("nDCG(judged_only=True)@5") == pytest.approx(0.863, abs=0.02)
+def test_untuned_rows_have_the_authors_defaults() -> None:
+    for name in ("touche.yaml", "touche-lexical.yaml"):
+        untuned = [one for one in searches(name).values() if one.tune is None]
+        assert len(untuned) == {"touche.yaml": 2, "touche-lexical.yaml": 4}[name]
+        assert all(
+            DEFAULTS[one.model].items() <= dict(one.retrieval_model).items() for one in untuned
+        )
+
+
+def test_rows_of_the_best_participants_and_of_rerankers() -> None:
+    recipe = study("touche.yaml")
+    best = [one.run for one in recipe.systems.values() if isinstance(one, Given)]
+    assert [set(files) for files in best if isinstance(files, dict)] == [{"2020", "2021"}] * 2
+    reranked = [one for one in recipe.systems.values() if isinstance(one, Rerank)]
+    assert {(one.rerank, one.depth) for one in reranked} == {("BM25", 1000)}
+    bases = {read_recipe(ROOT / str(one.by)).base for one in reranked}
+    assert bases >= {"castorini/monobert-large-msmarco", "castorini/monot5-3b-msmarco"}
+
+
+def test_deepct_is_trained_as_the_paper_says_and_as_the_code_does() -> None:
+    paths = sorted((ROOT / "deepct").glob("argsme-*.yaml"))
+    assert len(paths) == 6
+    code = ("passages.length=300", "passages.unit=words", "training_length=128")
+    for path in paths:
+        recipe = validate(load(path), DeepCTRecipe)
+        training = recipe.training
+        assert (training.epochs, training.batch_size, training.learning_rate) == (3, 16, 2e-5)
+        assert (recipe.passages.length, recipe.passages.unit) == (500, "pieces")
+        assert (recipe.held_out.share, recipe.stopwords) == (0, "nltk")
+        assert recipe.training_length is None
+        assert validate(load(path), DeepCTRecipe, code).training_length == 128

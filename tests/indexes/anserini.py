@@ -1,10 +1,12 @@
-"""Anserini's own classes over an index of Lucene: what feedback has to equal."""
+"""Anserini in this process, for comparison: feedback, and searches of impacts."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from adducir.indexes import LuceneIndex
+from adducir.indexes import LuceneIndex, jvm
 from adducir.indexes.jvm import java_class
 
 FIELD = "contents"
@@ -57,3 +59,33 @@ class Anserini:
             self._searcher, "", query, None, text, tokens, None, settings
         )
         return docs, context
+
+
+def lucene_impacts(
+    weights: Path, queries: Sequence[Mapping[str, float]]
+) -> Iterator[dict[str, float]]:
+    """Index documents' whole weights as Anserini does with ``-impact -pretokenized``, and search.
+
+    Args:
+        weights: JSON lines, alone in a folder that is made for them.
+        queries: Whole weights.
+
+    Yields:
+        The score of each document by docno.
+    """
+    folder = weights.parent / "impacts"
+    (folder / "in").mkdir(parents=True)
+    (folder / "in" / "w.json").write_text(
+        weights.read_text().replace(".0,", ",").replace(".0}", "}")
+    )
+    args = ["-collection", "JsonVectorCollection", "-input", str(folder / "in")]
+    args += ["-index", str(folder / "index"), "-generator", "DefaultLuceneDocumentGenerator"]
+    jvm.java_class("io.anserini.index.IndexCollection").main(
+        [*args, "-threads", "1", "-impact", "-pretokenized"]
+    )
+    searcher = jvm.java_class("io.anserini.search.SimpleImpactSearcher")(str(folder / "index"))
+    for query in queries:
+        arguments = jvm.java_class("java.util.HashMap")()
+        for token, weight in query.items():
+            arguments.put(token, int(weight))
+        yield {hit.docid: hit.score for hit in searcher.search(arguments, 300)}

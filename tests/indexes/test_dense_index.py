@@ -20,7 +20,6 @@ from adducir.indexes import DenseRetriever
 from adducir.indexes.building import DenseSettings
 from adducir.indexes.dense import DenseIndex, threads_of_faiss
 from adducir.indexes.dense_build import (
-    Running,
     build_dense_index,
     put_together,
     recall_of,
@@ -243,14 +242,14 @@ class Killed(Progress):
             raise KeyboardInterrupt
 
 
-def test_a_killed_build_goes_on(flat, tiny, tmp_path):
+def test_a_killed_build_goes_on(flat, tiny, tmp_path, monkeypatch):
     source, path = encoder_source(str(tiny)), tmp_path / "x"
-    running = Running(shard=20)
+    monkeypatch.setattr("adducir.indexes.dense_build.CHUNK", 20)
     with pytest.raises(KeyboardInterrupt), Killed(50):
-        build_dense_index(ListCorpus(TEXTS), path, source, running=running)
+        build_dense_index(ListCorpus(TEXTS), path, source)
     assert not path.exists()
     assert [p for p in tmp_path.iterdir() if ".parts-" in p.name]
-    build_dense_index(ListCorpus(TEXTS), path, source, running=running)
+    build_dense_index(ListCorpus(TEXTS), path, source)
     assert not [p for p in tmp_path.iterdir() if ".parts-" in p.name]
     assert sorted(p.name for p in path.iterdir() if "vectors" in p.name) == []
     one = DenseIndex(path).search(QUERIES, depth=20)

@@ -48,7 +48,7 @@ def case(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Case:
     made, corpus = tmp_path_factory.mktemp(request.param), open_corpus(source)
     build_index(corpus, made / "lucene", IndexSettings(fields))
     build_memory_index(corpus, made / "memory", IndexSettings(fields))
-    queries = [*load_topics(topics).queries[:25], "dog dog owners", "nothing xyzzyx", "the of"]
+    queries = [*load_topics(topics).queries[:8], "dog dog owners", "nothing xyzzyx", "the of"]
     return Case(LuceneIndex(made / "lucene"), MemoryIndex(made / "memory"), queries)
 
 

@@ -74,12 +74,6 @@ def test_damages_are_refused_or_harmless(whole: Path, tmp_path: Path) -> None:
     assert outcomes(whole, tmp_path, 1, 25)["refused"] >= 20
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 3])
-def test_many_damages_are_refused_or_harmless(whole: Path, tmp_path: Path, seed: int) -> None:
-    assert outcomes(whole, tmp_path, seed, 200)["refused"] >= 150
-
-
 KERNELS = """
 import random, shutil, sys
 from pathlib import Path
@@ -120,25 +114,10 @@ def kernels_survive(whole: Path, seed: int, count: int) -> None:
     assert done.stdout == "done\n"
 
 
-def large(folder: Path) -> Path:
-    """An index of several windows, so that all of the kernels' ways are gone."""
-    path = folder / "large"
-    rng = np.random.default_rng(6)
-    drawn = rng.zipf(1.3, (40_000, 6)) % 60
-    many = {f"D{n:06d}": " ".join(f"word{word}" for word in row) for n, row in enumerate(drawn)}
-    build_memory_index(ListCorpus(many), path, IndexSettings())
-    return path
-
-
 def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path) -> None:
     path = tmp_path / "index"
     build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
     kernels_survive(path, 11, 40)
-
-
-@pytest.mark.slow
-def test_kernels_survive_in_many_windows(tmp_path: Path) -> None:
-    kernels_survive(large(tmp_path), 12, 150)
 
 
 def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:

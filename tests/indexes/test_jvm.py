@@ -43,7 +43,6 @@ def test_version_is_read_from_the_release_file(
     only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "java", version)))
     (java,) = jvm.all_java()
     assert (java.version, java.found) == (number, "JAVA_HOME")
-    assert java.usable == (number >= 21)
     assert "java.sql" in java.modules
 
 

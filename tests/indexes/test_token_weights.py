@@ -112,7 +112,7 @@ def test_whole_weights_rank_as_lucenes_impacts(tmp_path):
     rows, _ = vectors_of(300, 120, 3, whole=True)
     queries, _ = vectors_of(20, 120, 4, whole=True)
     index = built(tmp_path, rows)
-    from impact_searching import lucene_impacts
+    from anserini import lucene_impacts
 
     for query, theirs in zip(queries, lucene_impacts(tmp_path / "w.jsonl", queries), strict=True):
         hits = index.search([query], Impact(), depth=300)

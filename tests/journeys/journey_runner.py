@@ -181,30 +181,44 @@ def command(step: Step, folder: Path, *, subprocesses: bool = False) -> Done:
 
 def _outputs(folder: Path) -> dict[str, tuple[int, int]]:
     """Files that a reader would open, by their names; other files are artifacts' insides."""
-    insides = [path.parent for path in folder.rglob("manifest.json") if _is_artifact(path.parent)]
     found = {}
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder).as_posix()
-        told = Path(name.removesuffix(".gz")).suffix in OUTPUTS and path.is_file()
-        told = told and path.name not in ("manifest.json", "README.md")
-        told = told and "ir-metadata" not in name and "/." not in f"/{name}"
-        if told and not any(path.is_relative_to(inside) for inside in insides):
-            found[name] = (path.stat().st_mtime_ns, path.stat().st_size)
+    for place, folders, files in _walked(folder):
+        if "manifest.json" in files and _is_artifact(place):
+            folders.clear()
+            continue
+        for name in files:
+            path = Path(place, name)
+            told = Path(name.removesuffix(".gz")).suffix in OUTPUTS and path.is_file()
+            told = told and name not in ("manifest.json", "README.md")
+            if told and "ir-metadata" not in str(path):
+                stat = path.stat()
+                found[path.relative_to(folder).as_posix()] = (stat.st_mtime_ns, stat.st_size)
     return found
 
 
-def _is_artifact(folder: Path) -> bool:
+def _walked(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Every folder with its folders and files, but hidden ones."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if not one.startswith(".")]
+        yield place, folders, [one for one in files if not one.startswith(".")]
+
+
+def _is_artifact(folder: str) -> bool:
     """An index, vectors, a model or its examples: not what it holds is told, but what it does."""
-    inside = {path.name if path.name == "lucene" else path.suffix for path in folder.rglob("*")}
-    return not inside.isdisjoint(("lucene", ".npy", ".safetensors", ".values"))
+    return any(
+        one == "lucene" or one.endswith((".npy", ".safetensors", ".values"))
+        for _, folders, files in os.walk(folder)
+        for one in (*folders, *files)
+    )
 
 
 def _all_files(folder: Path) -> dict[str, int]:
     """Every file but hidden ones, with its time: what a failed command must not change."""
     return {
-        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns
-        for path in folder.rglob("*")
-        if path.is_file() and not any(x.startswith(".") for x in path.relative_to(folder).parts)
+        path: Path(path).stat().st_mtime_ns
+        for place, _, files in _walked(folder)
+        for path in (f"{place}/{name}" for name in files)
+        if Path(path).is_file()
     }
 
 

@@ -1,13 +1,23 @@
-"""Batches by tokens: everything once, within the budget, and never others where memory is short."""
+"""Batches by tokens, half precision, and chunks by workers: each gives what the whole would."""
 
 import numpy as np
 import pytest
 import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny import tiny_bert
 
-from adducir.core.errors import MachineError
-from adducir.models.batches import computed, token_batches
+from adducir.core.errors import IncompleteError, MachineError
+from adducir.core.executors import Place
+from adducir.corpora.sources import open_corpus
+from adducir.encoders import encoding
+from adducir.encoders.encoding import encode, items_of_corpus
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.sources import encoder_source
+from adducir.models import machine
+from adducir.models.batches import in_order, token_batches
+from adducir.models.machine import computing_in, halved
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 200))
@@ -39,6 +49,85 @@ def test_a_batch_that_does_not_fit_is_an_error_and_never_another_batch(error, si
         raise error
 
     with pytest.raises(MachineError, match=rf"a batch of {words}\..*batch_tokens") as caught:
-        list(computed([np.arange(size), np.arange(3)], compute))
+        in_order([5] * size + [2] * 3, compute, tokens=5 * size)
     assert caught.value.exit_code == 4
     assert sizes == [size]
+
+
+HEADS = {
+    "BertModel": "pooler.dense",
+    "BertForSequenceClassification": "classifier",
+    "BertForTokenClassification": "classifier",
+}
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return torch.arange(5, 29).reshape(3, 8)
+
+
+def types_of(model, name, **inputs):
+    """The types of a module's results, each time that it was called."""
+    seen = []
+    hook = model.get_submodule(name).register_forward_hook(
+        lambda module, given, found: seen.append(found.dtype)
+    )
+    with torch.inference_mode():
+        model(**inputs)
+    hook.remove()
+    return seen
+
+
+@pytest.mark.parametrize(("kind", "head"), HEADS.items())
+def test_layers_compute_in_half_and_heads_do_not(tmp_path, ids, kind, head):
+    model = getattr(transformers, kind).from_pretrained(tiny_bert(tmp_path, kind=kind)).eval()
+    layer = "encoder.layer.1.intermediate.dense"
+    layer = layer if kind == "BertModel" else f"bert.{layer}"
+    with computing_in("bfloat16", model):
+        assert types_of(model, layer, input_ids=ids) == [torch.bfloat16]
+        assert types_of(model, head, input_ids=ids) == [torch.float32]
+        assert not torch.is_autocast_enabled("cpu")
+    assert types_of(model, layer, input_ids=ids) == [torch.float32]
+    assert all(parameter.dtype == torch.float32 for parameter in model.parameters())
+
+
+def test_weights_cast_once_give_the_same(tmp_path, ids):
+    model = transformers.BertModel.from_pretrained(tiny_bert(tmp_path)).eval()
+    half = halved(model)
+    assert half.encoder.layer[0].output.dense.weight.dtype == torch.bfloat16
+    assert half.pooler.dense.weight.dtype == torch.float32
+    assert model.encoder.layer[0].output.dense.weight.dtype == torch.float32
+    with torch.inference_mode():
+        with computing_in("bfloat16", half):
+            once = half(input_ids=ids).last_hidden_state
+        with computing_in("bfloat16", model):
+            each = model(input_ids=ids).last_hidden_state
+    assert once.dtype == torch.float32
+    assert torch.equal(once, each)
+
+
+def test_data_that_cannot_be_encoded_are_named(tmp_path, tiny, monkeypatch):
+    lines = [f'{{"docno": "d{n}", "text": "cats {n}"}}\n' for n in range(6)]
+    (tmp_path / "c.jsonl").write_text("".join(lines))
+    items = items_of_corpus(open_corpus(tmp_path / "c.jsonl"))
+    whole = DualEncoder.encode_documents
+
+    def odd(encoder, texts, **options):
+        if any("3" in text for text in texts):
+            raise ValueError("an odd text")
+        return whole(encoder, texts, **options)
+
+    monkeypatch.setattr(DualEncoder, "encode_documents", odd)
+    monkeypatch.setattr(encoding, "CHUNK", 2)
+    with pytest.raises(IncompleteError, match=r"chunk 1 \(d2, d3\): ValueError: an odd text"):
+        encode(encoder_source(str(tiny)), items, tmp_path / "v")
+
+
+def test_each_worker_takes_the_next_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    places = [Place(number, 3, is_alone=True) for number in range(3)]
+    found = [str(machine.device_of_worker("auto", place)) for place in places]
+    assert found == ["cuda:0", "cuda:1", "cuda:0"]
+    assert str(machine.device_of_worker("cuda:1", places[0])) == "cuda:1"
+    assert str(machine.device_of_worker("auto", Place())) == "cuda"

@@ -1,6 +1,7 @@
 """Each model against an independent plain implementation, pair by pair and without padding."""
 
 import itertools
+import json
 import shutil
 import string
 from pathlib import Path
@@ -11,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from rerank_texts import QUERIES, TEXTS
-from tiny import WORDS, tiny_bert
+from tiny import WORDS, sharpened, tiny_bert, tiny_colbert
 
 from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer
@@ -25,17 +26,9 @@ LONG = "should nuclear power be banned because energy plants run on and on " * 4
 
 @pytest.fixture(scope="module")
 def colbert(tiny, tmp_path_factory):
-    """A tiny ColBERT as its authors save it: an encoder with a prefix, and a projection."""
-    import json
-
-    from safetensors.torch import load_file, save_file
-
-    folder = tmp_path_factory.mktemp("models") / "tiny-colbert"
-    shutil.copytree(tiny, folder)
-    tensors = {f"bert.{name}": one for name, one in load_file(folder / "model.safetensors").items()}
-    draw = torch.Generator().manual_seed(3)
-    tensors["linear.weight"] = torch.randn(16, 32, generator=draw)
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    """A tiny ColBERT whose markers are letters."""
+    folder = tiny_colbert(tiny, tmp_path_factory.mktemp("models") / "tiny-colbert")
+    shutil.copyfile(tiny / "tokenizer.json", folder / "tokenizer.json")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"architectures": ["HF_ColBERT"]}))
     return folder
@@ -104,7 +97,6 @@ def test_a_long_text_without_blanks_is_read_on_where_that_is_needed(classifier):
 
 def test_one_label_gives_the_logit(tmp_path):
     from sentence_transformers import CrossEncoder
-    from tiny import sharpened
     from transformers import AutoConfig, BertForSequenceClassification
 
     folder = tiny_bert(tmp_path / "one", kind="BertForSequenceClassification")

@@ -1,11 +1,16 @@
-"""The model confidence set against arch, and what it means."""
+"""The model confidence set against arch, topic set size against statsmodels, ppi_py's means."""
 
 import numpy as np
 import pytest
-from arch.bootstrap import MCS
 from drawn import compared, similar
+from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+from statsmodels.stats.power import TTestPower
 
+from adducir.core.errors import UsageError
 from adducir.statistics.best_set import confidence_sets
+from adducir.statistics.corrections import error_variance
+from adducir.statistics.power import topics_needed
+from adducir.statistics.prediction_powered import powered_mean
 
 
 def p_best(values, *, falls: bool = False, samples: int = 999) -> np.ndarray:
@@ -14,6 +19,8 @@ def p_best(values, *, falls: bool = False, samples: int = 999) -> np.ndarray:
 
 @pytest.mark.parametrize(("systems", "seed"), [(2, 1), (6, 2), (10, 3)])
 def test_the_set_is_archs_model_confidence_set(systems: int, seed: int) -> None:
+    from arch.bootstrap import MCS  # which takes seconds to import
+
     values = similar(systems, 50, 0.06, seed)
     theirs = MCS(1 - values.T, 0.1, reps=8_000, block_size=1, bootstrap="circular", seed=4)
     theirs.compute()
@@ -57,8 +64,59 @@ def test_a_comparison_has_the_set_on_request(tests: dict[str, object]) -> None:
     expected = p_best(values, samples=10_000).tolist()
     assert found.means.filter(measure="AP")["p_best"].to_list() == expected
     assert found.means.filter(measure="Judged@5")["p_best"].null_count() == 6
-    assert found.undecided == set()
+    assert found.means["p_best"].min() <= found.testing.alpha
     plain = compared(values, **tests)
     assert plain.means["p_best"].null_count() == 6
     alike = compared(similar(4, 12, 0.0, seed=6), best="set")
-    assert alike.undecided == {("", "AP")}
+    assert alike.means["p_best"].min() > alike.testing.alpha  # which says nothing
+
+
+@pytest.mark.parametrize(("difference", "alpha", "wanted"), [(0.05, 0.05, 0.8), (0.2, 0.01, 0.95)])
+def test_topics_of_a_t_test_are_statsmodels(difference: float, alpha: float, wanted: float) -> None:
+    theirs = TTestPower().solve_power(difference / 0.15, None, alpha, wanted)
+    assert topics_needed(difference, 0.15, alpha, wanted) == int(np.ceil(theirs))
+
+
+def test_sizes_that_cannot_be_are_refused() -> None:
+    for difference, sd in ((0.0, 0.1), (0.1, 0.0), (1e-9, 0.1)):
+        with pytest.raises(UsageError):
+            topics_needed(difference, sd)
+
+
+def test_a_comparison_has_the_design_of_each_measure() -> None:
+    values = np.random.default_rng(5).random((3, 12, 2))
+    found = compared(values, topics_for=0.1).designs
+    for column, measure in enumerate(("AP", "P@5")):
+        sd = float(np.sqrt(2 * error_variance(values[:, :, column])))
+        assert found["", measure] == topics_needed(0.1, sd)
+    assert isinstance(compared(values[:1], topics_for=0.1).designs["", "AP"], str)  # the reason
+    with pytest.raises(UsageError):
+        compared(values, topics_for=0.0)
+
+
+def drawn(seed: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    truth = rng.random(440)
+    model = truth + 0.2 + rng.normal(0, noise, 440)
+    return truth[:40], model[:40], model[40:]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_mean_and_interval_are_ppi_py(seed: int) -> None:
+    human, model, alone = drawn(seed)
+    found = powered_mean(human, model, alone, level=0.9)
+    low, high = ppi_mean_ci(human, model, alone, alpha=0.1)
+    assert (found.low, found.high) == pytest.approx((float(low[0]), float(high[0])), rel=1e-6)
+    point = ppi_mean_pointestimate(human, model, alone)
+    assert found.mean == pytest.approx(float(np.ravel(point)[0]), rel=1e-6)
+
+
+def test_judgements_that_do_not_fit_are_refused() -> None:
+    human, model, alone = drawn(1)
+    for wrong in (
+        (human, model[:3], alone),
+        (human[:1], model[:1], alone),
+        (human, model, np.full(5, np.nan)),
+    ):
+        with pytest.raises(UsageError):
+            powered_mean(*wrong)

@@ -53,9 +53,6 @@ def study(tmp_path, tiny):
     return tmp_path
 
 
-KINDS = tuple(RECIPES)
-
-
 def weights(folder):
     return {
         f"{path.relative_to(folder)} {name}": tensor
@@ -90,7 +87,7 @@ class KilledAt(Progress):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RECIPES)
 def test_from_a_recipe_to_a_folder_that_is_left_as_it_is(study, kind):
     plan = open_training(study / f"{kind}.yaml")
     assert not plan.is_current(study / "one")
@@ -111,7 +108,7 @@ def test_from_a_recipe_to_a_folder_that_is_left_as_it_is(study, kind):
     assert not same_weights(study / "one", study / "other")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", RECIPES)
 def test_a_killed_training_goes_on_with_the_rows_it_had(study, kind, monkeypatch):
     train(study, kind, "whole")
     monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)

@@ -9,13 +9,13 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
-from adducir.core.absent import gathering, reads
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.corpora.relic import read_pools, read_relic, spans_of_relic
+from adducir.core.planning import reads
+from adducir.corpora.records import part_of
+from adducir.corpora.relic import read_pools, read_relic
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.corpora.splitting import part_of
 from adducir.encoders.ranking import SpanTask, book_tasks, pool_tasks, task_among
 from adducir.training.data import GroupShares, Part, items_of
 from adducir.training.recipe import Several, listed
@@ -71,18 +71,13 @@ class SpanData:
     def tasks(self) -> Iterator[SpanTask]:
         """The contexts by their sets of candidates, with ``length`` and ``group`` as keys."""
         recipe, folder = self.recipe, self.folder
-        if recipe.relic:
-            tasks: Iterable[SpanTask] = book_tasks(read_relic(file_path(recipe.relic, folder)))
-        elif recipe.pools:
-            tasks = pool_tasks(read_pools(file_path(recipe.pools, folder)))
-        else:
+        if listed(recipe.spans):
             names = (*listed(recipe.spans), *listed(recipe.candidates))
             every = (span for name in names for span in read_spans(file_path(name, folder)))
-            task = task_among(self.spans, every)
-            yield replace(task, keys=_keys(self.spans))
+            yield replace(task_among(self.spans, every), keys=_keys(self.spans))
             return
         chosen = {span.id for span in self.spans}
-        for task in tasks:
+        for task in _tasks(recipe, folder):
             places = [place for place, span in enumerate(task.spans) if span.id in chosen]
             if places:
                 spans = [task.spans[place] for place in places]
@@ -123,18 +118,22 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
     data = SpanData(recipe, folder, tuple(chosen), identity)
-    for _ in () if recipe.relic or recipe.pools else data.tasks():
-        pass  # a candidate with two texts is found now
+    if listed(recipe.spans):
+        next(data.tasks())  # a candidate with two texts is found now
     return data
 
 
-def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
+def _tasks(recipe: DataRecipe, folder: Path) -> Iterator[SpanTask]:
+    """All contexts of a book or of pools with their candidates."""
     if recipe.relic:
-        path = file_path(recipe.relic, folder)
-        return (s for s in spans_of_relic(read_relic(path)) if s.extra["start"] is not None)
-    if recipe.pools:
-        return read_pools(file_path(recipe.pools, folder)).spans
-    return items_of([file_path(name, folder) for name in listed(recipe.spans)], read_spans)
+        return book_tasks(read_relic(file_path(recipe.relic, folder)))
+    return pool_tasks(read_pools(file_path(recipe.pools, folder)))
+
+
+def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
+    if files := listed(recipe.spans):
+        return items_of([file_path(name, folder) for name in files], read_spans)
+    return (span for task in _tasks(recipe, folder) for span in task.spans)
 
 
 def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:

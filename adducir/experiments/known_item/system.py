@@ -155,9 +155,7 @@ class RankStep(ArtifactStep):
         work = SpanWork(
             vectors=vectors,
             tasks=partial(list, tasks),
-            device=context.device,
-            threads=context.threads,
-            tokens=context.batch_tokens,
+            running=context.running(),
         )
         own, found = context.chunking(self.path), []
         kept = own if self.models else context.chunking(self.path.parent)

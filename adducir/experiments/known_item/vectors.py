@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from adducir.core.absent import gathering, reads
 from adducir.core.config import Document, load, validate
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint
+from adducir.core.planning import reads
 from adducir.core.texts import same_text
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context

@@ -163,17 +163,8 @@ class WeightsStep(Step):
     def make(self, context: "Context") -> None:
         from adducir.deepct.weighting import predict_corpus_weights
 
-        predict_corpus_weights(
-            self.model,
-            self.corpus.base,
-            self.path,
-            device=context.device,
-            threads=context.threads,
-            tokens=context.batch_tokens,
-            precision=self.precision,
-            rebuild=context.rebuild,
-            execution=context.execution,
-        )
+        running, rebuild = context.running(self.precision), context.rebuild
+        predict_corpus_weights(self.model, self.corpus.base, self.path, running, rebuild=rebuild)
 
 
 CORPORA = Family(

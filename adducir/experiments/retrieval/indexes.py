@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, model_validator
 
-from adducir.core.absent import NotRead
 from adducir.core.artifacts import MISSING, Manifest, is_absent, read_manifest
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import UNREAD
+from adducir.core.planning import NotRead
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at
 from adducir.core.registry import Family, entry, hyperparameters
@@ -286,7 +286,7 @@ class Dense(IndexRecipe):
     def plan(self, step: IndexStep, seed: int | None, study: "RetrievalStudy") -> IndexPlan:
         from adducir.encoders.sources import encoder_source
         from adducir.encoders.training import EncoderTraining
-        from adducir.indexes.dense_build import Running, build_dense_index, dense_identity
+        from adducir.indexes.dense_build import build_dense_index, dense_identity
 
         models: list[ModelStep] = []
         with study.planner.at(*step.place, "encoder"):
@@ -301,20 +301,13 @@ class Dense(IndexRecipe):
                 encoder = source().identity()
 
         def build(context: "Context") -> Manifest:
-            running = Running(
-                context.device,
-                context.threads,
-                context.batch_tokens,
-                precision=self.precision,
-                execution=context.execution,
-            )
             return build_dense_index(
                 step.corpus,
                 step.path,
                 source(),
                 self.of_index,
                 fields=step.fields,
-                running=running,
+                running=context.running(self.precision),
                 rebuild=context.rebuild,
             )
 

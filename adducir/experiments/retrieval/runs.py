@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.absent import reads
 from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import fingerprint, is_known
+from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family

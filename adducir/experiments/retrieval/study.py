@@ -163,12 +163,10 @@ class RetrievalStudy(Study):
         return self._opened[key]
 
     def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus:
-        found: OpenedCorpus = self._open("corpora", name, seed)
-        return found
+        return self._open("corpora", name, seed)
 
     def index(self, name: str, seed: int | None = None) -> IndexStep:
-        found: IndexStep = self._open("indexes", name, seed)
-        return found
+        return self._open("indexes", name, seed)
 
     def topic_set(self, name: str) -> TopicSet:
         if name not in self.topic_sets:

@@ -8,7 +8,7 @@ import polars as pl
 from ir_measures import Measure
 from pydantic import model_validator
 
-from adducir.core.absent import gathering
+from adducir.core.errors import gathering
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.topics import Topics, load_topics

@@ -20,7 +20,7 @@ import polars as pl
 from adducir.core.artifacts import Manifest, build
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.core.names import nameless_file
+from adducir.core.many_texts import nameless_file
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
@@ -280,8 +280,7 @@ def _mapped(file: BinaryIO, dtype: type[np.number]) -> Array:
     file.flush()
     if not file.tell():
         return np.empty(0, dtype=dtype)
-    found: Array = np.memmap(file, dtype=dtype, mode="r")
-    return found
+    return np.memmap(file, dtype=dtype, mode="r")
 
 
 def _write_table(path: Path, columns: dict[str, Any]) -> None:

@@ -33,8 +33,7 @@ class Okapi(Model):
         return relative_lengths(statistics, self.b, statistics.documents, self.k1)
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        added: Array = terms * (tfs * (self.k1 + 1) / (tfs + lengths))
-        return added
+        return terms * (tfs * (self.k1 + 1) / (tfs + lengths))
 
 
 class DPH(Model):
@@ -49,8 +48,7 @@ class DPH(Model):
     """
 
     def term_factors(self, statistics: Statistics) -> Array:
-        rarity: Array = statistics.tokens / statistics.occurrences
-        return rarity
+        return statistics.tokens / statistics.occurrences
 
     def length_factors(self, statistics: Statistics) -> Array:
         return statistics.lengths
@@ -59,8 +57,7 @@ class DPH(Model):
         share = np.where(tfs < lengths, tfs / lengths, 0.99999)
         gain = tfs * np.log2(tfs / lengths * terms)
         gain += 0.5 * np.log2(2 * math.pi * tfs * (1 - share))
-        added: Array = (1 - share) ** 2 / (tfs + 1) * gain
-        return added
+        return (1 - share) ** 2 / (tfs + 1) * gain
 
 
 class Impact(Model):

@@ -82,8 +82,7 @@ LENGTHS: Array = np.array([_decoded(code) for code in range(256)], dtype=np.int6
 def norms_of(lengths: Array) -> Array:
     """(N,) uint8: the byte of each length, the greatest whose length is not above it."""
     whole = np.asarray(lengths).astype(np.int64)
-    codes: Array = (np.searchsorted(LENGTHS, whole, side="right") - 1).astype(np.uint8)
-    return codes
+    return (np.searchsorted(LENGTHS, whole, side="right") - 1).astype(np.uint8)
 
 
 def common_terms(frequencies: Array, documents: int) -> int:
@@ -221,8 +220,7 @@ class SavedSegment(Segment):
     @cached_property
     def ranks(self) -> Array:
         """(V,) int32: the place of each term in alphabetical order, by its number."""
-        ranks: Array = np.argsort(self._terms["number"].to_numpy()).astype(np.int32)
-        return ranks
+        return np.argsort(self._terms["number"].to_numpy()).astype(np.int32)
 
     def numbers(self, terms: Sequence[str]) -> Array:
         """The number of each term; -1 for those that no document holds."""

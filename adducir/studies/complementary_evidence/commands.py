@@ -197,10 +197,7 @@ def select(settings: Select) -> None:
             model=trained,
             questions=asked,
             selection=selection,
-            precision=settings.precision,
-            device=settings.device,
-            threads=settings.threads,
-            tokens=settings.batch_tokens,
+            running=settings.running(),
         )
         with selected(work, Chunking(settings.output, settings.execution())) as chosen:
             count = write_selected(chosen, settings.output)

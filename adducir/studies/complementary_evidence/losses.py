@@ -70,8 +70,7 @@ def diversity_loss(vectors: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
     unit = functional.normalize(vectors.masked_fill(~gold[..., None], 0), dim=-1, eps=_ZERO)
     apart = torch.cdist(unit, unit, p=1.0) / (2 * vectors.shape[-1] ** 0.5)
     pairs = (gold[:, :, None] & gold[:, None, :]).triu(1)
-    total: Tensor = (1 - apart).masked_fill(~pairs, 0).sum((-2, -1))
-    return total
+    return (1 - apart).masked_fill(~pairs, 0).sum((-2, -1))
 
 
 def compactness_loss(
@@ -105,5 +104,4 @@ def drn_loss(relevance: Tensor, novelty: Tensor, relevant: Tensor, mask: Tensor)
     clean = novelty.masked_fill(~pairs, 0)
     each = functional.binary_cross_entropy_with_logits(clean, adds, reduction="none")
     per_first = each.masked_fill(~pairs, 0).sum((1, 2)) / firsts.sum(1).clamp(min=1)
-    total: Tensor = (relevance_loss(relevance, relevant, mask) + per_first).mean()
-    return total
+    return (relevance_loss(relevance, relevant, mask) + per_first).mean()

@@ -283,8 +283,7 @@ class TensorNetwork(torch.nn.Module):
         if third is not None and rest:
             linear = linear + (third @ rest[0].T)[..., None, None, :]
         product = torch.einsum("...ad,sde,...be->...abs", one, self.bilinear, two)
-        scores: Tensor = self.out(torch.tanh(product + linear + self.linear.bias))[..., 0]
-        return scores
+        return self.out(torch.tanh(product + linear + self.linear.bias))[..., 0]
 
 
 class DRNModel(EvidenceModel):

@@ -14,7 +14,6 @@ from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, validated
 from adducir.models.arrays import read_shard
-from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource, trained_folder
 from adducir.models.work import Arrays, ModelWork
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet
@@ -43,7 +42,6 @@ class SelectionWork(ModelWork):
     model: Path | None
     questions: Sequence[EvidenceQuestion]
     selection: Recipe | None
-    precision: Precision = "float32"
 
     @property
     def total(self) -> int:
@@ -55,7 +53,7 @@ class SelectionWork(ModelWork):
         else:
             model = ModelSource(str(self.model), trained_folder(self.model)).identity()
         selection = self.selection.model_dump(mode="json") if self.selection else None
-        how = {"model": model, "selection": selection, "precision": self.precision}
+        how = {"model": model, "selection": selection, "precision": self.running.precision}
         return {**super().identity(), **how}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -87,7 +85,8 @@ class SelectionWork(ModelWork):
         else:
             selection = selection or model.settings.selection
             most = getattr(selection, "candidates", 0)
-            pools = model.pools(items, most, precision=self.precision, tokens=self.tokens)
+            how = {"precision": self.running.precision, "tokens": self.running.tokens}
+            pools = model.pools(items, most, **how)
             best = [pool.best(selection) for pool in pools]
             sets = [
                 SelectedSet(question.id, tuple(question.passages[n].id for n in numbers), score)

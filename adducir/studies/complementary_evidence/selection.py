@@ -160,10 +160,7 @@ class Pool:
         compactness = np.where(length <= _SHORT * longest, 0, cosine)
         diversity = self.apart[pairs].sum((1, 2)) / 2
         relevance = self.relevance[members].sum(1)
-        total: Floats = (
-            relevance + selection.compactness * compactness + selection.diversity * diversity
-        )
-        return total
+        return relevance + selection.compactness * compactness + selection.diversity * diversity
 
     def best(self, selection: Selection) -> tuple[list[int], float]:
         """The best set, passages in the order in which they were taken, and its score."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from adducir.core.absent import gathering, reads
 from adducir.core.config import load
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
+from adducir.core.planning import reads
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.sources import file_path
@@ -143,10 +143,7 @@ class SelectionStep(ArtifactStep):
                 model=self.training.path if self.training else None,
                 questions=list(read_questions(*self.tests)),
                 selection=self.selector,
-                precision=self.study.recipe.precision,
-                device=context.device,
-                threads=context.threads,
-                tokens=context.batch_tokens,
+                running=context.running(self.study.recipe.precision),
             )
             with selected(work, context.chunking(self.path)) as chosen:
                 return {"questions": write_selected(chosen, folder / "chosen.jsonl")}

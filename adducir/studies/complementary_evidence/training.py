@@ -257,8 +257,7 @@ class EvidenceTrainable(Trainable[R]):
         model.save(folder)
 
     def loss(self, model: Any, batch: dict[str, Any]) -> "torch.Tensor":
-        loss: torch.Tensor = model.loss(batch, self.recipe)
-        return loss
+        return model.loss(batch, self.recipe)
 
     def card(self) -> Card:
         tags = ("complementary-evidence", "question-answering", "information-retrieval")

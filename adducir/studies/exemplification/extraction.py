@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adducir.core.errors import UsageError
-from adducir.core.names import Numbered, Seen, TextFile
+from adducir.core.many_texts import TextFile
 from adducir.corpora.spans import MaskedSpan
 from adducir.studies.exemplification.texts import Text
 from adducir.studies.exemplification.units import Bounds, Sentences, find_units
@@ -48,7 +48,7 @@ def extract_examples(
     A unit is a duplicate where another one before it has the same words, and the sentence left
     of it has as well. Digests are kept: equal by chance with a probability of n^2 / 2^65.
     """
-    seen, numbered, first_ids = Seen(), Numbered(), TextFile()
+    seen, numbers, first_ids = set[int](), dict[int, int](), TextFile()
     for text in texts:
         tally.texts += 1
         sentences = Sentences(text.content)
@@ -59,10 +59,12 @@ def extract_examples(
             what = {"kind": "example", "form": unit.form, "marker": unit.marker.kind}
             span = _masked(text, sentences, unit.start, unit.end, words, **what)
             key = _digest(span.text)
-            if seen.add_hash(_number(key + _digest(span.left[-1] if span.left else ""))):
+            whole = _number(key + _digest(span.left[-1] if span.left else ""))
+            if whole in seen:
                 tally.dropped["duplicate"] += 1
                 continue
-            number = numbered.number(_number(key))
+            seen.add(whole)
+            number = numbers.setdefault(_number(key), len(numbers))
             if number == len(first_ids):
                 first_ids.append(span.id)
             tally.groups.add(span.group)

@@ -187,13 +187,14 @@ def _vectors(
     texts: Sequence[str], source: "EncoderSource", encoder: "DualEncoder", keep: Path | None
 ) -> NDArray[np.float32]:
     from adducir.encoders.encoding import Items, Vectors, encode
+    from adducir.models.work import Running
 
     named = [(f"{number}", text) for number, text in enumerate(texts)]
     what, identity = {"items": "passages"}, fingerprint(list(texts))
     items = Items(what, identity, "document", len(named), lambda _: iter(named))
     with TemporaryDirectory() as scratch:
         folder = (keep or Path(scratch)) / fingerprint([items.identity, source.identity()])[:16]
-        encode(source, items, folder, encoder=encoder, device=str(encoder.device))
+        encode(source, items, folder, Running(str(encoder.device)), encoder=encoder)
         return Vectors(folder).all()
 
 

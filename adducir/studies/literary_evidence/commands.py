@@ -66,9 +66,9 @@ def quotations(settings: Quotations) -> None:
         adducir literary-evidence quotations --primary novels --secondary works -o x.json --words 8
     """
     from adducir.cli.console import columns, note, open_progress, show
+    from adducir.corpora.records import split
     from adducir.corpora.relic import write_relic
     from adducir.corpora.spans import write_spans
-    from adducir.corpora.splitting import split
     from adducir.studies.literary_evidence.quotations import (
         REASONS,
         construct,
@@ -171,9 +171,7 @@ def retrieve(settings: Retrieve) -> None:
     work = SpanWork(
         vectors=DualVectors(source, read, settings.precision),
         tasks=partial(_tasks, settings.spans, settings.candidates, relic),
-        device=settings.device,
-        threads=settings.threads,
-        tokens=settings.batch_tokens,
+        running=settings.running(),
     )
     chunking = Chunking(output, settings.execution())
     with open_progress(), using_threads(settings.threads), scored(work, chunking) as ranked:

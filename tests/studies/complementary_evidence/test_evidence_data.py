@@ -181,26 +181,6 @@ def test_pools_with_all_gold_paragraphs() -> None:
     assert (made[1].passages[0].title, made[1].gold) == ("Fish", ())
 
 
-@pytest.mark.slow
-def test_hotpotqa(collections: Path) -> None:
-    questions = list(read_hotpotqa(collections / "hotpotqa" / "hotpotqa.subset.jsonl"))
-    each = (one for question in questions for one in question.paragraphs)
-    paragraphs = {one.title: f"{one.title}\n{one.text}" for one in each}
-    assert (len(questions), len(paragraphs)) == (900, 8811)
-    # Counted apart with a few lines of Python over the raw records.
-    lacking = [with_passages(one, one.paragraphs).missing[0] for one in questions]
-    assert [lacking.count(n) for n in range(3)] == [551, 271, 78]
-    found, counts = bm25_pools(questions, paragraphs, gold="found")
-    assert counts["unknown"] == 344  # 556 have both gold paragraphs among the 8,811
-    assert counts["found"] == 506 == sum(one.missing == (0,) for one in found)
-    always, _ = bm25_pools(questions, paragraphs)
-    assert len(always) == 556
-    titles = {one.id: {*one.gold_titles} for one in questions}
-    for one in always:
-        assert len(one.passages) == 50
-        assert {one.passages[n].title for n in one.gold[0]} == titles[one.id]
-
-
 def sentence(name: str, words: int = 12) -> str:
     return " ".join(f"{name}{n}" for n in range(words))
 

@@ -11,8 +11,6 @@ import torch
 from some_questions import some_questions
 from transformers import AutoTokenizer
 
-from adducir.cli.app import main
-from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, InputError
 from adducir.models.sources import model_source
 from adducir.studies.complementary_evidence.model import (
@@ -25,7 +23,6 @@ from adducir.studies.complementary_evidence.questions import (
     EvidenceQuestion,
     LabelledSet,
     Passage,
-    read_selected,
     write_questions,
 )
 from adducir.studies.complementary_evidence.selection import DRNSelection, Selection
@@ -382,17 +379,3 @@ def test_passages_of_the_sets_alone() -> None:
     assert [one.id for one in small.passages] == ["p1", "p3", "p5"]
     assert small.gold == ((0, 2),)
     assert small.sets == (LabelledSet((0, 2), True), LabelledSet((1, 2), False))
-
-
-def test_from_the_recipe_to_selected_sets(place) -> None:
-    assert main(["train", "rerankers/ours.yaml", "--set", "training.epochs=1"]) == 0
-    assert read_manifest(place / "rerankers" / "ours").kind == "evidence-selector"
-    ours = ["complementary-evidence", "select", "-q", "test.jsonl", "-m", "rerankers/ours.yaml"]
-    for settings, size in ((), 2), (("size=3", "beam=1", "diversity=0"), 3):
-        changes = [word for one in settings for word in ("--set", one)]
-        assert main([*ours, "-o", f"{size}.jsonl.gz", *changes]) == 0
-        found = list(read_selected(place / f"{size}.jsonl.gz"))
-        assert [one.id for one in found] == [one.id for one in some_questions(8, seed=2)]
-        assert all(len({*one.chosen}) == len(one.chosen) == size for one in found)
-    for wrong, code in (["--set", "size=9"], 2), (["--set", "novelty=0.5"], 2), (ours[2:4], 3):
-        assert main([*ours, "-o", "wrong.jsonl", *wrong]) == code, wrong

@@ -1,7 +1,6 @@
 """Ratings and how far raters agree: published examples, plain references, the table."""
 
 import gzip
-import json
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.studies.exemplification import agreement
 from adducir.studies.exemplification.agreement import agreement_of, unigram_overlap
 from adducir.studies.exemplification.ratings import read_ratings
 from adducir.studies.options import Drawing
@@ -264,47 +261,3 @@ def test_paired_tests_need_the_same_items(written):
     ratings = written(HEAD + "i1,r,s,4\ni1,r,t,4\ni2,r,s,1\n")
     with pytest.raises(UsageError, match="t has no rating on item i2"):
         ratings.scores("rating")
-
-
-def tabled(capsys, *words):
-    """The cells by system and column, and the tests."""
-    assert main(["exemplification", "agreement", *map(str, words), "--format", "json"]) == 0
-    table = json.loads(capsys.readouterr().out)
-    names = [f"{column['group']}/{column['measure']}" for column in table["columns"]]
-    rows = {row["system"]: dict(zip(names, row["cells"], strict=True)) for row in table["rows"]}
-    return rows, table.get("tests")
-
-
-def test_the_table_holds_the_figures_and_the_tests(tmp_path, capsys):
-    path = tmp_path / "ratings.csv"
-    path.write_text(CSV)
-    cells, tests = tabled(capsys, path, "--baseline", "c")
-    assert [*cells] == ["a", "b", "c", "all systems"]
-    assert cells["a"]["Rating/Mean rating"]["mean"] == pytest.approx(4.25)
-    assert cells["a"]["Rating/Mean rating"]["best"]
-    assert cells["a"]["Rank/Mean rank"]["best"]
-    (versus,) = [one for one in tests if (one["system"], one["set"]) == ("b", "Rank")]
-    assert versus["difference"] == pytest.approx(1.25 - 2.75)
-    assert versus["p"] == pytest.approx(stats.ttest_rel([1.5, 1], [2.5, 3]).pvalue)
-    alpha = agreement.agreement_of(read_ratings(path), "rank", "ordinal", Drawing()).figures[
-        "alpha"
-    ]
-    assert cells["all systems"]["Rank/alpha"]["mean"] == alpha
-    assert cells["all systems"]["Rating/Mean rating"]["mean"] is None
-    path.write_text(HEAD + "i,r,s,4\n")
-    (only,) = tabled(capsys, path)[0].values()
-    assert only["/Mean rating"]["mean"] == 4
-    assert only["/low"]["mean"] is None
-
-
-def test_marked_texts_from_the_command_line(tmp_path, capsys):
-    path = tmp_path / "marked.csv"
-    path.write_text(
-        f"{HEAD}1,A,anchor,some fish\n1,B,anchor,fish\n1,A,example,flounder\n"
-        "1,B,example,flounder\n2,A,anchor,a government\n2,B,anchor,a government\n"
-        "2,A,example,the crown\n2,B,example,a corporation\n"
-    )
-    cells, _ = tabled(capsys, path, "--unigrams")
-    assert cells["anchor"]["/unigram overlap"]["mean"] == pytest.approx((2 / 3 + 1) / 2)
-    assert cells["example"]["/unigram overlap"]["mean"] == pytest.approx(0.5)
-    assert main(["exemplification", "agreement", str(path), "--unigrams", "--level", "ratio"]) == 2

@@ -1,7 +1,6 @@
 """Contexts, KILT's passages and gold, MS MARCO NLGen, and the synthetic collection of arguments."""
 
 import gzip
-import hashlib
 import json
 from pathlib import Path
 
@@ -9,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.corpora.documents import Document
-from adducir.corpora.sources import open_corpus
 from adducir.studies.grounded_generation import nlgen
 from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
 from adducir.studies.grounded_generation.contexts import (
@@ -170,35 +167,6 @@ def test_gold_is_every_passage_that_shares_a_character(tmp_path) -> None:
         name: gold for name, (*_, gold) in wanted.items()
     }
     assert (counts["found"], counts["several"], counts["lost"]) == (4, 1, 2)
-
-
-def test_from_the_official_forms_to_contexts(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines(tmp_path / "source.json", PAGE, {**PAGE, "wikipedia_id": "7", "text": ["Empty\n"]})
-    several = example("d_11")
-    several["output"].insert(0, {"provenance": [{"wikipedia_id": "7"}]})  # without an answer
-    bare = example("page_only") | {"output": [{"answer": "a", "provenance": [{}]}]}
-    others = [example("other_0", wikipedia_id="5"), {"id": "test_1", "input": "no output"}]
-    lines(tmp_path / "wow.jsonl", example(), several, bare, *others)
-    assert main(["grounded-generation", "passages", "source.json", "-o", "passages.jsonl.gz"]) == 0
-    arguments = ["grounded-generation", "kilt", "wow.jsonl", "--passages", "passages.jsonl.gz"]
-    assert main([*arguments, "-o", "contexts.jsonl", "--qrels", "gold.qrels"]) == 0
-    assert Path("gold.qrels").read_text() == "6bc2-99d6_3 0 4041-1 1\nd_11 0 4041-1 1\n"
-    printed = capsys.readouterr()
-    assert hashlib.sha256(Path("wow.jsonl").read_bytes()).hexdigest() in printed.err
-    assert [row.split()[-1] for row in printed.out.splitlines()] == ["5", "2", "0", "2", "1"]
-    found = list(read_contexts(Path("contexts.jsonl")))
-    assert found[0].input == "Hi! | What is bucatini?"
-    assert [(one.target, one.gold, one.group) for one in found] == [
-        ("They are hollow.", ("4041-1",), "6bc2-99d6"),
-        ("They are hollow.", ("4041-1",), "d"),
-        ("a", (), None),
-        ("They are hollow.", (), "other"),
-        ("", (), "test"),
-    ]
-    corpus = open_corpus("passages.jsonl.gz")
-    assert corpus.default_fields == ("title", "text")
-    assert [one.docno for one in corpus] == ["4041-1", "4041-2", "4041-3"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.studies.grounded_generation.measures import (
     answers,
@@ -322,28 +321,6 @@ def test_sharpness_by_the_definition(scores) -> None:
     for wrong in ([], [np.nan]):
         with pytest.raises(UsageError):
             mass_scores("x", {"q": wrong})
-
-
-def test_measures_are_those_that_there_are_data_for(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines(tmp_path / "gold.jsonl", kilt_line("d_1", "yes", "41"), kilt_line("d_2", "no", "7"))
-    lines(tmp_path / "kilt.jsonl", kilt_line("d_1", "yes", "41"))
-    outputs = [{"text": "yes", "docno": "41-1"}, {"text": "no"}]
-    lines(tmp_path / "ours.jsonl", {"id": "d_1", "outputs": outputs})
-    lines(tmp_path / "bare.jsonl", {"id": "d_1", "outputs": [{"text": "yes", "passage": "no"}]})
-
-    def groups(*words, code=0):
-        command = ["grounded-generation", "generated", *words, "-r", "gold.jsonl"]
-        assert main([*command, "--format", "json"]) == code
-        out = capsys.readouterr().out
-        return code or {one["group"] for one in json.loads(out)["columns"]}
-
-    assert groups("kilt.jsonl", "ours.jsonl") == {"answers", "kilt"}
-    assert groups("bare.jsonl") == {"answers", "grounding"}
-    assert groups("bare.jsonl", "-m", "kilt,answers") == {"answers", "kilt"}
-    groups("kilt.jsonl", "-m", "rouge", code=2)
-    groups("kilt.jsonl", "kilt.jsonl", code=2)
-    groups("ours.jsonl", "-m", "grounding", code=3)
 
 
 @pytest.fixture(scope="module")

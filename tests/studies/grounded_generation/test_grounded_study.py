@@ -15,7 +15,7 @@ from tiny import tiny_bart, tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError
-from adducir.core.names import TextFile
+from adducir.core.many_texts import TextFile
 from adducir.experiments.experiment import plan_experiment
 from adducir.statistics.two_level import two_level
 from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed

@@ -1,10 +1,14 @@
-"""The losses against enumeration in float64, finite differences, and what theory says of them."""
+"""Hindsight's losses by hand, and which passages its samplers draw."""
+
+from itertools import permutations
 
 import numpy as np
 import pytest
 import torch
 
+from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.hindsight.losses import PARTS, TRAINS, Computed, loss_of
+from adducir.studies.grounded_generation.hindsight.recipe import SampleRecipe
 
 GENERATOR = np.random.default_rng(5)
 
@@ -79,3 +83,68 @@ def test_with_one_passage_both_are_its_likelihood() -> None:
     for name in ("elbo", "marginal", "reconstruction"):
         assert torch.allclose(loss_of(name, alone), -alone["generator"][:, 0], atol=1e-12)
     assert torch.equal(loss_of("kl", alone), torch.zeros(4, dtype=torch.float64))
+
+
+SCORES = np.log([8.0, 4.0, 2.0, 1.0, 1.0])
+LISTS = [0, 1, 2, 3, 4], [4, 3, 7, 8, 9]
+
+
+def closed(retriever: list[int], guide: list[int], scores: np.ndarray) -> ClosedSets:
+    """The closed set of one context."""
+    return ClosedSets(
+        np.zeros(1, int), np.array([retriever]), scores[None], np.array([guide]), scores[None]
+    )
+
+
+CLOSED = closed(*LISTS, SCORES)
+
+
+def many(recipe: SampleRecipe, count: int = 400, of: ClosedSets = CLOSED) -> list[list[int]]:
+    return [of.sample(0, recipe, seed).tolist() for seed in range(count)]
+
+
+def within_binomial(observed: int, count: int, share: float) -> bool:
+    """Whether a count lies within five standard deviations of its expectation."""
+    return abs(observed - count * share) <= 5 * np.sqrt(count * share * (1 - share)) + 1e-9
+
+
+def test_drawing_without_replacement_against_enumeration() -> None:
+    """n = 4, k = 2: the probability of each passage to be drawn, over all orders."""
+    weights, count = np.array([0.5, 0.25, 0.15, 0.1]), 20_000
+    exact = np.zeros(4)
+    for first, second in permutations(range(4), 2):
+        exact[[first, second]] += weights[first] * weights[second] / (1 - weights[first])
+    found = np.zeros(4)
+    own = closed([0, 1, 2, 3], [0, 1, 2, 3], np.log(weights))
+    for passages in many(SampleRecipe(k=2, sampler="guide"), count, own):
+        found[passages] += 1
+    assert all(within_binomial(*pair) for pair in zip(found, [count] * 4, exact, strict=True))
+
+
+def test_a_temperature_divides_scores() -> None:
+    count, own = 20_000, closed([0, 1], [0, 1], np.log([4.0, 1.0]))
+    recipe = SampleRecipe(k=1, sampler="retriever", temperature=2.0)
+    first = sum(one == [0] for one in many(recipe, count, own))
+    assert within_binomial(first, count, 2 / 3)  # sqrt(4) to sqrt(1)
+
+
+def test_alpha_says_how_often_the_list_is_the_retrievers() -> None:
+    whole = many(SampleRecipe(k=3, alpha=0.25), 2000)
+    retriever, guide = map(set, LISTS)
+    assert all(set(one) <= guide or set(one) <= retriever for one in whole)
+    first = sum(one[0] in (0, 1, 2) for one in whole)
+    # What only the retriever's list has, and how probable that is there.
+    assert within_binomial(first, 2000, 0.25 * 14 / 16)
+    assert all(set(one) <= guide for one in many(SampleRecipe(k=3, alpha=0)))
+    assert all(set(one) <= retriever for one in many(SampleRecipe(k=3, alpha=1)))
+
+
+@pytest.mark.parametrize("k", [1, 4, 5])
+@pytest.mark.parametrize("sampler", ["guide", "retriever", "top", "mixture"])
+def test_samplers_give_k_different_passages_and_the_same_again(sampler, k) -> None:
+    recipe = SampleRecipe(k=k, sampler=sampler, alpha=0.5)
+    first = many(recipe, 50)
+    assert all(len(set(one)) == k == len(one) for one in first)
+    assert first == many(recipe, 50)
+    short = closed([0, 1, 2], [0, 1, 2], SCORES[:3])
+    assert [len(one) for one in many(SampleRecipe(k=9, sampler=sampler), 1, short)] == [3]

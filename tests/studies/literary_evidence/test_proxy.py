@@ -229,18 +229,6 @@ def test_agreement_of_judges(key):
     assert "all agree on 40.0%" in told
 
 
-def test_the_table_by_groups(key):
-    judges = judges_of(key, "++-+.+", "++-~-+")
-    models = {"dense": judges_of(key, "++++--")["judge0"]}
-    table, found = figures_of(key, judges, models, by_group=True)
-    assert [row.system for row in table.rows] == ["chance", "judge0", "judge1", "majority", "dense"]
-    assert found["chance", "2", "Accuracy"] == 1 / 3
-    assert found["dense", "all items", "Accuracy"] == 4 / 6
-    assert found["dense", "1", "Accuracy"] == 1
-    assert found["dense", "2", "Accuracy"] == 0.5
-    assert found["majority", "all items", "Right"] == 3
-
-
 def test_formulas_of_a_task_are_harmless_and_read_as_they_were(tmp_path):
     texts = {"=t": "=1+1", "-a": "@SUM(A1)\rx", "+b": "'=2"}
     asked = [question("=q", "=t", "g", "-2+3+cmd|' /C calc'!A0")]

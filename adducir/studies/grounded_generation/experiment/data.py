@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from adducir.core.absent import gathering
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.core.names import TextFile
+from adducir.core.many_texts import TextFile
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.sources import file_path, open_corpus, source_path

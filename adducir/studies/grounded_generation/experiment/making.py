@@ -23,7 +23,7 @@ from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.encoders.kinds import Side
-from adducir.encoders.maxsim import MultiVectors
+from adducir.encoders.span_vectors import MultiVectors
 from adducir.models.arrays import load_weights, read_shard, save_weights, write_shard
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.work import Arrays, ModelWork
@@ -103,8 +103,8 @@ class NumberedWork(ModelWork):
         return str(item), b""  # what these numbers mean is part of the key
 
     def load(self, device: torch.device) -> Callable[[Sequence[Any]], Arrays]:
-        source = self.source(device)
-        return lambda items: self.compute(source, np.array(items, dtype=np.int64), self.tokens)
+        source, tokens = self.source(device), self.running.tokens
+        return lambda items: self.compute(source, np.array(items, dtype=np.int64), tokens)
 
 
 @dataclass(eq=False)
@@ -256,9 +256,7 @@ def _chunks(
         key=step.fingerprint,
         count=count,
         size=size,
-        device=context.device,
-        threads=context.threads,
-        tokens=context.batch_tokens,
+        running=context.running(),
         source=source,
         compute=compute,
     )

@@ -49,10 +49,7 @@ class _Read:
         """P(w|z) of broadcast arrays of passages and words."""
         wanted = passages * len(self.background) + words
         places = np.searchsorted(self.pairs, wanted).clip(max=len(self.pairs) - 1)
-        found: NDArray[np.float64] = np.where(
-            self.pairs[places] == wanted, self.shares[places], 0.0
-        )
-        return found
+        return np.where(self.pairs[places] == wanted, self.shares[places], 0.0)
 
 
 class Lexical(Generator):

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from adducir.core.errors import InputError
-from adducir.core.names import read_texts
+from adducir.core.many_texts import read_texts
 from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
@@ -97,8 +97,7 @@ class Seq2Seq(Generator):
         ).logits
         found = logits.float() if logits.dtype == torch.bfloat16 else logits
         chosen = found.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - found.logsumexp(dim=-1)
-        total: torch.Tensor = (chosen * known).sum(dim=-1).reshape(passages.shape)
-        return total
+        return (chosen * known).sum(dim=-1).reshape(passages.shape)
 
     def _padded(self, inputs: list[Numbers]) -> tuple[torch.Tensor, torch.Tensor]:
         return padded(inputs, self.network.config.pad_token_id, self.network.device)

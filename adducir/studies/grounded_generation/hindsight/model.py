@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.names import read_texts
+from adducir.core.many_texts import read_texts
 from adducir.encoders.kinds import Side
-from adducir.encoders.maxsim import MultiVectors
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import LengthPart
 from adducir.encoders.sources import encoder_source
+from adducir.encoders.span_vectors import MultiVectors
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, Reading
 from adducir.studies.grounded_generation.generators.generator import Generator
@@ -132,8 +132,7 @@ class Live:
         return self.network.device
 
     def batch(self, numbers: Numbers) -> Padded:
-        found: Padded = self.network([self.inputs[number] for number in numbers], self.side)
-        return found
+        return self.network([self.inputs[number] for number in numbers], self.side)
 
     def lengths(self, numbers: Numbers) -> list[int]:
         return [len(self.inputs[number]) for number in numbers]

@@ -1,79 +1,15 @@
-"""Names and texts by the million, in little memory."""
+"""Texts by the million, in little memory: kept in a file, or made when they are asked for."""
 
 import os
 import tempfile
 from array import array
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import BinaryIO, TypeVar, cast, overload
 
 from adducir.core.errors import explaining_writes
 
 T = TypeVar("T")
-
-
-class Numbered:
-    """Numbers hashes in the order in which they come."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[int, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def number(self, found: int) -> int:
-        return self._numbers.setdefault(found, len(self._numbers))
-
-
-class Seen:
-    """Which names came before: by their hashes, hardly ever true of one that did not."""
-
-    def __init__(self) -> None:
-        self._hashes: set[int] = set()
-
-    def add(self, name: str) -> bool:
-        return self.add_hash(hash(name))
-
-    def add_hash(self, found: int) -> bool:
-        count = len(self._hashes)
-        self._hashes.add(found)
-        return len(self._hashes) == count
-
-
-def digest_of(name: str) -> int:
-    found = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(found, "little")
-
-
-class NameTable:
-    """Finds the numbers of names by binary search, at sixteen bytes a name.
-
-    The names themselves are not kept: whoever asks compares with the name at a number, since two
-    may have one digest. ``table`` is (2, n) uint64: digests, ascending, and the number of each.
-    """
-
-    def __init__(self, table: NDArray[Any]) -> None:
-        self.table = table
-        self._digests, self._numbers = np.asarray(table)  # a mapped array's own class is slow
-
-    @classmethod
-    def of_digests(cls, digests: "array[int]") -> "NameTable":
-        """The table of names by their digests; the numbers are their places here."""
-        found = np.asarray(digests, dtype=np.uint64)
-        order = np.argsort(found, kind="stable")
-        return cls(np.stack([found[order], order.astype(np.uint64)]))
-
-    def numbers(self, name: str) -> list[int]:
-        digests, wanted = self._digests, np.uint64(digest_of(name))
-        first = end = int(digests.searchsorted(wanted))
-        while end < len(digests) and digests[end] == wanted:
-            end += 1
-        found: list[int] = self._numbers[first:end].tolist()
-        return found
 
 
 def nameless_file(folder: Path) -> BinaryIO:

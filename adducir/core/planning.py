@@ -1,0 +1,65 @@
+"""What a plan does without: downloads, and in a dry run large files of data.
+
+An error whose only cause is that something is not here is raised with ``absent=True``: a dry run
+lists it as a note, anything else refuses to begin, naming all that is missing at once. Of a large
+file a dry run knows the digest only if an earlier run has read it, and no fingerprint over it
+otherwise (:mod:`adducir.core.fingerprint`).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+
+from adducir.core.errors import InputError
+
+LARGEST = 16 << 20
+"""Bytes of a file, or of the files of one source together, that a dry run reads."""
+
+Later = tuple[str, Callable[[], bool], Callable[[], object]]
+"""What is fetched when it is first needed; whether it is here, without asking a network; the
+fetching."""
+
+_dry: ContextVar[bool] = ContextVar("planning without downloads", default=False)
+_later: ContextVar[list[Later] | None] = ContextVar("what is fetched later", default=None)
+
+
+class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without the file
+    """The content of a file matters, and a dry run does not read it."""
+
+    def __init__(self, *paths: Path) -> None:
+        size, path = max((path.stat().st_size, path) for path in paths)
+        what = f"{size / 1e6:,.0f} MB, which a dry run does not read."
+        super().__init__(what, path=path, absent=True)
+
+
+@contextmanager
+def planning(*, is_dry: bool = True) -> Iterator[list[Later]]:
+    """Collect what is fetched later; if ``is_dry``, download nothing and read no large file."""
+    found: list[Later] = []
+    tokens = _dry.set(_dry.get() or is_dry), _later.set(found)
+    try:
+        yield found
+    finally:
+        _dry.reset(tokens[0])
+        _later.reset(tokens[1])
+
+
+def may_download() -> bool:
+    return not _dry.get()
+
+
+def fetched_later(what: str, is_here: Callable[[], bool], fetch: Callable[[], object]) -> None:
+    """Announce to a plan that something is fetched when it is needed; see :data:`Later`."""
+    watched = _later.get()
+    if watched is not None:
+        watched.append((what, is_here, fetch))
+
+
+def reads(*paths: Path) -> bool:
+    """Whether the files of one source are read: not in a dry run, if they are large together."""
+    size = 0
+    for path in paths if _dry.get() else ():
+        with suppress(OSError):  # whoever opens it says what is wrong
+            size += path.stat().st_size if path.is_file() else 0
+    return size <= LARGEST
