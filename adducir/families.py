@@ -25,6 +25,7 @@ FAMILIES = {
     "formats": "adducir.corpora.kinds:FORMATS",
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
+    "contexts": "adducir.encoders.ranking:CONTEXTS",
     "rerankers": "adducir.rerankers.registry:RERANKERS",
     "measures": "adducir.evaluation.formulas:MEASURES",
     "tests": "adducir.statistics.settings:TESTS",

@@ -28,8 +28,8 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 
-from adducir.corpora.sentences import sentence_bounds
 from adducir.studies.books import body_bounds
+from adducir.studies.sentences import sentence_bounds
 
 Cutter = Callable[[str], Iterable[int]]
 SLOW_LETTERS = 200_000

@@ -13,7 +13,6 @@ from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError
 from adducir.corpora.formats import CACM, TSV, CorpusFormat, read_jsonl
 from adducir.corpora.qrels import load_qrels
-from adducir.corpora.relic import read_pools, read_relic
 from adducir.corpora.spans import read_spans
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import load_topics
@@ -38,6 +37,7 @@ from adducir.studies.grounded_generation.texts import read_generated, read_refer
 from adducir.studies.literary_evidence.ask import open_book
 from adducir.studies.literary_evidence.proxy_table import read_choices
 from adducir.studies.literary_evidence.proxy_task import read_key
+from adducir.studies.literary_evidence.relic import read_pools, read_relic
 from adducir.studies.literary_evidence.sources import read_source
 
 

@@ -7,14 +7,16 @@ different text is encoded and scored once, and counts as often as it is there.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
-from adducir.core.many_texts import Made
-from adducir.corpora.relic import Pools, RelicBook, candidate_starts, docno_of, spans_of_relic
+from adducir.core.recipe import Kind
+from adducir.core.registry import Family
 from adducir.corpora.spans import MaskedSpan, candidates_of
 
 Floats = NDArray[np.float32]
@@ -66,46 +68,29 @@ class ContextRanks:
         return self.better + self.tied
 
 
+class ContextReader(Kind):
+    """Reads contexts that bring their candidates along, such as a book's passages."""
+
+    has_groups: ClassVar[bool] = True
+
+    def files(self, path: Path) -> list[Path]:
+        """What is read of a path; it decides what is made again."""
+        return [path]
+
+    def tasks(self, path: Path) -> Iterator[SpanTask]:
+        """All contexts, by their sets of candidates."""
+        raise NotImplementedError
+
+
+CONTEXTS = Family("contexts", ContextReader, {}, what="reader of contexts")
+
+
 def task_among(spans: Sequence[MaskedSpan], candidates: Iterable[MaskedSpan]) -> SpanTask:
     """Contexts among candidates, their own among them; spans of one docno are one candidate."""
     texts = candidates_of(candidates)
     numbers = {docno: number for number, docno in enumerate(texts)}
     gold = np.array([numbers[span.docno] for span in spans], dtype=np.int64)
     return SpanTask(spans, list(texts.values()), list(texts), gold)
-
-
-def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Iterator[SpanTask]:
-    """Quotations among all passages of their book and length (RELiC); ``hidden`` ones as well."""
-    for title, book in books.items():
-        every = spans_of_relic({title: book})
-        chosen = [span for span in every if hidden or span.extra["start"] is not None]
-        for length in sorted({span.extra["length"] for span in chosen}):
-            spans = [span for span in chosen if span.extra["length"] == length]
-            places = [-1 if (place := s.extra["start"]) is None else place for s in spans]
-            count = len(candidate_starts(len(book.sentences), length))
-            yield SpanTask(
-                spans,
-                Made(count, partial(_passages, book.sentences, length)),
-                Made(count, partial(_docnos, title, length)),
-                np.array(places, dtype=np.int64),
-                {"length": [f"{length}"] * len(spans), "book": [title] * len(spans)},
-            )
-
-
-def _passages(sentences: Sequence[str], length: int, starts: range) -> list[str]:
-    return [" ".join(sentences[start : start + length]) for start in starts]
-
-
-def _docnos(title: str, length: int, starts: range) -> list[str]:
-    return [docno_of(title, start, length) for start in starts]
-
-
-def pool_tasks(pools: Pools) -> Iterator[SpanTask]:
-    """Each context has candidates of its own (RELiC's queries in BIRCO)."""
-    for span in pools.spans:
-        docnos = pools.candidates[span.id]
-        gold = np.array([docnos.index(span.docno)], dtype=np.int64)
-        yield SpanTask([span], [pools.texts[docno] for docno in docnos], docnos, gold)
 
 
 class Distinct:

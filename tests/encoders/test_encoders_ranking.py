@@ -9,19 +9,18 @@ from some_spans import some_spans
 
 from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.relic import Pools
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders import span_vectors as module
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
     context_ranks,
-    pool_tasks,
     task_among,
 )
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.span_vectors import DualVectors, MultiVectors, SpanWork, maxsim_packed, scored
 from adducir.studies.grounded_generation.hindsight.model import maxsim
+from adducir.studies.literary_evidence.relic import Pools, pool_tasks
 from adducir.studies.literary_evidence.submission import best, run_tasks
 
 

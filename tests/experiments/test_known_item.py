@@ -12,7 +12,6 @@ from tiny import tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
-from adducir.corpora.relic import RelicBook, RelicQuote, write_relic
 from adducir.corpora.spans import MaskedSpan, context, write_spans
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import task_among
@@ -26,6 +25,7 @@ from adducir.experiments.known_item.vectors import nearest
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.statistics.two_level import two_level
+from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, write_relic
 
 SHARES = "{train: 0.4, validation: 0.2, test: 0.4}"
 FILE = f"""task: known-item

@@ -11,7 +11,8 @@ from adducir.core.files import file_digest, read_lines
 from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Document
 from adducir.corpora.sources import file_path
-from adducir.encoders.ranking import context_ranks
+from adducir.corpora.spans import MaskedSpan
+from adducir.encoders.ranking import ContextReader, context_ranks, task_among
 from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.known_item.system import RankingSystem, gold_ranks
@@ -25,6 +26,7 @@ from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table
 
 POINTS = {
+    "adducir.contexts": {"cloze": "Cloze"},
     "adducir.corpora": {"inline": "Inline"},
     "adducir.indexes": {"words": "Words"},
     "adducir.ranking_systems": {"shortest": "Shortest"},
@@ -36,6 +38,18 @@ SETTINGS = {
     "lengths": {"task": "lengths", "systems": {"A": "a.txt"}},
 }
 """What kinds need that cannot be made up."""
+
+
+class Cloze(ContextReader):
+    """Lines of a text with a gap, ``The [cat] sat.``, each gap's words a candidate for all."""
+
+    def tasks(self, path):
+        lines = [line.replace("]", "[").split("[") for line in path.read_text().splitlines()]
+        spans = [
+            MaskedSpan(f"s{number}", "all", (left,), (gap,), (right,))
+            for number, (left, gap, right) in enumerate(lines)
+        ]
+        yield task_among(spans, spans)
 
 
 class Inline(CorpusRecipe):

@@ -102,6 +102,15 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
+def test_contexts_of_another_kind_are_ranked(study: Path) -> None:
+    (study / "gaps.txt").write_text("The [cat] sat.\nAn [elephant] sat.\n")
+    file = "task: known-item\ndata: {A: {cloze: gaps.txt}}\ncontexts: {L: {right: 0}}\n"
+    (study / "experiments" / "gaps.yaml").write_text(f"{file}systems: {{S: {{shortest: true}}}}\n")
+    adducir(study, "experiment", "experiments/gaps.yaml")
+    rows = (study / "experiments" / "gaps" / "table.csv").read_text().splitlines()
+    assert any("1.5" in row and "Rank" in row for row in rows), rows
+
+
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
     fuse = ("fuse", "a.run", "b.run", "--set", "bonus=1")
     shown = commands(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -13,21 +13,23 @@ from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.planning import reads
 from adducir.corpora.records import part_of
-from adducir.corpora.relic import read_pools, read_relic
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.encoders.ranking import SpanTask, book_tasks, pool_tasks, task_among
+from adducir.encoders.ranking import CONTEXTS, ContextReader, SpanTask, task_among
 from adducir.training.data import GroupShares, Part, items_of
 from adducir.training.recipe import Several, listed
 
 
 class DataRecipe(GroupShares):
-    """Contexts, and what is ranked for them; one of the first three.
+    """Contexts, and what is ranked for them: ``spans``, or a file of another kind by its name.
+
+    The other kinds bring their candidates along: ``relic`` (a file in RELiC's form: the passages of
+    a quotation's book and length), ``pools`` (a folder of queries with pools, as BIRCO has them),
+    and those of installed packages.
 
     Attributes:
         spans: Files of masked spans: all of them are candidates for every context.
-        relic: A file in RELiC's form: the passages of a quotation's book and length.
-        pools: A folder of queries with pools, as BIRCO has them.
+        brought: A file of another kind, by the kind's name, which is a key of its own in YAML.
         candidates: Files of spans that are candidates only, beside ``spans``.
         part: The part whose contexts are ranked; all groups stay candidates. None for all.
         shares: The shares of the groups, as an encoder's recipe divides them.
@@ -36,24 +38,43 @@ class DataRecipe(GroupShares):
     """
 
     spans: Several = ()
-    relic: str = ""
-    pools: str = ""
+    brought: dict[str, str] = Field(default_factory=dict)
     candidates: Several = ()
     part: Part | None = None
     groups: tuple[str, ...] = ()
     sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _kinds_are_keys(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        brought = {key: data[key] for key in data if key in CONTEXTS}
+        return {key: data[key] for key in data if key not in brought} | (
+            {"brought": brought} if brought else {}
+        )
+
     @model_validator(mode="after")
     def _fits(self) -> "DataRecipe":
-        if sum(map(bool, (listed(self.spans), self.relic, self.pools))) != 1:
-            raise ValueError("one of `spans`, `relic` and `pools` is needed")
+        if len(self.brought) + bool(listed(self.spans)) != 1:
+            raise ValueError(
+                f"one of {', '.join(f'`{name}`' for name in ('spans', *CONTEXTS))} is needed"
+            )
         if listed(self.candidates) and not listed(self.spans):
             raise ValueError("`candidates` have no effect without `spans`")
-        if self.pools and (self.part or self.groups):
-            raise ValueError("the books of `pools` are not known: leave out `part` and `groups`")
+        if (self.part or self.groups) and not all(
+            CONTEXTS.kind(name).has_groups for name in self.brought
+        ):
+            raise ValueError(f"`{min(self.brought)}` has no groups: leave out `part` and `groups`")
         if self.shares and not self.part:
             raise ValueError("`shares` need `part`")
         return self
+
+    def read(self, folder: Path) -> tuple[ContextReader, Path] | None:
+        """What reads contexts that bring their candidates along, and where they are."""
+        for name, path in self.brought.items():
+            return CONTEXTS.make(name), file_path(path, folder)
+        return None
 
 
 @dataclass(frozen=True)
@@ -87,11 +108,11 @@ class SpanData:
 
 def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     """Read a data set's contexts, and choose those that are ranked."""
-    names = (*listed(recipe.spans), *listed(recipe.candidates), *filter(None, [recipe.relic]))
+    names, found = (*listed(recipe.spans), *listed(recipe.candidates)), recipe.read(folder)
     paths = [file_path(name, folder) for name in names]
-    if recipe.pools:
-        pools = file_path(recipe.pools, folder)
-        paths = [pools / name for name in ("queries.jsonl", "corpus.jsonl", "qrels.txt")]
+    if found:
+        reader, path = found
+        paths = reader.files(path)
     with gathering() as each:
         digests = [each(partial(source_digest, path)) for path in paths]
     choice = recipe.model_dump(mode="json", include={"part", "seed", "groups", "sentences"})
@@ -124,10 +145,10 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
 
 
 def _tasks(recipe: DataRecipe, folder: Path) -> Iterator[SpanTask]:
-    """All contexts of a book or of pools with their candidates."""
-    if recipe.relic:
-        return book_tasks(read_relic(file_path(recipe.relic, folder)))
-    return pool_tasks(read_pools(file_path(recipe.pools, folder)))
+    """All contexts that bring their candidates along."""
+    if found := recipe.read(folder):
+        reader, path = found
+        yield from reader.tasks(path)
 
 
 def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:

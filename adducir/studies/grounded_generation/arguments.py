@@ -21,8 +21,8 @@ from pydantic.dataclasses import dataclass
 from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe
 from adducir.corpora.records import DEFAULT_SHARES, part_of, read_values
-from adducir.corpora.sentences import sentence_bounds
 from adducir.studies.grounded_generation.contexts import GroundedContext
+from adducir.studies.sentences import sentence_bounds
 
 _FREQUENT = 100  # so many of the passages' most frequent words carry no content
 

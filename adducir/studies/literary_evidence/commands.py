@@ -67,7 +67,6 @@ def quotations(settings: Quotations) -> None:
     """
     from adducir.cli.console import columns, note, open_progress, show
     from adducir.corpora.records import split
-    from adducir.corpora.relic import write_relic
     from adducir.corpora.spans import write_spans
     from adducir.studies.literary_evidence.quotations import (
         REASONS,
@@ -76,6 +75,7 @@ def quotations(settings: Quotations) -> None:
         rows_of,
         spans_of,
     )
+    from adducir.studies.literary_evidence.relic import write_relic
 
     with open_progress():
         built = construct(settings.primary, settings.secondary, settings)
@@ -146,12 +146,12 @@ def retrieve(settings: Retrieve) -> None:
 
     from adducir.cli.console import near, note, open_progress
     from adducir.core.chunks import Chunking
-    from adducir.corpora.relic import read_relic
     from adducir.encoders.reading import Settings
     from adducir.encoders.sources import encoder_source
     from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
+    from adducir.studies.literary_evidence.relic import read_relic
     from adducir.studies.literary_evidence.submission import (
         DEPTH,
         relic_rankings,
@@ -189,9 +189,9 @@ def _tasks(
     spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
 ) -> "Iterator[SpanTask]":
     """The tasks, read anew; in other processes, too."""
-    from adducir.corpora.relic import read_relic
     from adducir.corpora.spans import read_spans
-    from adducir.encoders.ranking import book_tasks, task_among
+    from adducir.encoders.ranking import task_among
+    from adducir.studies.literary_evidence.relic import book_tasks, read_relic
 
     if relic is not None:
         yield from book_tasks(read_relic(relic), hidden=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adducir.core.progress import progress
-from adducir.corpora.relic import RelicBook, RelicQuote, spans_of_relic
 from adducir.corpora.spans import MaskedSpan
 from adducir.studies.literary_evidence.finding import (
     AlikeSentences,
@@ -15,6 +14,7 @@ from adducir.studies.literary_evidence.finding import (
     Window,
     normalise,
 )
+from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, spans_of_relic
 from adducir.studies.literary_evidence.shared_words import SharedWords
 from adducir.studies.literary_evidence.sources import (
     Source,

@@ -17,10 +17,10 @@ import polars as pl
 
 from adducir.core.errors import InputError
 from adducir.core.files import writing_bytes
-from adducir.corpora.relic import RelicBook, candidate_starts
 from adducir.encoders.ranking import SCORES, Distinct, Floats, Integers, Scores
 from adducir.encoders.span_vectors import Scored
 from adducir.runs.run import Run
+from adducir.studies.literary_evidence.relic import RelicBook, candidate_starts
 
 DEPTH = 100
 """Candidates of a quotation; the official scorer refuses any other number."""

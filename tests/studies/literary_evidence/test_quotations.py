@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
-from adducir.corpora.relic import RelicBook, RelicQuote
 from adducir.studies.literary_evidence.finding import Rules, normalise
 from adducir.studies.literary_evidence.quotations import (
     construct,
@@ -20,6 +19,7 @@ from adducir.studies.literary_evidence.quotations import (
     rows_of,
     spans_of,
 )
+from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote
 from adducir.studies.literary_evidence.shared_words import (
     SEED,
     SharedWords,

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from adducir.core.errors import InputError
-from adducir.corpora.relic import (
+from adducir.studies.literary_evidence.relic import (
     RelicQuote,
     candidate_starts,
     read_pools,

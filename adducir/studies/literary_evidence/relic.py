@@ -19,12 +19,14 @@ sentence(s)]`` in place of the quotation), ``corpus.jsonl`` (docid, text) and ``
 which each judged passage of a topic, relevant or not, belongs to its pool.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
+import numpy as np
 import orjson
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -32,13 +34,15 @@ from pydantic.dataclasses import dataclass
 from adducir.core.errors import InputError
 from adducir.core.files import read_text, writing_bytes
 from adducir.core.json_lines import json_value
+from adducir.core.many_texts import Made
 from adducir.core.recipe import told
 from adducir.core.texts import repeated, whole_number
 from adducir.corpora.formats import read_jsonl
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.records import Id
-from adducir.corpora.sentences import literary_sentences
 from adducir.corpora.spans import MaskedSpan
+from adducir.encoders.ranking import ContextReader, SpanTask
+from adducir.studies.sentences import literary_sentences
 
 LENGTHS = (1, 2, 3, 4, 5)
 """Lengths in sentences that quotations and candidates have."""
@@ -183,3 +187,56 @@ def _texts_in(path: Path, name: str | None = None) -> Iterator[tuple[int, str, s
         if not text.strip():
             raise InputError("this has no text in 'text'.", path=path, line=line)
         yield line, record.docno, text
+
+
+def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Iterator[SpanTask]:
+    """Quotations among all passages of their book and length (RELiC); ``hidden`` ones as well."""
+    for title, book in books.items():
+        every = spans_of_relic({title: book})
+        chosen = [span for span in every if hidden or span.extra["start"] is not None]
+        for length in sorted({span.extra["length"] for span in chosen}):
+            spans = [span for span in chosen if span.extra["length"] == length]
+            places = [-1 if (place := s.extra["start"]) is None else place for s in spans]
+            count = len(candidate_starts(len(book.sentences), length))
+            yield SpanTask(
+                spans,
+                Made(count, partial(_passages, book.sentences, length)),
+                Made(count, partial(_docnos, title, length)),
+                np.array(places, dtype=np.int64),
+                {"length": [f"{length}"] * len(spans), "book": [title] * len(spans)},
+            )
+
+
+def _passages(sentences: Sequence[str], length: int, starts: range) -> list[str]:
+    return [" ".join(sentences[start : start + length]) for start in starts]
+
+
+def _docnos(title: str, length: int, starts: range) -> list[str]:
+    return [docno_of(title, start, length) for start in starts]
+
+
+def pool_tasks(pools: Pools) -> Iterator[SpanTask]:
+    """Each context has candidates of its own (RELiC's queries in BIRCO)."""
+    for span in pools.spans:
+        docnos = pools.candidates[span.id]
+        gold = np.array([docnos.index(span.docno)], dtype=np.int64)
+        yield SpanTask([span], [pools.texts[docno] for docno in docnos], docnos, gold)
+
+
+class RelicContexts(ContextReader):
+    """RELiC's quotations among the passages of their book and length."""
+
+    def tasks(self, path: Path) -> Iterator[SpanTask]:
+        return book_tasks(read_relic(path))
+
+
+class BircoContexts(ContextReader):
+    """BIRCO's queries, each with a pool of its own."""
+
+    has_groups: ClassVar[bool] = False
+
+    def files(self, path: Path) -> list[Path]:
+        return [path / name for name in ("queries.jsonl", "corpus.jsonl", "qrels.txt")]
+
+    def tasks(self, path: Path) -> Iterator[SpanTask]:
+        return pool_tasks(read_pools(path))
