@@ -105,7 +105,8 @@ def _run(text: str, near: float) -> list[str]:
 
 
 def without_numbers(line: str) -> str:
-    return re.sub(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", "#", line)
+    line = re.sub(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", "#", line)
+    return re.sub(r"(?<=\|) #? (?=\|)", " ", line)
 
 
 def number(value: float) -> str:

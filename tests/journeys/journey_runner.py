@@ -77,7 +77,8 @@ class Journey:
     ignore: list[str] = field(default_factory=list)
     loose: list[str] = field(default_factory=list)
     """Systems trained from nothing, whose close scores change places from processor to processor:
-    of what is told of them the numbers are left out."""
+    of what is told of them the numbers are left out, and whether there is one (a constant
+    difference has no effect size); so are those of the sentences below a table."""
 
     def told(self, name: str, lines: list[str]) -> list[str]:
         """What is told of a file, or of a stream, which has no name."""
@@ -87,7 +88,8 @@ class Journey:
         if re.search(rf"(?<![a-zA-Z])({words})(?![a-zA-Z])", name):
             return [f"{len(lines)} lines"]
         line_of = re.compile(rf"({words})[ .]")
-        return [journey_render.without_numbers(x) if line_of.match(x) else x for x in lines]
+        found = [journey_render.without_numbers(x) if line_of.match(x) else x for x in lines]
+        return ["~" if line.startswith("~ ") else line for line in found]
 
 
 def read(path: Path) -> list[Journey]:
