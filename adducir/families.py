@@ -49,8 +49,7 @@ def family(name: str) -> "Family[Any]":
             hint=f"The families are {', '.join(FAMILIES)}.",
         )
     module, _, attribute = FAMILIES[name].partition(":")
-    found: Family[Any] = getattr(import_module(module), attribute)
-    return found
+    return getattr(import_module(module), attribute)
 
 
 def meaning(kind: "type[Recipe]", field: str) -> str:

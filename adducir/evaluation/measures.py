@@ -193,8 +193,7 @@ def _named(piece: str) -> Measure:
         if str(key) in parameters:
             raise UsageError(f"{piece!r} gives {key} twice.")
         parameters[str(key)] = _value(value, piece)
-    made: Measure = measure(**parameters)
-    return made
+    return measure(**parameters)
 
 
 def _value(node: ast.expr, piece: str) -> Any:

@@ -63,8 +63,7 @@ class ScoreMatrix:
         """(T,) the scores of a system on a measure, if they are among these."""
         if system not in self.systems or measure not in self.measures:
             return None
-        row: Floats = self.values[list(self.measures).index(measure), self.systems.index(system)]
-        return row
+        return self.values[list(self.measures).index(measure), self.systems.index(system)]
 
 
 @dataclass(frozen=True, eq=False)
