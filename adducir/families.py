@@ -80,7 +80,8 @@ def _lines(of: "Family[Any]") -> Iterator[str]:
     yield ""
     yield f"Entry points `adducir.{of.name}`."
     if of.base.model_fields:
-        yield f"All have {_joined(_field(of.base, key) for key in of.base.model_fields)}."
+        fields = "; ".join(_field(of.base, key) for key in of.base.model_fields)
+        yield _markdown(f"All have {fields}.")
     yield ""
     yield "| Kind | What it is | Hyperparameters |"
     yield "| --- | --- | --- |"
@@ -98,10 +99,6 @@ def _field(kind: "type[Recipe]", key: str) -> str:
     text = meaning(kind, key).rstrip(".")
     lower = text[:1].lower() + text[1:] if text[1:2].islower() else text
     return f"`{key}`{f' ({default})' if shown else ''}: {lower}"
-
-
-def _joined(texts: Iterator[str]) -> str:
-    return _markdown("; ".join(texts))
 
 
 def _markdown(text: str) -> str:

@@ -15,7 +15,7 @@ from adducir.core.planning import reads
 from adducir.corpora.records import part_of
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.encoders.ranking import CONTEXTS, ContextReader, SpanTask, task_among
+from adducir.encoders.ranking import CONTEXTS, SpanTask, task_among
 from adducir.training.data import GroupShares, Part, items_of
 from adducir.training.recipe import Several, listed
 
@@ -70,11 +70,16 @@ class DataRecipe(GroupShares):
             raise ValueError("`shares` need `part`")
         return self
 
-    def read(self, folder: Path) -> tuple[ContextReader, Path] | None:
-        """What reads contexts that bring their candidates along, and where they are."""
-        for name, path in self.brought.items():
-            return CONTEXTS.make(name), file_path(path, folder)
-        return None
+    def files(self, folder: Path) -> list[Path]:
+        found = [file_path(one, folder) for one in (*listed(self.spans), *listed(self.candidates))]
+        for kind, path in self.brought.items():
+            found += CONTEXTS.make(kind).files(file_path(path, folder))
+        return found
+
+    def tasks(self, folder: Path) -> Iterator[SpanTask]:
+        """Contexts of another kind, with the candidates that they bring along."""
+        for kind, path in self.brought.items():
+            yield from CONTEXTS.make(kind).tasks(file_path(path, folder))
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ class SpanData:
             yield replace(task_among(self.spans, every), keys=_keys(self.spans))
             return
         chosen = {span.id for span in self.spans}
-        for task in _tasks(recipe, folder):
+        for task in recipe.tasks(folder):
             places = [place for place, span in enumerate(task.spans) if span.id in chosen]
             if places:
                 spans = [task.spans[place] for place in places]
@@ -108,11 +113,7 @@ class SpanData:
 
 def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     """Read a data set's contexts, and choose those that are ranked."""
-    names, found = (*listed(recipe.spans), *listed(recipe.candidates)), recipe.read(folder)
-    paths = [file_path(name, folder) for name in names]
-    if found:
-        reader, path = found
-        paths = reader.files(path)
+    paths = recipe.files(folder)
     with gathering() as each:
         digests = [each(partial(source_digest, path)) for path in paths]
     choice = recipe.model_dump(mode="json", include={"part", "seed", "groups", "sentences"})
@@ -144,17 +145,10 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     return data
 
 
-def _tasks(recipe: DataRecipe, folder: Path) -> Iterator[SpanTask]:
-    """All contexts that bring their candidates along."""
-    if found := recipe.read(folder):
-        reader, path = found
-        yield from reader.tasks(path)
-
-
 def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
     if files := listed(recipe.spans):
         return items_of([file_path(name, folder) for name in files], read_spans)
-    return (span for task in _tasks(recipe, folder) for span in task.spans)
+    return (span for task in recipe.tasks(folder) for span in task.spans)
 
 
 def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:
