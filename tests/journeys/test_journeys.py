@@ -21,6 +21,7 @@ FLOAT = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same terminal everywhere, this Python first in the shell, and no network."""
     plain = {"COLUMNS": "160", "NO_COLOR": "1", "TERM": "dumb", "HF_HUB_OFFLINE": "1"}
+    plain["ADDUCIR_VERIFY"] = ""  # a journey sets it for its own process
     for name, value in plain.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
