@@ -26,6 +26,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import psutil
 
 from adducir.core.errors import AdducirError, ArtifactError, MachineError
+from adducir.core.packages import installing
 from adducir.core.files import cache_folder
 
 P = ParamSpec("P")
@@ -105,7 +106,8 @@ def anserini_jar() -> Path:
         found = sorted(jars.glob("anserini-*-fatjar.jar"))
         if found:
             return found[-1]
-    raise MachineError("Anserini's jar was not found.", hint="Install it: pip install pyserini.")
+    hint = f"Install it: {installing('lucene')}"
+    raise MachineError("pyserini, which Lucene comes with, is not installed.", hint=hint)
 
 
 def anserini_version() -> str:
