@@ -26,8 +26,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 import psutil
 
 from adducir.core.errors import AdducirError, ArtifactError, MachineError
-from adducir.core.packages import installing
 from adducir.core.files import cache_folder
+from adducir.core.packages import installing
 
 P = ParamSpec("P")
 R = TypeVar("R")
