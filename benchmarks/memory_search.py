@@ -207,7 +207,7 @@ def lucene10(
     if not path.exists():
         options = ["-collection", "JsonCollection", "-input", str(source)]
         options += ["-generator", "DefaultLuceneDocumentGenerator", "-index", str(path)]
-        options += ["-threads", "1" if reordered else str(threads), "-memorybuffer", "1900"]
+        options += ["-threads", "1" if reordered else str(threads), "-memoryBuffer", "1900"]
         options += ["-optimize"]
         autoclass("io.anserini.index.IndexCollection").main(options)
     directory = autoclass("org.apache.lucene.store.FSDirectory")

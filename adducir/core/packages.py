@@ -48,7 +48,8 @@ def requirements(*extras: str) -> Iterator[Requirement]:
 
 def installing(extra: str) -> str:
     """The command that adds an extra: from the checkout where Adducir was installed from one."""
-    origin = importlib.metadata.distribution("adducir").read_text("direct_url.json")
+    found = importlib.metadata.distributions(name="adducir")  # a checkout has another inside
+    origin = next(filter(None, (one.read_text("direct_url.json") for one in found)), None)
     url = json.loads(origin)["url"] if origin else ""
     place = url.removeprefix("file://") if url.startswith("file://") else "adducir"
     return f"pip install '{place}[{extra}]'"
