@@ -41,7 +41,8 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "index": Entry("Build an index from a corpus.", CORE),
-    "search": Entry("Search an index for every topic and write a TREC run.", CORE),
+    "search": Entry("Show the best documents for a query, or write a TREC run for topics.", CORE),
+    "show": Entry("Show the hits of a topic, of two runs side by side.", CORE),
     "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
     "fuse": Entry("Fuse several runs into one.", CORE),
     "evaluate": Entry("Evaluate runs, test their differences and print the table.", CORE),

@@ -1,10 +1,14 @@
 """``adducir search``."""
 
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -12,14 +16,34 @@ from adducir.indexes.kinds import FEEDBACK, MODELS
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
     from adducir.indexes.feedback import FeedbackMethod
-    from adducir.indexes.index import Index
+    from adducir.indexes.index import Hits, Index
     from adducir.indexes.models import Model
 
 
 class Search(Recipe):
-    index: Path = option("The index.", "-i", metavar="FOLDER")
-    topics: common.Topics
-    output: common.RunOutput
+    place: Path | None = option(
+        "The index, before a query.", metavar="[INDEX]", argument=True, default=None
+    )
+    words: tuple[str, ...] = option(
+        "A query: its ten best documents are shown.",
+        metavar="[QUERY]...",
+        argument=True,
+        default=(),
+    )
+    index: Path | None = option("The index.", "-i", default=None, metavar="FOLDER")
+    query: str | None = option("The query.", default=None)
+    topics: str | None = option(
+        "The queries of a run: an ir_datasets id, a file, or '-' for standard input.",
+        "-t",
+        default=None,
+        reads=True,
+    )
+    output: Path | None = option(
+        "The run to write, such as runs/X.trec.gz; '-' is standard output.",
+        "-o",
+        default=None,
+        writes=Writes("run"),
+    )
     topic_field: str | None = option(
         "The field to search with, such as title, description or title+narrative.",
         default=None,
@@ -57,12 +81,13 @@ class Search(Recipe):
 
 
 def search(settings: Search) -> None:
-    """Search an index for every topic and write a TREC run.
+    """Show the best documents for a query, or write a TREC run for topics.
 
-    The run's metadata is written beside it. A topic without hits cannot stand in a run: it is
-    reported here and named in the metadata.
+    Without a query and topics, queries are asked for. A run's metadata is written beside it. A
+    topic without hits cannot stand in a run: it is reported here and named in the metadata.
 
     Examples:
+        adducir search indexes/arguments "teacher tenure"
         adducir search --index indexes/arguments --topics bundled:topics -o runs/bm25.trec.gz
         adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
@@ -72,17 +97,33 @@ def search(settings: Search) -> None:
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
-    index = open_index(settings.index, encoder=settings.encoder)
+    path, first = settings.place, None
+    if settings.index is not None:
+        path, first = settings.index, settings.place
+    query = " ".join(filter(None, (str(first or ""), *settings.words, settings.query)))
+    if path is None or (settings.topics is None) != (settings.output is None):
+        hint = 'For example: adducir search indexes/arguments "teacher tenure".'
+        raise UsageError("search takes --index and a query, or --topics and --output.", hint=hint)
+    if settings.topics is not None and query:
+        raise UsageError(f"the query {query!r} has no effect with --topics.")
+    index = open_index(path, encoder=settings.encoder)
     model, feedback = _kinds(settings, index)
+    fields = _field_weights(settings.field_weights) if settings.field_weights else None
+    if settings.topics is None or settings.output is None:
+        depth = settings.depth if "depth" in settings.model_fields_set else 10
+        found_by = partial(index.search, model=model, feedback=feedback, fields=fields, depth=depth)
+        answer(index, query, found_by)
+        return
     with open_progress() as progress:
-        topics = load_topics(settings.topics, field=settings.topic_field)
+        source = "/dev/stdin" if settings.topics == "-" else settings.topics
+        topics = load_topics(source, field=settings.topic_field)
         found = search_topics(
             index,
             topics,
             model,
             tag=common.tag_of(settings.output, settings.tag),
             feedback=feedback,
-            fields=_field_weights(settings.field_weights) if settings.field_weights else None,
+            fields=fields,
             depth=settings.depth,
             threads=settings.threads,
         )
@@ -98,6 +139,21 @@ def search(settings: Search) -> None:
             progress.note(line)
     if settings.show_expansion and feedback is not None:
         show(expansion(index, topics, model, feedback))
+
+
+def answer(index: "Index", query: str, search: "Callable[[list[str]], Hits]") -> None:
+    """Show the hits of a query, or of each that is typed where there is none."""
+    from adducir.cli.hits import print_hits
+
+    if query:
+        print_hits(index, query, search)
+        return
+    if not sys.stdin.isatty():
+        hint = "Give a query behind the index, or --topics and --output."
+        raise UsageError("there is neither a query nor topics.", hint=hint)
+    with suppress(EOFError):
+        while typed := input("query: ").strip():
+            print_hits(index, typed, search)
 
 
 def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | None]":

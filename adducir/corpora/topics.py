@@ -35,7 +35,6 @@ from adducir.core.texts import repeated
 from adducir.corpora.frames import DOCNO, QID, QUERY, column_of, ids_of
 from adducir.corpora.markup import collapse, elements, plain, without_comments
 from adducir.corpora.sources import resolve
-from adducir.corpora.tables import TABLES, table_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +202,9 @@ def _fields(present: Sequence[str], field: str | None, source: str | Path) -> Se
 def _read_topics(path: Path) -> list[_RawTopic]:
     if path.is_dir():
         raise InputError("this is a folder, not a file of topics.", path=path)
-    if suffix_of(path) in TABLES:
+    if suffix_of(path) in (".csv", ".parquet"):
+        from adducir.corpora.tables import table_records
+
         return [_json_topic(record, path, line) for line, record in table_records(path)]
     text = read_text(path)
     lines = enumerate(text.split("\n"), 1)

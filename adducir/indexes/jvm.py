@@ -27,7 +27,6 @@ import psutil
 
 from adducir.core.errors import AdducirError, ArtifactError, MachineError
 from adducir.core.files import cache_folder
-from adducir.core.packages import installing
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -106,6 +105,8 @@ def anserini_jar() -> Path:
         found = sorted(jars.glob("anserini-*-fatjar.jar"))
         if found:
             return found[-1]
+    from adducir.core.packages import installing
+
     hint = f"Install it: {installing('lucene')}"
     raise MachineError("pyserini, which Lucene comes with, is not installed.", hint=hint)
 

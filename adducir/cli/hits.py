@@ -1,0 +1,101 @@
+"""Hits for people, on the terminal: titles, excerpts, and the words of the query."""
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from adducir.cli.console import is_terminal
+from adducir.core.errors import ArtifactError
+from adducir.core.texts import visible
+from adducir.corpora.documents import Document, text_of
+
+if TYPE_CHECKING:
+    from adducir.indexes.index import Hits, Index
+
+WIDEST = 96
+WORDS = 45
+"""Of an excerpt."""
+_TITLES = ("title", "conclusion", "headline")
+
+
+def console() -> Console:
+    found = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
+    found.width = min(found.width, WIDEST)
+    return found
+
+
+def texts_of(index: "Index", docnos: Sequence[str]) -> dict[str, Document]:
+    """The documents that the index keeps; none where it keeps no texts."""
+    try:
+        return {docno: found for docno in docnos if (found := index.documents.find(docno))}
+    except ArtifactError:
+        return {}
+
+
+def title_of(document: Document) -> str:
+    found = next((document.fields[name] for name in _TITLES if document.fields.get(name)), "")
+    return visible(" ".join(found.split()))
+
+
+class Marker:
+    """Cuts texts to where they match a query, and marks the words that do."""
+
+    def __init__(self, query: str, index: "Index", texts: Sequence[str] = ()) -> None:
+        words = sorted({word for text in [query, *texts] for word in re.findall(r"\w+", text)})
+        lexical = bool(index.default_model)  # a dense index has no analysis
+        terms = index.analysis.terms(words) if lexical else [[word.lower()] for word in words]
+        by_word = dict(zip(words, terms, strict=True))
+        asked = {term for word in re.findall(r"\w+", query) for term in by_word[word]}
+        self._matching = {word for word, own in by_word.items() if asked & {*own}}
+
+    def excerpt(self, text: str, words: int = WORDS) -> Text:
+        pieces = visible(" ".join(text.split())).split(" ")
+        found = [self._matching & {*re.findall(r"\w+", piece)} for piece in pieces]
+        starts = range(max(1, len(pieces) - words + 1))
+        start = max(starts, key=lambda at: (len(set().union(*found[at : at + words])), -at))
+        shown = Text("… " if start else "")
+        for n, piece in enumerate(pieces[start : start + words], start):
+            shown.append(piece, style="bold yellow" if found[n] else "")
+            shown.append(" ")
+        shown.append("…" if start + words < len(pieces) else "")
+        return shown
+
+
+def print_hits(index: "Index", query: str, search: "Callable[[list[str]], Hits]") -> None:
+    hits, out = search([query]), console()
+    ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
+    documents = texts_of(index, [docno for docno, _ in ranked])
+    out.print(Text(f"{visible(query)}: {len(ranked)} hits", style="dim"))
+    names = index.fields or tuple(dict.fromkeys(n for d in documents.values() for n in d.fields))
+    texts = {
+        docno: text_of(
+            one, [name for name in names if one.fields.get(name) and name not in _TITLES]
+        )
+        or text_of(one, names)
+        for docno, one in documents.items()
+    }
+    marker = Marker(query, index, [*texts.values()])
+    for rank, (docno, score) in enumerate(ranked, 1):
+        head = Text.assemble(
+            (f"{rank:>3}  ", "bold cyan"), (f"{score:.4f}  ", "dim"), visible(docno)
+        )
+        if docno in documents and (title := title_of(documents[docno])):
+            head.append(f"  {title}", style="bold")
+        out.print(head)
+        if docno in texts:
+            out.print(Padding(marker.excerpt(texts[docno]), (0, 0, 0, 5)))
+
+
+def grade_style(grade: int | None) -> str:
+    return "dim" if grade is None else "green" if grade > 0 else "red"
+
+
+def graded(grades: Mapping[str, int], docno: str) -> Text:
+    """The grade of a document, or a dash where nobody judged it."""
+    grade = grades.get(docno)
+    return Text("–" if grade is None else str(grade), style=grade_style(grade))

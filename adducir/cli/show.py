@@ -1,0 +1,90 @@
+"""``adducir show``."""
+
+from pathlib import Path
+
+from adducir.cli import common
+from adducir.cli.command import option
+from adducir.core.errors import InputError, UsageError
+from adducir.core.recipe import Recipe
+
+
+class Show(Recipe):
+    runs: common.Runs
+    topic: str = option("The topic.", metavar="QID")
+    topics: str | None = option(
+        "The queries: a file or an ir_datasets id.", "-t", default=None, reads=True
+    )
+    qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
+    index: Path | None = option(
+        "An index that keeps the documents' texts.", "-i", default=None, metavar="FOLDER"
+    )
+    depth: common.Depth = 10
+
+
+def show(settings: Show) -> None:
+    """Show the hits of a topic, of two runs side by side.
+
+    Grades are shown where --qrels are given, texts where an --index is. Behind a document stands
+    its rank in the other run.
+
+    Examples:
+        adducir show runs/bm25.trec.gz --topic 12
+        adducir show runs/bm25.trec.gz runs/rm3.trec.gz --topic 12 -q bundled:qrels \
+-i indexes/arguments
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from adducir.cli.hits import console, graded, texts_of, title_of
+    from adducir.core.texts import visible
+    from adducir.corpora.documents import text_of
+    from adducir.corpora.qrels import load_qrels
+    from adducir.corpora.topics import load_topics
+    from adducir.indexes.engines import open_index
+    from adducir.runs.read import read_run
+
+    if len(settings.runs) > 2:
+        raise UsageError("two runs fit side by side.", hint="Name one or two.")
+    rankings, topic = list[list[tuple[str, float]]](), settings.topic
+    for path in settings.runs:
+        frame = read_run(path).to_polars().filter(qid=topic)
+        if not frame.height:
+            raise InputError(f"the run has no topic {topic!r}.", path=path)
+        rankings.append(list(zip(frame["docno"], frame["score"], strict=True)))
+    judged = load_qrels(settings.qrels).frame.filter(qid=topic) if settings.qrels else None
+    grades = dict(zip(judged["docno"], judged["grade"], strict=True)) if judged is not None else {}
+    shown = [ranking[: settings.depth] for ranking in rankings]
+    index = open_index(settings.index) if settings.index else None
+    docnos = [docno for ranking in shown for docno, _ in ranking]
+    documents = texts_of(index, docnos) if index else {}
+    ranks = [{docno: n for n, (docno, _) in enumerate(one, 1)} for one in rankings]
+
+    heading = f"topic {topic}"
+    if settings.topics:
+        queries = load_topics(settings.topics)
+        heading += f": {dict(zip(queries.qids, queries.queries, strict=True)).get(topic, '')}"
+    table = Table(title=visible(heading), title_justify="left", box=None, pad_edge=False)
+    table.add_column("", justify="right", style="bold cyan")
+    for n, name in enumerate(common.system_names(settings.runs).values()):
+        table.add_column(visible(name), ratio=1, overflow="fold")
+        table.add_column("score", justify="right", style="dim")
+        if judged is not None:
+            table.add_column("grade", justify="right")
+        if len(rankings) == 2:
+            table.add_column(f"in {'AB'[1 - n]}", justify="right", style="dim")
+    for row in range(max(map(len, shown))):
+        cells: list[Text | str] = [str(row + 1)]
+        for n, ranking in enumerate(shown):
+            docno, score = ranking[row] if row < len(ranking) else ("", None)
+            named = Text(visible(docno))
+            if docno in documents:
+                document = documents[docno]
+                text = title_of(document) or " ".join(text_of(document, [*document.fields]).split())
+                named.append(f" {visible(text)[:120]}", style="dim")
+            cells += [named, "" if score is None else f"{score:.4f}"]
+            if judged is not None:
+                cells.append(graded(grades, docno) if docno else "")
+            if len(rankings) == 2:
+                cells.append(str(ranks[1 - n].get(docno, "–")) if docno else "")
+        table.add_row(*cells)
+    console().print(table)
