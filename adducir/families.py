@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from adducir.core.errors import UsageError
-from adducir.core.points import points_of
+from adducir.core.errors import MachineError, UsageError
+from adducir.core.points import imported, points_of
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
@@ -48,8 +47,7 @@ def family(name: str) -> "Family[Any]":
             f"there is no family {name!r}{nearest(name, FAMILIES) or '.'}",
             hint=f"The families are {', '.join(FAMILIES)}.",
         )
-    module, _, attribute = FAMILIES[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return cast("Family[Any]", imported(FAMILIES[name]))
 
 
 def meaning(kind: "type[Recipe]", field: str) -> str:
@@ -71,7 +69,13 @@ def listing(names: "tuple[str, ...]" = ()) -> str:
     Raises:
         UsageError: There is no such family.
     """
-    return "\n".join(line for name in names or FAMILIES for line in _lines(family(name)))
+    lines = list[str]()
+    for name in names or FAMILIES:
+        try:
+            lines += _lines(family(name))
+        except MachineError as error:
+            lines += [f"## {name}", "", f"Not available: {error.paragraph()}", ""]
+    return "\n".join(lines)
 
 
 def _lines(of: "Family[Any]") -> Iterator[str]:

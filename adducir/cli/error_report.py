@@ -14,6 +14,7 @@ from adducir.core.errors import (
     UsageError,
     machine_error,
 )
+from adducir.core.packages import lacking
 from adducir.core.texts import shortened, visible
 
 EXIT_READER_GONE = 141
@@ -37,7 +38,7 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         print("adducir: interrupted.", file=sys.stderr)
         return EXIT_INTERRUPTED
-    known = _meaning(error)
+    known = _meaning(error) or lacking(error)
     if known is None:
         what = " ".join(str(error).split())
         print_error(

@@ -9,8 +9,7 @@ from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
 from adducir.core.recipe import Needs, needs
 
-DEFAULT_MEASURES = "nDCG(judged_only=True)@5 Bpref Judged@5"
-MEASURES = "Measures, as ir_measures or trec_eval name them, with blanks between them."
+MEASURES = "Measures as ir_measures, trec_eval or papers name them, with blanks between them."
 POOL_SEEDS = "Take runs whose names differ only in seed1, seed2, ... for runs of one system."
 
 
@@ -18,7 +17,7 @@ class Evaluate(Tabled):
     runs: common.Runs
     qrels: common.Qrels
     measures: list[str] = option(
-        MEASURES, "-m", default=[], shown=DEFAULT_MEASURES, panel=MEASURING
+        MEASURES, "-m", default=[], shown="nDCG@10 AP R@100", panel=MEASURING
     )
     per_topic: Annotated[
         bool, Needs("in HTML, which shows each topic anyway", lambda it: it.form != "html")
@@ -72,6 +71,7 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
+    from adducir.evaluation.measures import DEFAULT_MEASURES
     from adducir.evaluation.scores import Scores, system_of
     from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run

@@ -46,7 +46,7 @@ class Tune(Recipe):
         "The measure whose mean is to be greatest.",
         "-m",
         default=None,
-        shown="nDCG(judged_only=True)@5",
+        shown="nDCG@10",
     )
     changes: tuple[str, ...] = option(
         "Change anything else, by the keys of an experiment file: system.rm3.fb_docs=5, "

@@ -14,7 +14,6 @@ Names are known without importing any kind; a kind is imported when it is first 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from importlib import import_module
 from importlib.metadata import EntryPoint
 from typing import Any, Generic, TypeVar, cast
 
@@ -22,7 +21,7 @@ from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.points import points_of
+from adducir.core.points import imported, points_of
 from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
 
@@ -48,7 +47,7 @@ class Family(Generic[K]):
 
     @cached_property
     def base(self) -> type[K]:
-        return cast("type[K]", _at(self._base)) if isinstance(self._base, str) else self._base
+        return cast("type[K]", imported(self._base)) if isinstance(self._base, str) else self._base
 
     def __iter__(self) -> Iterator[str]:
         return iter((*self._own, *self._installed))
@@ -80,7 +79,7 @@ class Family(Generic[K]):
     def kind(self, name: str) -> type[K]:
         """The class of a name, imported now."""
         if name in self._own:
-            return cast("type[K]", _at(self._own[name]))
+            return cast("type[K]", imported(self._own[name]))
         if name not in self._installed:
             raise UsageError(
                 f"there is no {self.what} {name!r}{nearest(name, self) or '.'}",
@@ -193,11 +192,6 @@ def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = 
     listed = ", ".join(f"`{key}`" for key in known) or "none"
     what = f"is not a hyperparameter of {name}, which has {listed}"
     return what + nearest(key, [*known, *others])
-
-
-def _at(home: str) -> Any:
-    module, _, attribute = home.partition(":")
-    return getattr(import_module(module), attribute)
 
 
 def _package(point: EntryPoint) -> str:

@@ -23,6 +23,7 @@ _AGAIN = "Copy or download it again."
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 _MAGIC = {".gz": _GZIP, ".bz2": _BZIP2}
 _UNREADABLE = {b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip"}
+_PARQUET = b"PAR1"
 COMPRESSED = tuple(_MAGIC)
 """The endings of compressed files that can be read; ``.gz`` is written as well."""
 
@@ -86,6 +87,9 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
                     what = f"the file is compressed with {name}, which is not read here."
                     hint = "Decompress it, or compress it with gzip."
                     raise BrokenStream(what, path=path, hint=hint)
+            if head.startswith(_PARQUET) and path.suffix != ".parquet":
+                what, hint = "this is a Parquet file.", "Give it a name that ends in .parquet."
+                raise BrokenStream(what, path=path, hint=hint)
             if not head.startswith(_MAGIC.get(path.suffix, b"")):
                 what = f"the name ends in {path.suffix}, but the file is not compressed so."
                 hint = f"Rename it if it is plain text; else {_AGAIN.lower()}"

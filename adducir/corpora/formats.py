@@ -2,6 +2,7 @@
 
 JSON may be an array, alone or as the one member of an object, ``arguments`` (args.me's own files).
 In TSV, a first line that begins with one of :data:`DOCNO_FIELDS` is a header; nothing is quoted.
+CSV has a header, and cells may be quoted, as spreadsheets and pandas write it.
 """
 
 import re
@@ -16,10 +17,11 @@ from adducir.core.files import read_lines, read_pieces, read_text
 from adducir.core.json_lines import json_objects, read_objects
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Document, check_docno, fields_of
+from adducir.corpora.tables import TABLES, table_records
 
 Documents = Iterator[tuple[int, Document]]
 
-DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id")
+DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id", "pid")
 _ARRAY = re.compile(r'\s*(?:\[|\{\s*"arguments"\s*:\s*\[)')
 _LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 
@@ -61,18 +63,19 @@ class JSONL(CorpusFormat):
 
 def read_jsonl(path: Path, docno_field: str | None = None) -> Documents:
     """Yield each document of a file with the 1-based line where it begins."""
-    for number, docno, record in json_records(path, docno_field):
+    is_array = _ARRAY.match(next(read_pieces(path), ""))
+    records = read_objects(path, wrapped=True) if is_array else json_objects(path)
+    for number, docno, record in with_docnos(records, path, docno_field):
         is_text = set(map(type, record.values())) == {str}  # the usual case costs little
         yield number, Document(docno, record if is_text else fields_of(record))
 
 
-def json_records(
-    path: Path, docno_field: str | None = None
+def with_docnos(
+    records: Iterable[tuple[int, dict[str, Any]]], path: Path, docno_field: str | None = None
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """The line, the docno and the rest of each JSON object of a file."""
+    """The line, the docno and the rest of each record; all have it in the field of the first."""
     key = docno_field
-    is_array = _ARRAY.match(next(read_pieces(path), ""))
-    for number, record in read_objects(path, wrapped=True) if is_array else json_objects(path):
+    for number, record in records:
         if key is None:
             key = next((name for name in DOCNO_FIELDS if name in record), None)
         docno = None if key is None else record.pop(key, None)
@@ -81,10 +84,20 @@ def json_records(
         if type(docno) is not str:
             names = key or " or ".join(DOCNO_FIELDS)
             what = f"there is no docno in {names}, but {docno!r}."
-            hint = f"Name its field with docno_field. There are {', '.join(record) or 'none'}."
+            hint = f"Name its field with --docno-field. There are {', '.join(record) or 'none'}."
             raise InputError(what, path=path, line=number, hint=hint)
         check_docno(docno, path, number)
         yield number, docno, record
+
+
+class Table(CorpusFormat):
+    """CSV with a header, or Parquet: a row is a document, each column a field."""
+
+    suffixes: ClassVar = TABLES
+
+    def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
+        for line, docno, record in with_docnos(table_records(path), path, docno_field):
+            yield line, Document(docno, fields_of(record))
 
 
 class TSV(CorpusFormat):

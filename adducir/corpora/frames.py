@@ -18,10 +18,10 @@ Nested = Mapping[str, Mapping[str, float]]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-QID = ("qid", "query_id")
-DOCNO = ("docno", "doc_id", "docid")
+QID = ("qid", "query_id", "query-id", "q_id")
+DOCNO = ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "pid", "_id", "id")
 SCORE = ("score",)
-GRADE = ("grade", "label", "relevance", "rel")
+GRADE = ("grade", "label", "relevance", "rel", "score")
 QUERY = ("query", "text", "title")
 
 # Odd, so that topic numbers are spread over 64 bits one to one (the golden ratio's fraction).

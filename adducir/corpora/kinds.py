@@ -16,6 +16,7 @@ FORMATS: "Family[CorpusFormat]" = Family(
         "jsonl": f"{_HERE}:JSONL",
         "trec": "adducir.corpora.trec:TREC",
         "tsv": f"{_HERE}:TSV",
+        "table": f"{_HERE}:Table",
         "text": f"{_HERE}:PlainText",
         "cacm": f"{_HERE}:CACM",
     },

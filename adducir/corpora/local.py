@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
+from adducir.core.artifacts import MANIFEST
 from adducir.core.errors import InputError, UsageError, reading_error
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
@@ -137,7 +138,10 @@ def skipped_note(folder: Path, paths: Sequence[Path], reason: str) -> str:
 
 
 def files_below(folder: Path) -> Iterable[Path]:
-    """The files below a folder that are not hidden; linked folders are followed, each once."""
+    """The files below a folder that are not hidden; linked folders are followed, each once.
+
+    What Adducir made below it (an index, say) is left out.
+    """
 
     def forbidden(error: OSError) -> NoReturn:
         raise reading_error(error, Path(error.filename)) from error
@@ -149,6 +153,9 @@ def files_below(folder: Path) -> Iterable[Path]:
             folders.clear()
             continue
         seen.add(place)
+        if MANIFEST in names and Path(where) != folder:  # an index, a model: its files are no texts
+            folders.clear()
+            continue
         folders[:] = [name for name in folders if not name.startswith(".")]
         for path in (Path(where, name) for name in names if not name.startswith(".")):
             if path.is_file() or not path.exists():  # a broken link is for its reader to report

@@ -1,26 +1,29 @@
 """Relevance judgements (qrels): which document answers which topic how well.
 
-A source is ``bundled:qrels``, an ir_datasets id, or a file in TREC's format, also compressed: four
-columns ``qid iteration docno grade``. The iteration is ignored, as by trec_eval; ``4.0`` counts
-as 4.
+A source is ``bundled:qrels``, an ir_datasets id, or a file, also compressed: TREC's four columns
+``qid iteration docno grade``, of which the iteration is ignored, as by trec_eval, and ``4.0``
+counts as 4; three columns ``qid docno grade``; a table with a header, as TSV, CSV or Parquet
+(BEIR's ``query-id corpus-id score``, PyTerrier's ``qid docno label``); or JSON, ``{qid: {docno:
+grade}}``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError, gathering
-from adducir.core.files import read_bytes
 from adducir.core.fingerprint import digest_of
+from adducir.core.json_lines import json_value
 from adducir.core.texts import refuse_text
 from adducir.corpora import irds
 from adducir.corpora.columns import QRELS, Columns, read_columns
 from adducir.corpora.frames import GRADE, repeated_rows, rows_of
 from adducir.corpora.sources import resolve
+from adducir.corpora.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,7 +114,15 @@ def _read(found: Path | str) -> Columns:
         return Columns(pl.DataFrame(rows, schema=schema, orient="row"))
     if found.is_dir():
         raise InputError("this is a folder, not a file of qrels.", path=found)
-    columns = read_columns(read_bytes(found), QRELS, tuple(SCHEMA))
+    data, given = read_table(found, "grade")
+    judged: Any = json_value(data.decode(), found) if data[:64].lstrip()[:1] == b"{" else given
+    if judged is not None:
+        try:
+            frame = Qrels.of(judged).frame
+        except UsageError as error:
+            raise InputError(error.what, path=found) from error
+        return Columns(frame.cast({"grade": pl.Float64}))
+    columns = read_columns(data, QRELS, tuple(SCHEMA))
     if columns.faults:
         raise columns.faults[0].error(found)
     return columns

@@ -17,6 +17,7 @@ from adducir.core.errors import InputError
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
+    from adducir.corpora.frames import Frame
 
 PREFIX = "bundled:"
 _FOLDER = Path(__file__).parent / "bundled"
@@ -27,7 +28,7 @@ BUNDLED = {
 }
 _DATA_SUFFIXES = frozenset(
     {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".md", ".trec", ".sgml", ".sgm", ".xml"}
-    | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".zip"}
+    | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".parquet", ".zip"}
 )
 
 
@@ -57,16 +58,22 @@ def resolve(source: str | Path) -> Path | str:
 
 
 def open_corpus(
-    source: str | Path,
+    source: "str | Path | Frame",
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002  (the word users know)
 ) -> "Corpus":
     """Find the corpus that a source names; its documents are not read yet.
 
+    A data frame (docno, text, ...) is a corpus itself.
+
     For local files, ``docno_field`` names the field of the docno, where it has none of the usual
     names, and ``format`` the kind of :data:`adducir.corpora.kinds.FORMATS`.
     """
+    if not isinstance(source, str | Path):
+        from adducir.corpora.tables import FrameCorpus
+
+        return FrameCorpus.of(source)
     found = resolve(source)
     if isinstance(found, Path):
         from adducir.corpora.local import open_local

@@ -16,7 +16,8 @@ from typing import Any
 
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import source_digests
-from adducir.corpora.formats import json_records
+from adducir.core.json_lines import json_objects
+from adducir.corpora.formats import with_docnos
 from adducir.corpora.local import choose_files
 
 WEIGHT_KEYS = ("vector", "weights")
@@ -28,7 +29,7 @@ TokenWeights = dict[str, float]
 def read_token_weights(source: Path) -> Iterator[tuple[str, TokenWeights]]:
     seen: dict[str, tuple[Path, int]] = {}
     for path in _files(source):
-        for number, docno, record in json_records(path):
+        for number, docno, record in with_docnos(json_objects(path), path):
             weights = weights_in(record, path, number)
             if weights is None:
                 raise InputError("`vector` is missing.", path=path, line=number, hint=_SHAPE)

@@ -10,7 +10,8 @@ its form:
 - JSONL: a qid (``qid``, ``query_id``, ``_id``, ``id``) and texts (``query``, ``text``,
   ``title``, ...); or weights of tokens (``vector``, ``weights``, or ``query`` as an object), as
   learned sparse models give them, which are searched in place of a text;
-- TSV: a qid, a tab, the query; or a header that begins with one of the names above.
+- TSV: a qid, a tab, the query; or a header that begins with one of the names above;
+- CSV with a header, Parquet or an array of JSON, with the names of JSONL.
 
 Tags are read by one scanner that knows HTML's entities; a file that declares others is refused.
 White space within a query becomes single blanks. An empty query is kept, because its topic counts
@@ -28,12 +29,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_text
 from adducir.core.fingerprint import digest_of, fingerprint
-from adducir.core.json_lines import WHOLE, json_value
+from adducir.core.json_lines import WHOLE, json_value, read_objects
 from adducir.core.streams import suffix_of
 from adducir.core.texts import repeated
-from adducir.corpora.frames import QID, QUERY, column_of, ids_of
+from adducir.corpora.frames import DOCNO, QID, QUERY, column_of, ids_of
 from adducir.corpora.markup import collapse, elements, plain, without_comments
 from adducir.corpora.sources import resolve
+from adducir.corpora.tables import TABLES, table_records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +55,9 @@ _LABEL = re.compile(
     r"|Definition\(s\)|Concepts|Factors|Definitions)\s*:",
     re.IGNORECASE,
 )
+
+_JUDGED = re.compile(r"\s*\S+\s+(?:Q0|[0-9]+)\s+\S+\s+-?[0-9.]+\s|\S+\t\S+\t-?[0-9]+\r?\n")
+_NO_TOPICS = "these are qrels or a run, not topics:"
 
 
 class _RawTopic(NamedTuple):
@@ -138,6 +143,9 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     """
     found = resolve(source)
     raw = _read_topics(found) if isinstance(found, Path) else _from_dataset(found)
+    for topic in raw[:1]:
+        if foreign := [name for name in topic.fields if name in DOCNO]:
+            raise InputError(f"{_NO_TOPICS} it has a column {foreign[0]}.", path=found)
     lines, present = dict[str, int | None](), dict[str, str]()
     vectors: list[Mapping[str, float]] = []
     for topic in raw:
@@ -195,9 +203,13 @@ def _fields(present: Sequence[str], field: str | None, source: str | Path) -> Se
 def _read_topics(path: Path) -> list[_RawTopic]:
     if path.is_dir():
         raise InputError("this is a folder, not a file of topics.", path=path)
+    if suffix_of(path) in TABLES:
+        return [_json_topic(record, path, line) for line, record in table_records(path)]
     text = read_text(path)
     lines = enumerate(text.split("\n"), 1)
     first = text.lstrip()[:1]
+    if first == "[":
+        return [_json_topic(record, path, line) for line, record in read_objects(path)]
     if suffix_of(path) in (".jsonl", ".ndjson", ".json") or first == "{":
         filled = ((number, line) for number, line in lines if line.strip())
         return [_json_topic(json_value(line, path, n, WHOLE), path, n) for n, line in filled]
@@ -210,6 +222,8 @@ def _read_topics(path: Path) -> list[_RawTopic]:
         return [_RawTopic(*one, line) for line, one in trec_documents(lines, path)]
     from adducir.corpora.formats import tsv_records
 
+    if _JUDGED.match(text):
+        raise InputError(f"{_NO_TOPICS} its lines hold docnos.", path=path, line=1)
     return [
         _RawTopic(qid.strip(), {name.lower(): text for name, text in fields.items()}, line)
         for line, qid, fields in tsv_records(lines, path, QID_FIELDS, "query")

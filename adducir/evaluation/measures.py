@@ -1,6 +1,7 @@
 """Measures: read as people type them, checked, and which way each points.
 
-``nDCG(judged_only=True)@5 Bpref, P_5 ndcg_cut.10,20`` has ir_measures' names and trec_eval's.
+``nDCG(judged_only=True)@5 Bpref, P_5 ndcg_cut.10,20`` has ir_measures' names and trec_eval's; in
+``recall@100, mrr@10`` they are written as papers write them.
 ir_measures' own ``parse_measure`` is not used: it walks ``ast.Num``, which Python 3.14 no longer
 has, and its errors are assertions. What is read here equals what it reads.
 """
@@ -22,6 +23,20 @@ from adducir.evaluation.formulas import MEASURES, MeasureKind
 _PIECE = re.compile(r"(?:[^\s,()]|\([^()]*\))+")
 _LONGEST = 1000
 _TREC = re.compile(r"(?P<family>\w{1,40}?)(?:[._](?P<value>[0-9.]{1,40}))?")
+
+_SPELLINGS = {
+    "precision": "P",
+    "recall": "R",
+    "map": "AP",
+    "mrr": "RR",
+    "recip_rank": "RR",
+    "hit": "Success",
+    "hits": "Success",
+    "hitrate": "Success",
+    "hit_rate": "Success",
+}
+
+DEFAULT_MEASURES = ("nDCG@10", "AP", "R@100")
 
 SUMMED = frozenset({"NumQ", "NumRel", "NumRet"})
 """Measures that trec_eval and ir_measures report as a sum over topics."""
@@ -180,12 +195,11 @@ def _named(piece: str) -> Measure:
         node = node.func
     if not isinstance(node, ast.Name):
         raise unreadable
-    if node.id not in known():
+    measure = known().get(node.id) or known().get(_written(node.id))
+    if measure is None:
         near = nearest(node.id, [one.NAME or name for name, one in known().items()])
-        if node.id in _trec_names():  # as in recip_rank@10
-            near = f"; did you mean `{_from_trec(node.id)[0].NAME}`?"
-        raise UsageError(f"there is no measure {piece!r}{near or '.'}")
-    measure = known()[node.id]
+        cutoff = re.sub(r"^[^(@]*|\([^()]*\)", "", piece)
+        raise UsageError(f"there is no measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}")
     if at is not None:
         given.append((measure.AT_PARAM, at))
     parameters: dict[str, Any] = {}
@@ -194,6 +208,12 @@ def _named(piece: str) -> Measure:
             raise UsageError(f"{piece!r} gives {key} twice.")
         parameters[str(key)] = _value(value, piece)
     return measure(**parameters)
+
+
+def _written(name: str) -> str:
+    """The name of a measure that is spelt with other capitals, or by another of its names."""
+    folded = {other.lower(): other for other in (*known(), *MEASURES)}
+    return _SPELLINGS.get(name.lower()) or folded.get(name.lower(), "")
 
 
 def _value(node: ast.expr, piece: str) -> Any:

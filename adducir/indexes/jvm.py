@@ -27,6 +27,7 @@ import psutil
 
 from adducir.core.errors import AdducirError, ArtifactError, MachineError
 from adducir.core.files import cache_folder
+from adducir.core.packages import installing
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -105,7 +106,8 @@ def anserini_jar() -> Path:
         found = sorted(jars.glob("anserini-*-fatjar.jar"))
         if found:
             return found[-1]
-    raise MachineError("Anserini's jar was not found.", hint="Install it: pip install pyserini.")
+    hint = f"Install it: {installing('lucene')}"
+    raise MachineError("pyserini, which Lucene comes with, is not installed.", hint=hint)
 
 
 def anserini_version() -> str:

@@ -6,6 +6,8 @@ sentence-transformers   ``..._predictions_*.jsonl`` of an evaluator with ``write
 MTEB                    ``TASK_predictions.json`` of ``mteb.evaluate(..., prediction_folder=)``:
                         ``{"mteb_model_meta": {}, subset: {split: {query: {document: score}}}}``
 BEIR, ranx, pytrec_eval ``{query: {document: score}}``, as those programs keep a run
+PyTerrier, ranx, pandas a table with a header, as CSV, TSV or Parquet: qid, docno, score
+MS MARCO                three columns: qid, pid, rank
 ======================  ==========================================================================
 """
 
@@ -17,9 +19,10 @@ from typing import Any, Literal
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_bytes
 from adducir.core.json_lines import WHOLE, json_value
 from adducir.corpora.columns import RUN, Columns, read_columns
+from adducir.corpora.frames import SCORE, repeated_rows, rows_of
+from adducir.corpora.tables import read_table
 from adducir.runs.order import Ties, ordered
 from adducir.runs.run import SCHEMA, Run
 
@@ -52,13 +55,38 @@ def read_run(
 
 def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
     """Columns of a run file; of JSON, whose ranks are null, a fault is raised."""
-    names, data = list(wanted), read_bytes(path)
-    if data[:64].lstrip()[:1] == b"{":  # which no TREC run begins with
+    names, (data, given) = list(wanted), read_table(path, "rank")
+    is_json = data[:64].lstrip()[:1] == b"{"  # which no TREC run begins with
+    if is_json:
         rows, tag = _predictions(path, data.decode("utf-8-sig"))
         frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-        more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag)}
-        return Columns(frame.with_columns(**more).select(names))
-    return read_columns(data, RUN, names)
+    elif given is not None:
+        frame, tag = _scored(path, given), path.name.split(".")[0]
+    else:
+        return read_columns(data, RUN, names)
+    more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag)}
+    return Columns(frame.with_columns(**more).select(names))
+
+
+def _scored(path: Path, given: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a table; ranks alone, as MS MARCO's runs have them, become 1 / rank."""
+    try:
+        ranks_alone = "score" not in given.columns and "rank" in given.columns
+        frame = rows_of(given, ("rank",) if ranks_alone else SCORE, "run")
+    except UsageError as error:
+        raise InputError(error.what, path=path) from error
+    frame = frame.with_columns(pl.last().cast(pl.Float64, strict=False))
+    numbers = frame.to_series(2)
+    wrong = (numbers.is_null() | ~numbers.is_finite() | (ranks_alone & (numbers < 1))).arg_true()
+    for row in wrong.head(1):
+        what = (
+            f"the {numbers.name} of row {row + 1} is not {'a rank' if ranks_alone else 'finite'}."
+        )
+        raise InputError(what, path=path)
+    for row in repeated_rows(frame)[:1]:
+        qid, docno, _ = frame.row(int(row))
+        raise InputError(f"document {docno} of topic {qid} is repeated.", path=path)
+    return frame.select("qid", "docno", score=1 / numbers if ranks_alone else numbers)
 
 
 def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:

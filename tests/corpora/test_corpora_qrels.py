@@ -65,7 +65,6 @@ def test_shapes_of_the_same_judgements(write, text):
         ("1 0 a 1\n1 0 b\n", 2, "has 3,"),
         ("1 0 a 1\n\n1 0 b c 1\n", 3, "has 5,"),
         ("1 Q0 a 1 2.5 tag\n", 1, "run"),
-        ("query-id\tcorpus-id\tscore\n1\ta\t1\n", 1, "has 3,"),
         ("1 0 a 1\n2 0 a 1\n1 0 a 0\n", 3, "line 1"),
         ("1 0 a 1\n\n2 0 a 1\n1 0 a 1\n\n", 4, "line 1"),
         ("1 0 a 1\n1 0 caf\u00e9 1\n".encode("latin-1"), 2, "0xe9"),

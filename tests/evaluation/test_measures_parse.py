@@ -8,7 +8,7 @@ import pytest
 from evaluation_cases import table_of
 from hypothesis import given
 from hypothesis import strategies as st
-from ir_measures import AP, IPrec, Judged, NumRet, P, R, nDCG
+from ir_measures import AP, RR, IPrec, Judged, NumRet, P, R, nDCG
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
@@ -84,6 +84,8 @@ def test_reads_back_what_ir_measures_prints(
         ("iprec_at_recall_0.10", [IPrec @ 0.1]),
         ("set_F.2", [ir_measures.SetF(beta=2.0)]),
         ("num_rel_ret num_ret", [NumRet(rel=1), NumRet]),
+        ("recall@100 NDCG@10 mrr@10", [R @ 100, nDCG @ 10, RR @ 10]),
+        ("success@5 Map recip_rank@10", [ir_measures.Success @ 5, AP, RR @ 10]),
         ("IPrec@1 SetF(beta=2)", [IPrec @ 1.0, ir_measures.SetF(beta=2.0)]),
     ],
 )
@@ -98,7 +100,7 @@ def test_parameters_of_trec_eval_and_whole_numbers(
     ("text", "what"),
     [
         *((empty, "nDCG@10") for empty in ("", " , ")),
-        *(("ndcg@10", "nDCG"), ("bprf", "Bpref"), ("recip_rank@10", "RR")),
+        *(("nGCD@10", "`nDCG@10`"), ("bprf", "`Bpref`"), ("f1", "f1")),
         ("nDCG(judgedonly=True)@5", "judged_only"),
         *((lacking, "cutoff") for lacking in ("Bpref@5", "P", "P(cutoff=3)@5", "ERR@0")),
         *((f"P@{wrong}", "cutoff") for wrong in ("0", "-5", "ten", "True", "1.5")),

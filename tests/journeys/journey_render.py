@@ -24,7 +24,7 @@ HEAD, SHORT, VALUES, MOST_NEAR, LONG = 5, 48, 200, 400, 240
 PROSE = {"footer", "legend", "notes"}
 VOLATILE = re.compile(
     r"(?:^|[_ ])(?:fingerprint|sha256|digest|version|wallclock|seconds|command|packages|platform|"
-    r"runtime|created|written|built|built with)s?$"
+    r"software|anserini|runtime|created|written|built|built with)s?$"
 )
 NUMBER = re.compile(r"(?<![\w@.-])[-+−±]?(?:\d[\d,]*)?\.?\d+(?:e[-+]?\d+)?%?(?![\w@])")
 TIMES = re.compile(r"\b(in )?[\d.,]+ (s|ms|min|seconds?|minutes?|MB|GB|kB)\b")

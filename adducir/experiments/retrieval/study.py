@@ -23,6 +23,7 @@ from adducir.core.recipe import KeyPath
 from adducir.core.registry import chosen_by_key
 from adducir.core.texts import listed
 from adducir.corpora.sources import file_path
+from adducir.evaluation.measures import DEFAULT_MEASURES
 from adducir.evaluation.scores import run_name
 from adducir.experiments.planner import Known, Planner
 from adducir.experiments.retrieval.corpora import (
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from adducir.experiments.context import Context
     from adducir.training.trainable import Trainable
 
-DEFAULT_MEASURES = ("nDCG(judged_only=True)@5", "Bpref", "Judged@5")
 
 AnyCorpus = Annotated[
     SerializeAsAny[CorpusRecipe],

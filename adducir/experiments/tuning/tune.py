@@ -47,7 +47,7 @@ from adducir.experiments.tuning.grid import (
 )
 from adducir.runs.run import Run
 
-DEFAULT_OBJECTIVE = "nDCG(judged_only=True)@5"
+DEFAULT_OBJECTIVE = "nDCG@10"
 DECIMALS = 12
 """Means that agree to so many decimals are equal."""
 FEW_TOPICS = 10

@@ -30,11 +30,12 @@ class Term(NamedTuple):
     """What the postings of a term add, and where they are.
 
     ``numbers``, (4,) float64: the formula's kind and constant, the term's weight and mass.
-    ``table``: float32 contributions by frequency * 256 + length byte; empty where there is none.
+    ``table``: float32 contributions by the posting's code; empty where there is none.
     """
 
     docs: Array
     tfs: Array
+    codes: Array
     norms: Array
     parts: Array
     factors: Array
@@ -80,17 +81,17 @@ def add_and_mark(
     term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, marks: Array
 ) -> None:
     """Add, and mark each document whose sum is above the bar: quick where that is rare."""
-    docs, tfs, norms, parts, factors, numbers, table = term
+    docs, tfs, codes, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
         place = (U(docs[i]) - base) & _INSIDE
-        doc = base + place
-        norm = U(norms[doc])
-        cell = (U(tfs[i]) << U(8)) + norm
-        if cell < cells:
-            value = F64(table[cell])
+        code = U(codes[i])
+        if code < cells:
+            value = F64(table[code])
         else:
+            doc = base + place
+            norm = U(norms[doc])
             part = parts[doc] if kind == BM25_EXACT else ZERO
             value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
         total = sums[place] + value
@@ -104,17 +105,17 @@ def add_and_find(
     term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, found: Array, count: Any
 ) -> Any:
     """Add, and note each document whose sum rises above the bar, without branches."""
-    docs, tfs, norms, parts, factors, numbers, table = term
+    docs, tfs, codes, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
         place = (U(docs[i]) - base) & _INSIDE
-        doc = base + place
-        norm = U(norms[doc])
-        cell = (U(tfs[i]) << U(8)) + norm
-        if cell < cells:
-            value = F64(table[cell])
+        code = U(codes[i])
+        if code < cells:
+            value = F64(table[code])
         else:
+            doc = base + place
+            norm = U(norms[doc])
             part = parts[doc] if kind == BM25_EXACT else ZERO
             value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
         before = sums[place]
@@ -170,7 +171,7 @@ def look_up_common(
 
     Returns how many of those found are above ``least``; the others are dropped.
     """
-    _, tfs, norms, parts, factors, numbers, table = term
+    _, tfs, codes, norms, parts, factors, numbers, table = term
     cells, words, kept = U(len(table)), U(len(bits)), U(0)
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for n in range(count):
@@ -181,11 +182,11 @@ def look_up_common(
         total = sums[place]
         if bits[word] & bit:
             i = min(first + U(before[word]) + ones(bits[word] & (bit - U(1))), last - U(1))
-            norm = U(norms[doc])
-            cell = (U(tfs[i]) << U(8)) + norm
-            if cell < cells:
-                total += F64(table[cell])
+            code = U(codes[i])
+            if code < cells:
+                total += F64(table[code])
             else:
+                norm = U(norms[doc])
                 part = parts[doc] if kind == BM25_EXACT else ZERO
                 at = (kind, constant, weight, mass, factors[norm], tfs[i], part)
                 total += F64(contribution(*at))

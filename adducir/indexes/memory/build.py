@@ -32,7 +32,15 @@ from adducir.indexes.building import IndexSettings, documents_with, engine_versi
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.jvm import translated
 from adducir.indexes.memory import BUILDER_VERSION, KIND
-from adducir.indexes.memory.inverting import bound, distinct, gather, mark, scatter
+from adducir.indexes.memory.inverting import (
+    bound,
+    count_pairs,
+    distinct,
+    encode,
+    gather,
+    mark,
+    scatter,
+)
 from adducir.indexes.memory.segment import DOCNOS, FILES, LEVELS, TERMS, common_terms, norms_of
 from adducir.indexes.vocabulary import BulkAnalyser
 
@@ -259,8 +267,10 @@ class Arrived:
         most = np.zeros(len(ranked), dtype=np.float32)
         least = np.full(len(ranked) * len(LEVELS), 255, dtype=np.uint8)
         bound(offsets, docs, own_tfs, norms, LEVELS, most, least)
+        pairs = _write_codes(folder, docs, own_tfs, norms)
         for name, array in {
             "lengths": lengths,
+            "pairs": pairs,
             "norms": norms,
             "greatest_tfs": most,
             "least_norms": least,
@@ -274,6 +284,26 @@ class Arrived:
             "tokens": int(lengths.sum()),
             "postings": total,
         }
+
+
+def _write_codes(folder: Path, docs: Array, tfs: Array, norms: Array) -> Array:
+    """Write a byte for each posting, and return what the bytes stand for."""
+    out = new_array(folder / FILES["codes"], np.uint8, len(docs))
+    counts, codes = np.zeros(1 << 16, dtype=np.int64), np.full(1 << 16, 255, dtype=np.uint8)
+    chunks = [slice(at, at + _CHUNK_POSTINGS) for at in range(0, len(docs), _CHUNK_POSTINGS)]
+    if tfs.dtype.kind in "iu":  # weights are seldom equal
+        for some in chunks:
+            count_pairs(docs[some], tfs[some], norms, counts)
+            let_go(docs, tfs)
+    pairs: Array = np.argsort(-counts, kind="stable")[: min(255, np.count_nonzero(counts))]
+    codes[pairs] = np.arange(len(pairs))
+    for some in chunks:
+        if len(pairs):
+            encode(docs[some], tfs[some], norms, codes, out[some])
+        else:
+            out[some] = 255
+        let_go(docs, tfs, out)
+    return pairs.astype(np.int32)
 
 
 def _mapped(file: BinaryIO, dtype: type[np.number]) -> Array:

@@ -104,6 +104,22 @@ def bound(
 
 
 @kernel
+def count_pairs(docs: Array, tfs: Array, norms: Array, counts: Array) -> None:
+    """Count the postings of each frequency below 256 and norm in ``counts``, (65536,) int64."""
+    for i in range(len(docs)):
+        if tfs[i] < 256:
+            counts[(np.int64(tfs[i]) << 8) | norms[docs[i]]] += 1
+
+
+@kernel
+def encode(docs: Array, tfs: Array, norms: Array, codes: Array, out: Array) -> None:
+    """Write each posting's code to uint8 ``out``: of ``codes``, (65536,) uint8; 255 for none."""
+    for i in range(len(docs)):
+        pair = (np.int64(tfs[i]) << 8) | norms[docs[i]]
+        out[i] = codes[pair] if pair < len(codes) else 255
+
+
+@kernel
 def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) -> None:
     """Write which documents hold the first terms, as many as ``bits`` has room for.
 

@@ -37,7 +37,6 @@ from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
 from adducir.indexes.memory.sorting import order as order_row
 
-_ROWS = 16  # lower frequencies have their contributions in a table
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
 _CLEAR_COST = 8  # setting one place to 0 costs as much as setting so many in a row
@@ -104,8 +103,8 @@ class Terms(NamedTuple):
 
     Attributes:
         numbers: (m, 4) float64: the formula's kind and constant, each term's weight and mass.
-        tables: (m, 16 * 256) float32: contributions by frequency and length byte.
-        cells: (m,) int64: how much of each table is filled, all or none.
+        tables: (m, 256) float32: contributions by the posting's code.
+        cells: (m,) int64: how many codes each table has, all or none.
         starts, ends: (m,) uint64: each term's postings.
         rows: (m,) int64: where each term's bits begin; below 0 where it has none.
         reach: (m + 1,) float64: the most that the terms from each one on can add together.
@@ -123,8 +122,8 @@ class Terms(NamedTuple):
 @inner
 def _term(postings: Postings, formula: Formula, query: Terms, t: Any) -> Term:
     numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
-    docs, tfs, norms = postings.docs, postings.tfs, postings.norms
-    return Term(docs, tfs, norms, formula.parts, formula.factors, numbers, table)
+    docs, tfs, codes, norms = postings.docs, postings.tfs, postings.codes, postings.norms
+    return Term(docs, tfs, codes, norms, formula.parts, formula.factors, numbers, table)
 
 
 @inner
@@ -267,7 +266,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
     starts, ends = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
     cells, rows = np.zeros(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     words = postings.documents // 64 + 1
-    tables = np.empty((size, _ROWS * 256), dtype=np.float32)
+    tables = np.empty((size, 256), dtype=np.float32)
     for n in range(size):
         bounds[n] = np.inf
         if not whole:
@@ -281,10 +280,9 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
         weight, mass = F64(queries.weights[begin + best[n]]), queries.masses[begin + best[n]]
         numbers[n, 0], numbers[n, 1] = formula.kind, formula.constant
         numbers[n, 2], numbers[n, 3] = weight, mass
-        if formula.kind != BM25_EXACT and postings.whole and ends[n] - starts[n] > U(_WORTH_TABLE):
-            cells[n] = _ROWS * 256
-            least, most = postings.least_norm, postings.most_norm
-            _fill_table(tables[n], formula.factors, least, most, formula.kind, weight, mass)
+        if formula.kind != BM25_EXACT and ends[n] - starts[n] > U(_WORTH_TABLE):
+            cells[n] = min(len(postings.pairs), 255)
+            _fill_table(tables[n], formula.factors, postings.pairs, formula.kind, weight, mass)
     return Terms(numbers, tables, cells, starts, ends, rows, reach)
 
 
@@ -318,12 +316,11 @@ def _falling(values: Array) -> Array:
 
 @kernel
 def _fill_table(
-    table: Any, factors: Array, least: Any, most: Any, kind: Any, weight: Any, mass: Any
+    table: Any, factors: Array, pairs: Array, kind: Any, weight: Any, mass: Any
 ) -> None:
-    for tf in range(1, _ROWS):
-        for norm in range(least, most + 1):
-            value = contribution(kind, 0.0, weight, mass, factors[norm], tf, ZERO)
-            table[tf * 256 + norm] = value
+    for code in range(min(len(pairs), 255)):
+        tf, norm = pairs[code] >> 8, pairs[code] & 255
+        table[code] = contribution(kind, 0.0, weight, mass, factors[norm], tf, ZERO)
 
 
 @kernel

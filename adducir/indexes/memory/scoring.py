@@ -44,23 +44,19 @@ class Postings(NamedTuple):
         norms: (N + WINDOW,) uint8: the length bytes, then zeros.
         bits, before: Which documents hold the terms in many documents.
         greatest_tfs, least_norms: What bounds the contributions of each term.
-        least_norm, most_norm, longest: The least and greatest norm, the greatest length.
-        whole: Whether all frequencies are whole numbers.
     """
 
     documents: int
     offsets: Array
     docs: Array
     tfs: Array
+    codes: Array
+    pairs: Array
     norms: Array
     bits: Array
     before: Array
     greatest_tfs: Array
     least_norms: Array
-    least_norm: int
-    most_norm: int
-    longest: float
-    whole: bool
 
     @classmethod
     def of(cls, segment: SavedSegment) -> "Postings":
@@ -69,15 +65,13 @@ class Postings(NamedTuple):
             offsets=_frozen(segment.offsets),
             docs=_frozen(segment.docs),
             tfs=_frozen(segment.tfs),
+            codes=_frozen(segment.codes),
+            pairs=_frozen(segment.pairs),
             norms=_frozen(_padded(segment.norms)),
             bits=_frozen(segment.bits),
             before=_frozen(segment.before),
             greatest_tfs=_frozen(segment.greatest_tfs),
             least_norms=_frozen(segment.least_norms),
-            least_norm=int(segment.norms.min(initial=255)),
-            most_norm=int(segment.norms.max(initial=0)),
-            longest=float(segment.lengths.max(initial=0)),
-            whole=segment.tfs.dtype.kind in "iu",
         )
 
 

@@ -8,6 +8,8 @@ A memory index is a segment that is saved as these files, which are mapped, not 
 ``postings.offsets``   (V + 1,) int64: where each term's postings begin
 ``postings.docs``      (P,) int32 document numbers, ascending within a term
 ``postings.tfs``       (P,) term frequencies (or weights) in the smallest type that holds all
+``postings.codes``     (P,) uint8: a posting's place in ``pairs``; 255 where it is not there
+``pairs``              (at most 255,) int32: the commonest frequency * 256 + norm
 ``common.bits``         (C * W,) uint64, of the C terms in many documents: which hold the term, W =
                        N // 64 + 1 words of 64 documents each
 ``common.before``       (C * W,) uint32: how many documents before the word's hold the term
@@ -26,7 +28,7 @@ A memory index is a segment that is saved as these files, which are mapped, not 
 =====================  =====================================================================
 
 All arrays are NumPy's ``.npy``, the tables Arrow's IPC format. A posting takes 4 bytes for the
-document and as a rule 1 for the frequency, and as much again in the documents' vectors.
+document and as a rule 2 for the frequency and its code, and 5 in the documents' vectors.
 
 Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exact up to 40; above,
 four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
@@ -48,6 +50,8 @@ FILES = {
     "offsets": "postings.offsets.npy",
     "docs": "postings.docs.npy",
     "tfs": "postings.tfs.npy",
+    "codes": "postings.codes.npy",
+    "pairs": "pairs.npy",
     "bits": "common.bits.npy",
     "before": "common.before.npy",
     "greatest_tfs": "bounds.tfs.npy",
@@ -157,6 +161,8 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class SavedSegment(Segment):
+    codes: Array
+    pairs: Array
     norms: Array
     bits: Array
     before: Array
@@ -183,6 +189,8 @@ class SavedSegment(Segment):
         terms = len(self.occurrences)
         yield "docs", self.docs.dtype == np.int32
         yield "tfs", len(self.tfs) == postings and self.tfs.dtype.kind in "iuf"
+        yield "codes", self.codes.shape == self.docs.shape and self.codes.dtype == np.uint8
+        yield "pairs", len(self.pairs) < 256 and self.pairs.dtype == np.int32
         yield "lengths", self.lengths.dtype in (np.int32, np.float64)
         yield "norms", len(self.norms) == documents and self.norms.dtype == np.uint8
         yield "occurrences", self.occurrences.dtype in (np.int64, np.float64)

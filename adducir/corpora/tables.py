@@ -1,0 +1,148 @@
+"""Tables with named columns, as pandas, polars, ranx or a spreadsheet write them: CSV and Parquet.
+
+A corpus is read row by row. Topics, qrels and runs are small, and become frames: of CSV or TSV with
+a header, Parquet, or three columns without a header (MS MARCO's, BEIR's without its own).
+"""
+
+import csv
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import read_bytes, read_lines
+from adducir.core.fingerprint import digest_of
+from adducir.core.streams import blocks, suffix_of
+from adducir.corpora.documents import Document, check_docno, default_fields_of, fields_of
+from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of
+
+PARQUET = ".parquet"
+TABLES = (".csv", PARQUET)
+_ROWS = 10_000
+
+
+def table_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The line (in Parquet the row) and the values of each row; empty cells are left out."""
+    rows = _parquet_rows(path) if suffix_of(path) == PARQUET else _csv_rows(path)
+    for line, record in rows:
+        yield line, {name: value for name, value in record.items() if value not in (None, "")}
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    csv.field_size_limit(sys.maxsize)
+    lines = (f"{line}\n" for _, line in read_lines(path))
+    first = next(lines, "")
+    header = next(csv.reader([first], delimiter=delimiter_of(first)), [])
+    names = [name.strip() for name in header]
+    if len(names) < 2 or len(set(names)) < len(names):
+        what = f"the first line must name two columns or more, each once; it is {first.strip()!r}."
+        raise InputError(what, path=path, line=1)
+    reader, begin = csv.reader(lines, delimiter=delimiter_of(first), strict=True), 2
+    try:
+        for cells in reader:
+            if cells and len(cells) != len(names):
+                what = f"there are {len(cells)} columns where the header names {len(names)}."
+                raise InputError(what, path=path, line=begin)
+            if cells:
+                yield begin, dict(zip(names, cells, strict=True))
+            begin = reader.line_num + 2
+    except csv.Error as error:
+        raise InputError(f"this is not CSV: {error}.", path=path, line=begin) from error
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        table = pl.scan_parquet(path)
+        count = table.select(pl.len()).collect().item()
+        for start in range(0, count, _ROWS):
+            rows = table.slice(start, _ROWS).collect().iter_rows(named=True)
+            yield from enumerate(rows, start + 1)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"this Parquet file cannot be read: {error}.", path=path) from error
+
+
+def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
+    """The bytes of a file, and its rows where it is a table: with a header, or of 3 columns.
+
+    Three columns without a header are qid, docno and ``third``. An InputError says what is wrong.
+    """
+    if suffix_of(path) == PARQUET:
+        data = b"".join(blocks(path, whole=True))
+        try:
+            return data, pl.read_parquet(io.BytesIO(data)).rename(str.lower)
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"this Parquet file cannot be read: {error}.", path=path) from error
+    data = read_bytes(path)
+    first = data[:10_000].lstrip().partition(b"\n")[0].decode(errors="replace")
+    if first.startswith("{"):
+        return data, None
+    separator = delimiter_of(first)
+    cells = [cell.strip(' "\r').lower() for cell in first.split(separator)]
+    if len(cells) > 1 and {*cells} & {*QID}:
+        try:
+            frame = pl.read_csv(data, separator=separator, infer_schema=False)
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"this table cannot be read: {error}.", path=path) from error
+        return data, frame.rename(str.lower)
+    cells = first.replace(separator, " ").split()
+    if len(cells) != 3 or not cells[2].lstrip("-").isdecimal():
+        return data, None
+    rows = list[list[str]]()
+    for line, text in enumerate(data.decode().splitlines(), 1):
+        row = text.replace(separator, " ").split()
+        if len(row) not in (0, 3):
+            what = f"this line has {len(row)} columns, where the first has 3."
+            raise InputError(what, path=path, line=line)
+        rows += [row] if row else []
+    return data, pl.DataFrame(rows, schema=["qid", "docno", third], orient="row")
+
+
+def delimiter_of(line: str, delimiters: Sequence[str] = ("\t", ",", ";")) -> str:
+    """What separates the columns of a table, by its first line."""
+    return max(delimiters, key=line.count)
+
+
+@dataclass(frozen=True)
+class FrameCorpus:
+    """The rows of a frame as documents, each with a docno; the other columns are its fields."""
+
+    documents: Sequence[Document]
+    source: str = "frame"
+
+    @classmethod
+    def of(cls, frame: Frame) -> "FrameCorpus":
+        docnos = ids_of(column_of(frame, DOCNO, "a corpus"), "docno").to_list()
+        given: Any = frame
+        rows = given.to_dicts() if isinstance(frame, pl.DataFrame) else given.to_dict("records")
+        documents = []
+        for docno, row in zip(docnos, rows, strict=True):
+            check_docno(docno)
+            fields = {name: value for name, value in row.items() if name not in DOCNO}
+            documents.append(Document(docno, fields_of(fields)))
+        if not documents:
+            raise UsageError("the frame has no rows.")
+        return cls(documents)
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        return default_fields_of(
+            dict.fromkeys(name for one in self.documents for name in one.fields)
+        )
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
+
+    def identity(self) -> dict[str, Any]:
+        parts = ([one.docno, *map(str, one.fields.items())] for one in self.documents)
+        return {"source": "frame", "sha256": digest_of(text for part in parts for text in part)}
+
+    def size_hint(self) -> int:
+        return len(self.documents)
+
+    def places(self, docno: str) -> list[tuple[Path, int]]:
+        return []

@@ -1,0 +1,89 @@
+"""Documents in an order that puts alike ones together: recursive graph bisection.
+
+Dhulipala et al. (KDD 2016), with the settings of Lucene's BPIndexReorderer: terms in at least 4,096
+documents, parts of at least 32 documents, at most 20 rounds of swaps for each part.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+_LEAST_FREQUENCY, _LEAST_PART, _ROUNDS = 4096, 32, 20
+
+
+def write_reordered(source: Path, target: Path) -> None:
+    """Write the lines of the files in ``source`` to one file in ``target``, reordered."""
+    lines = [line for path in sorted(source.iterdir()) for line in path.read_bytes().splitlines()]
+    counts: Counter[str] = Counter()
+    for line in lines:
+        counts.update(set(json.loads(line)["contents"].lower().split()))
+    common = [word for word, count in counts.items() if count >= _LEAST_FREQUENCY]
+    numbers = {word: number for number, word in enumerate(common)}
+    starts, terms = np.zeros(len(lines) + 1, dtype=np.int64), []
+    for row, line in enumerate(lines):
+        words = set(json.loads(line)["contents"].lower().split())
+        own = [numbers[word] for word in words if word in numbers]
+        terms.append(np.array(own, dtype=np.int32))
+        starts[row + 1] = starts[row] + len(own)
+    order = bisected(starts, np.concatenate(terms), len(common))
+    target.mkdir()
+    with (target / "documents.jsonl").open("wb") as file:
+        for row in order:
+            file.write(lines[row] + b"\n")
+
+
+def bisected(starts: np.ndarray, terms: np.ndarray, vocabulary: int) -> np.ndarray:
+    """The new order of documents whose ``terms`` begin at ``starts``, (D + 1,)."""
+    order = np.arange(len(starts) - 1, dtype=np.int64)
+    logs = np.log2(np.arange(len(order) + 2, dtype=np.float32) + 1e-9).astype(np.float32)
+    parts = [(0, len(order))]
+    left, right = np.zeros(vocabulary, dtype=np.int32), np.zeros(vocabulary, dtype=np.int32)
+    while parts:
+        first, last = parts.pop()
+        if last - first >= 2 * _LEAST_PART:
+            _bisect(order[first:last], starts, terms, logs, left, right)
+            middle = (first + last) // 2
+            parts += [(first, middle), (middle, last)]
+    return order
+
+
+@njit
+def _bisect(order, starts, terms, logs, left, right):
+    """Swap documents between the halves of ``order`` while that shortens the gaps of postings."""
+    size, middle = len(order), len(order) // 2
+    gains = np.empty(size, dtype=np.float32)
+    for side, begin, end in ((left, 0, middle), (right, middle, size)):
+        for n in range(begin, end):
+            for i in range(starts[order[n]], starts[order[n] + 1]):
+                side[terms[i]] += 1
+    for _ in range(_ROUNDS):
+        for n in range(size):
+            own, other = (left, right) if n < middle else (right, left)
+            here, there = (middle, size - middle) if n < middle else (size - middle, middle)
+            gain = np.float32(0)
+            for i in range(starts[order[n]], starts[order[n] + 1]):
+                a, b = own[terms[i]], other[terms[i]]
+                gain += a * (logs[here] - logs[a + 1]) + b * (logs[there] - logs[b + 1])
+                gain -= (a - 1) * (logs[here] - logs[a]) + (b + 1) * (logs[there] - logs[b + 2])
+            gains[n] = gain
+        lefts = np.argsort(-gains[:middle], kind="mergesort")
+        rights = np.argsort(-gains[middle:], kind="mergesort") + middle
+        swapped = 0
+        for n in range(middle):
+            one, two = lefts[n], rights[n]
+            if gains[one] + gains[two] <= 0:
+                break
+            for document, own, other in ((order[one], left, right), (order[two], right, left)):
+                for i in range(starts[document], starts[document + 1]):
+                    own[terms[i]] -= 1
+                    other[terms[i]] += 1
+            order[one], order[two] = order[two], order[one]
+            swapped += 1
+        if not swapped:
+            break
+    for n in range(size):
+        for i in range(starts[order[n]], starts[order[n] + 1]):
+            left[terms[i]] = right[terms[i]] = 0

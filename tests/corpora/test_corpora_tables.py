@@ -1,0 +1,150 @@
+"""Tables that other programs wrote: CSV and Parquet as corpora, topics, qrels and runs."""
+
+import json
+
+import polars as pl
+import pytest
+
+from adducir import load_qrels, load_topics, open_corpus, read_run
+from adducir.core.errors import InputError, UsageError
+
+CSV = 'id,title,text,url\na,Cats,"like fish, and\nsleep ""a lot"".",http://x\nb,Dogs,walk,\n'
+DOCUMENTS = [
+    ("a", {"title": "Cats", "text": 'like fish, and\nsleep "a lot".', "url": "http://x"}),
+    ("b", {"title": "Dogs", "text": "walk"}),
+]
+JUDGED = [("1", "a", 2), ("2", "b", 0)]
+RANKED = [("1", "a", 2.5), ("1", "b", 1.5), ("2", "b", 1.0)]
+
+
+def written(path, rows, names):
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".json":
+        nested = {qid: {d: v for q, d, v in rows if q == qid} for qid, _, _ in rows}
+        path.write_text(json.dumps(nested))
+    else:
+        separator = "," if path.suffix == ".csv" else "\t"
+        frame.write_csv(path, separator=separator, include_header=names[0] != "-")
+    return path
+
+
+@pytest.mark.parametrize("name", ["corpus.csv", "corpus.parquet", "corpus.csv.gz"])
+def test_documents(tmp_path, name):
+    path = tmp_path / name
+    if name.endswith(".parquet"):
+        pl.read_csv(CSV.encode()).write_parquet(path)
+    else:
+        import gzip
+
+        path.write_bytes(gzip.compress(CSV.encode()) if name.endswith(".gz") else CSV.encode())
+    corpus = open_corpus(path)
+    assert [tuple(document) for document in corpus] == DOCUMENTS
+    assert corpus.default_fields == ("title", "text")
+
+
+def test_a_semicolon_separates_columns_too(tmp_path):
+    (tmp_path / "c.csv").write_text("docno;text\nx;one, two\n")
+    assert [tuple(one) for one in open_corpus(tmp_path / "c.csv")] == [("x", {"text": "one, two"})]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("id,text\na,x\nb,y,z\n", 3),
+        ('id,text\na,"x\ny"\nb\n', 4),
+        ("id,id\na,b\n", 1),
+        ("text,url\na,b\n", 2),
+        ('id,text\na,"x"y\n', 2),
+    ],
+)
+def test_what_is_wrong_in_csv_is_told_by_line(tmp_path, text, line):
+    (tmp_path / "c.csv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        list(open_corpus(tmp_path / "c.csv"))
+    assert (caught.value.path, caught.value.line) == (tmp_path / "c.csv", line)
+
+
+def test_a_frame_is_a_corpus():
+    frame = pl.read_csv(CSV.encode()).with_columns(url=pl.lit("u"))
+    corpus, same = open_corpus(frame), open_corpus(frame.to_pandas())
+    assert [one.docno for one in corpus] == [one.docno for one in same] == ["a", "b"]
+    assert corpus.identity() == same.identity()
+    with pytest.raises(UsageError):
+        open_corpus(frame.drop("id"))
+
+
+@pytest.mark.parametrize("name", ["topics.csv", "topics.parquet", "topics.json"])
+def test_topics(tmp_path, name):
+    rows = pl.DataFrame({"qid": ["1", "2"], "query": ["cats", "dogs, too"]})
+    write = {".csv": rows.write_csv, ".parquet": rows.write_parquet, ".json": rows.write_json}
+    write[(tmp_path / name).suffix](tmp_path / name)
+    topics = load_topics(tmp_path / name)
+    assert (topics.qids, topics.queries) == (["1", "2"], ["cats", "dogs, too"])
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("beir.tsv", ["query-id", "corpus-id", "score"]),
+        ("pyterrier.csv", ["qid", "docno", "label"]),
+        ("ranx.parquet", ["q_id", "doc_id", "score"]),
+        ("three.tsv", ["-", "docno", "grade"]),
+        ("nested.json", ["qid", "docno", "grade"]),
+    ],
+)
+def test_qrels_of_others(tmp_path, name, names):
+    assert load_qrels(written(tmp_path / name, JUDGED, names)).frame.rows() == JUDGED
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [("ranx.parquet", ["q_id", "doc_id", "score"]), ("pyterrier.csv", ["qid", "docno", "score"])],
+)
+def test_runs_of_others(tmp_path, name, names):
+    run = read_run(written(tmp_path / name, RANKED, names))
+    assert run.to_polars().select("qid", "docno", "score").rows() == RANKED
+
+
+def test_ranks_of_ms_marco_are_an_order(tmp_path):
+    (tmp_path / "run.tsv").write_text("1\tb\t2\n1\ta\t1\n2\tc\t1\n")
+    ranked = read_run(tmp_path / "run.tsv").to_polars()
+    assert ranked["docno"].to_list() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.csv", "qid,docno,label\n1,a,x\n"),
+        ("q.csv", "qid,label\n1,1\n"),
+        ("q.tsv", "1\ta\t1\n1\tb\n"),
+        ("q.json", '{"1": 2}'),
+    ],
+)
+def test_qrels_that_are_none_are_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as caught:
+        load_qrels(tmp_path / name)
+    assert caught.value.path == tmp_path / name
+
+
+@pytest.mark.parametrize(
+    "text", ["1 0 a 1\n", "1 Q0 a 1 2.5 t\n", "1\ta\t1\n", "query-id\tcorpus-id\tscore\n1\ta\t1\n"]
+)
+def test_qrels_and_runs_are_not_topics(tmp_path, text):
+    (tmp_path / "x.tsv").write_text(text)
+    with pytest.raises(InputError, match="not topics"):
+        load_topics(tmp_path / "x.tsv")
+
+
+def test_parquet_by_another_name_and_an_index_within_a_folder(tmp_path):
+    written(tmp_path / "r.parquet", RANKED, ["qid", "docno", "score"]).rename(tmp_path / "r.trec")
+    with pytest.raises(InputError, match="Parquet"):
+        read_run(tmp_path / "r.trec")
+    (tmp_path / "books").mkdir()
+    (tmp_path / "books" / "a.txt").write_text("text")
+    (tmp_path / "books" / "index").mkdir()
+    for name in ("manifest.json", "documents.txt"):
+        (tmp_path / "books" / "index" / name).write_text("{}")
+    assert [one.docno for one in open_corpus(tmp_path / "books")] == ["a.txt"]
