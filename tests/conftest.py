@@ -41,6 +41,7 @@ TIERS = {
     "browser": "study",
     "cli/test_cli_doctor.py": "engine",
     "cli/test_cli_results.py": "study",
+    "cli/test_cli_slim.py": "study",
     "cli/test_cli_study.py": "study",
     "core/test_core_chunks.py": "study",
     "core/test_core_ray.py": "study",
@@ -56,6 +57,7 @@ TIERS = {
     "studies": "study",
     "test_docs.py": "study",
     "test_kinds.py": "study",
+    "test_public_api.py": "models",
     "training": "models",
 }
 _HEAVY = {"torch": "torch", "jnius": "the JVM"}
