@@ -26,7 +26,8 @@ demo: $(VENV)/.installed
 
 # Halves of the tests that lie together share what they make; what is compiled is kept.
 test: $(VENV)/.tested
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m 'not slow and not browser' \
+	  -n auto --maxprocesses 4 --dist worksteal
 
 slow: $(VENV)/.tested
 	$(BIN)/python -m pytest -m slow -n auto --maxprocesses 4 --dist worksteal

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,67 @@ settings.register_profile(
     "project", deadline=None, derandomize=IN_CI, max_examples=50 if IN_CI else 25
 )
 settings.load_profile("project")
+
+
+# The tier of each folder or file of tests; all else is "unit": no torch, no JVM, no training.
+TIERS = {
+    "attack": "study",
+    "browser": "study",
+    "cli/test_cli_doctor.py": "engine",
+    "cli/test_cli_results.py": "study",
+    "cli/test_cli_slim.py": "study",
+    "cli/test_cli_study.py": "study",
+    "core/test_core_chunks.py": "study",
+    "core/test_core_ray.py": "study",
+    "deepct": "models",
+    "encoders": "models",
+    "experiments": "study",
+    "indexes": "engine",
+    "journeys": "study",
+    "models": "models",
+    "plugins": "study",
+    "recipes": "study",
+    "rerankers": "models",
+    "studies": "study",
+    "test_docs.py": "study",
+    "test_kinds.py": "study",
+    "test_public_api.py": "models",
+    "training": "models",
+}
+_HEAVY = {"torch": "torch", "jnius": "the JVM"}
+
+
+def _tier(path: Path) -> str:
+    place = path.relative_to(Path(__file__).parent)
+    return next((TIERS[one] for one in map(str, (place, *place.parents)) if one in TIERS), "unit")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Bare ``pytest`` runs the unit tests; with paths, all but slow ones and those of browsers."""
+    bare = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    given = any(one.startswith("-m") for one in config.invocation_params.args)
+    if bare and not given:
+        config.option.markexpr = "unit"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What is of another tier is not even imported."""
+    other = config.option.markexpr == "unit" and _tier(collection_path) != "unit"
+    return True if other else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(_tier(item.path))
+
+
+@pytest.fixture(autouse=True)
+def _light(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A unit test that imports torch or starts a JVM fails: it belongs to another tier."""
+    before = _HEAVY.keys() - sys.modules.keys()
+    yield
+    if request.node.get_closest_marker("unit") and (loaded := before & sys.modules.keys()):
+        pytest.fail(f"a unit test needs {' and '.join(_HEAVY[one] for one in sorted(loaded))}")
 
 
 _frozen = 0

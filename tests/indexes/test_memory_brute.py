@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from memory_corpus import byte_length, weighted_index
 
+import adducir.indexes.memory.kernels  # noqa: F401  (else NumPy answers the first queries)
 from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.index import Hits

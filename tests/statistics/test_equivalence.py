@@ -45,6 +45,20 @@ def test_equivalent_exactly_where_the_narrow_interval_lies_in_the_band(
     assert (of_pair(d, np.zeros(len(d)), delta, test="t")[0] < alpha) == (edge > 0)
 
 
+def test_halls_transformation_by_hand() -> None:
+    d, n, delta = np.random.default_rng(2).exponential(0.1, 20), 20, 0.15
+    p = []
+    for sign in (-1, 1):
+        sample, g = sign * d, sign * stats.skew(d)
+        w = (sample.mean() - delta) / d.std()
+        t = np.sqrt(n) * (w + g * w**2 / 3 + g**2 * w**3 / 27 + g / (6 * n))
+        plain = stats.ttest_1samp(sample, delta, alternative="less").pvalue
+        p.append(max(plain, stats.t.cdf(t, n - 1)))
+    assert p[1] > plain  # the skewness decides
+    for side, expected in (("lower", p[0]), ("upper", p[1]), ("both", max(p))):
+        assert of_pair(d, np.zeros(n), delta, side=side)[0] == pytest.approx(expected, rel=1e-12)
+
+
 def test_tost_without_variance_is_refused() -> None:
     a = np.linspace(0.1, 0.8, 9)
     for test in ("t", "hall"):
