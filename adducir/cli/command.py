@@ -159,6 +159,10 @@ class Option:
         return [one for one in self.choices if one.startswith(incomplete)]
 
 
+_DEPTHS = ("hits", "k", "top", "top_k", "topk", "limit")
+"""What other programs call it."""
+
+
 @cache
 def options_of(recipe: type[Recipe]) -> dict[str, Option]:
     """A recipe's options by their fields: its own first, then those of its bases.
@@ -209,6 +213,8 @@ class Command(PlainHelp, TyperCommand):
         if is_rare or (takes_any and key.isidentifier()):
             known = [flag for param in self.params for flag in param.opts]
             what = "." if is_rare else nearest(option, known) or "."
+            if key in _DEPTHS and "--depth" in known:
+                raise UsageError(f"no such option: {option}; did you mean `--depth`?")
             hint = f"Keys and hyperparameters are given as --set {key}=..."
             raise UsageError(f"no such option: {option}{what}", hint=hint)
 
@@ -232,7 +238,7 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
         taken = typer.Option("--set", help=text, metavar="KEY=VALUE")
         parameters.append(_keyword("set", list[str], taken, []))
     if writes:
-        text = "Replace what stands there, whoever made it."
+        text = "Overwrite existing output, whoever made it."
         taken = typer.Option("--force", help=text, metavar="")
         parameters.append(_keyword("force", bool, taken, False))
 

@@ -70,7 +70,7 @@ def print_hits(index: "Index", query: str, search: "Callable[[list[str]], Hits]"
     hits, out = search([query]), console()
     ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
     documents = texts_of(index, [docno for docno, _ in ranked])
-    out.print(Text(f"{visible(query)}: {len(ranked)} hits", style="dim"))
+    out.print(Text(f"{visible(query)}: {len(ranked)} hit{'s' * (len(ranked) != 1)}", style="dim"))
     names = index.fields or tuple(dict.fromkeys(n for d in documents.values() for n in d.fields))
     texts = {
         docno: text_of(

@@ -132,7 +132,8 @@ def search(settings: Search) -> None:
         write_run(found.run, settings.output, metadata, topics=topics.qids)
         rate = len(topics) / found.seconds if found.seconds else 0.0
         progress.note(
-            f"{settings.output}: {len(topics):,} topics, {len(found.run):,} hits, "
+            f"{settings.output}: {len(topics):,} topic{'s' * (len(topics) != 1)}, "
+            f"{len(found.run):,} hit{'s' * (len(found.run) != 1)}, "
             f"{found.seconds:.1f} s ({rate:,.0f} topics/s)"
         )
         for line in found.remarks():
