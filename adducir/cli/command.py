@@ -159,7 +159,7 @@ class Option:
         return [one for one in self.choices if one.startswith(incomplete)]
 
 
-_DEPTHS = ("hits", "k", "top", "top_k", "topk", "limit")
+_DEPTHS = ("hits", "top", "top_k", "topk", "limit")
 """What other programs call it."""
 
 

@@ -115,7 +115,13 @@ def _read(found: Path | str) -> Columns:
     if found.is_dir():
         raise InputError("this is a folder, not a file of qrels.", path=found)
     data, given = read_table(found, "grade")
-    judged: Any = json_value(data.decode(), found) if data[:64].lstrip()[:1] == b"{" else given
+    judged: Any = given
+    if data[:64].lstrip()[:1] == b"{":
+        try:
+            judged = json_value(data.decode(), found)
+        except InputError as error:  # documents, as a rule
+            what = "these are not qrels: neither TREC's columns nor {qid: {docno: grade}}."
+            raise InputError(what, path=found, line=1) from error
     if judged is not None:
         try:
             frame = Qrels.of(judged).frame
