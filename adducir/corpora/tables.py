@@ -6,6 +6,7 @@ a header, Parquet, or three columns without a header (MS MARCO's, BEIR's without
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -89,12 +90,13 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
         except pl.exceptions.PolarsError as error:
             raise InputError(f"this table cannot be read: {error}.", path=path) from error
         return data, frame.rename(str.lower)
-    cells = first.replace(separator, " ").split()
+    cell = re.compile(rf"[^\s{separator}]+", re.ASCII)
+    cells = cell.findall(first)
     if len(cells) != 3 or not cells[2].lstrip("-").isdecimal():
         return data, None
     rows = list[list[str]]()
-    for line, text in enumerate(data.decode().splitlines(), 1):
-        row = text.replace(separator, " ").split()
+    for line, text in enumerate(data.decode().split("\n"), 1):
+        row = cell.findall(text)
         if len(row) not in (0, 3):
             what = f"this line has {len(row)} columns, where the first has 3."
             raise InputError(what, path=path, line=line)
