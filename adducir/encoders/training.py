@@ -21,8 +21,7 @@ from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.recipe import Recipe
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.encoders.model import DualEncoder, PoolingMode, Similarity, Towers, plain_pooling
-from adducir.encoders.reading import ContextPart, LengthPart
+from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, Similarity, Towers
 from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
 from adducir.models.batches import padded
 from adducir.models.machine import seed_of
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     import torch
     from datasets import Dataset
 
+    from adducir.encoders.model import DualEncoder
 
 COSINE_TEMPERATURE = 0.05
 """Cosines lie between -1 and 1: undivided, they could not distinguish one span from a hundred."""
@@ -160,7 +160,9 @@ class EncoderTraining(Trainable[EncoderRecipe]):
         return {"base": base, **self._data}
 
     @cached_property
-    def encoder(self) -> DualEncoder:
+    def encoder(self) -> "DualEncoder":
+        from adducir.encoders.model import DualEncoder, plain_pooling
+
         recipe = self.recipe
         return DualEncoder.load(
             self.base,
