@@ -8,6 +8,7 @@ nothing to be made needs.
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -61,17 +62,20 @@ def plan_experiment(
         raise InputError(error.what, path=path, line=line, hint=error.hint) from error
     reading = read(document, task, overrides)
     folder = study_folder(path) if folder is None else folder.absolute()
-    planner, recipe = Planner(reading, folder, overrides, dry_run=dry_run), reading.rest
-    if recipe is None:
+    planner = Planner(reading, folder, overrides, dry_run=dry_run)
+    if reading.refused:
         planner.check()
-        raise InputError("the file cannot be understood.", path=path)  # never without an error
-    with planning(is_dry=dry_run):
+    recipe, errors = reading.in_part()
+    for problem in errors:
+        planner.add(problem.path, problem.what)
+    # A recipe that only its valid sections are left of need not make sense.
+    with planning(is_dry=dry_run), suppress(Exception) if reading.errors else nullcontext():
         plan = Plan(recipe.study(planner), planner, dry_run=dry_run, rebuild=rebuild)
         if planner.output.is_file():
             what = f"{planner.output}: a file stands where the folder of the tables is to be"
             ending = ": the experiment file's name needs an ending, such as .yaml"
             planner.add((), what + ending * planner.output.samefile(path))
-        planner.check()
+    planner.check()
     return plan
 
 

@@ -167,7 +167,6 @@ class _Lines:
         return f"{'; '.join(sentences)}."
 
     def attention(self) -> Iterator[str]:
-        yield from unmatched(self.comparison.scores.evaluations, self.table.system_names)
         if len(self.comparison.systems) == 1 and self.asked.anything:
             yield "There is one system only, and nothing to test."
         for topic_set, many in self.by_set.items():
