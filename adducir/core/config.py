@@ -319,8 +319,8 @@ class Reading(Generic[R]):
             for name, field in self.model.model_fields.items():
                 sections |= {name: {}} if field.is_required() else {}
                 with suppress(KeyError, ValidationError):
-                    value = data[field.alias or name]
-                    sections[name] = TypeAdapter(field.annotation).validate_python(value)
+                    section: Any = TypeAdapter(cast("Any", field.annotation))
+                    sections[name] = section.validate_python(data[field.alias or name])
             recipe = self.model.model_construct(**sections)
         return recipe, found
 
