@@ -83,7 +83,7 @@ def test_scores_are_a_long_frame() -> None:
     assert "Judged@5" in scores._repr_html_()
     means = {measure: value for _, _, measure, value, _ in scores.means().iter_rows()}
     assert means == {"RR": scores.mean("RR"), "Judged@5": scores.mean("Judged@5"), "NumRel": 3.0}
-    with pytest.raises(UsageError, match=r"AP was not computed.*Computed are RR"):
+    with pytest.raises(UsageError, match=r"AP was not computed.*Computed: RR"):
         scores.mean("AP")
 
 
