@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
+from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.texts import whole_number
-from adducir.evaluation.records import records
 from adducir.studies.agreement import estimated, fleiss_kappa
 from adducir.studies.literary_evidence.proxy_task import Key
 from adducir.studies.options import Drawing

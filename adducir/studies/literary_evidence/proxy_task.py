@@ -21,12 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adducir.core.csv_files import CsvWriter
+from adducir.core.csv_files import CsvWriter, records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
-from adducir.evaluation.records import records
 
 MASK = "[masked]"
 
