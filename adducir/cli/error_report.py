@@ -15,7 +15,7 @@ from adducir.core.errors import (
     machine_error,
 )
 from adducir.core.packages import lacking
-from adducir.core.registry import blamed
+from adducir.core.points import blamed
 from adducir.core.texts import shortened, visible
 
 EXIT_READER_GONE = 141

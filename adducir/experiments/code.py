@@ -19,7 +19,7 @@ from typing import Any
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
-from adducir.core.registry import raised_in
+from adducir.core.points import raised_in
 from adducir.core.texts import nearest
 
 
