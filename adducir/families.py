@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from adducir.core.errors import MachineError, UsageError
-from adducir.core.points import imported, points_of
+from adducir.core.registry import imported, points_of
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def family(name: str) -> "Family[Any]":
     """
     if name not in FAMILIES:
         raise UsageError(
-            f"there is no family {name!r}{nearest(name, FAMILIES) or '.'}",
+            f"unknown family {name!r}{nearest(name, FAMILIES) or '.'}",
             hint=f"The families are {', '.join(FAMILIES)}.",
         )
     return cast("Family[Any]", imported(FAMILIES[name]))
