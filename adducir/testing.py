@@ -10,6 +10,7 @@ Nothing here needs pytest: what a kind lacks is an ``AssertionError`` that says 
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -22,7 +23,7 @@ from adducir.evaluation.scores import Scores
 from adducir.families import family as family_of
 from adducir.families import meaning
 from adducir.indexes.candidates import CandidateSet
-from adducir.indexes.feedback import Collection, Document, FeedbackMethod
+from adducir.indexes.feedback import Document, FeedbackMethod
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import PairFamily
@@ -150,7 +151,7 @@ def _model(made: Any) -> Checks:
 def _feedback(made: Any) -> Checks:
     if type(made).expanded is not FeedbackMethod.expanded:
         documents = [Document(2.0, {"cats": 1, "dogs": 2}), Document(1.0, {"birds": 1})]
-        known = Collection(30, True, {"cats": 1, "dogs": 1, "birds": 1})
+        known: Any = SimpleNamespace(documents=30, frequency=lambda _: 1)
         weights = made.expanded({"cats": 1}, documents[: made.depth], known)
         yield bool(weights) and min(weights.values()) >= 0, "expanded() has no weights of 0 or more"
 
