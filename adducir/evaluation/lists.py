@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -74,8 +74,7 @@ class Judgements:
         return np.maximum(graded, 0) if self.negative == "zero" else graded
 
 
-@dataclass(frozen=True, eq=False)
-class GradeCounts:
+class GradeCounts(NamedTuple):
     """(L,) ``levels``: the grades that occur, ascending; (T, L) ``table``: documents at each."""
 
     levels: Integers
@@ -167,12 +166,8 @@ class Lists:
     def topics(self) -> int:
         return len(self.retrieved)
 
-    def ranked(self, condensed: bool = False) -> "Lists":
-        """The judged documents in the full or in the condensed lists."""
-        return self._condensed if condensed else self
-
     @cached_property
-    def _condensed(self) -> "Lists":
+    def condensed(self) -> "Lists":
         return self.condense(self.grade)
 
     def condense(self, grade: Integers) -> "Lists":
@@ -185,7 +180,7 @@ class Lists:
     def relevant(self, rel: int, condensed: bool = False, cutoff: int | None = None) -> "Relevant":
         """The documents of the grade ``rel`` or more, above the cutoff if there is one."""
         if (found := self._relevant.get((rel, condensed))) is None:
-            ranked = self.ranked(condensed)
+            ranked = self.condensed if condensed else self
             chosen = ranked.grade >= rel
             topic, total = ranked.topic[chosen], self.judgements.counts.between(rel)
             found = Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
@@ -200,21 +195,13 @@ class Lists:
         return np.bincount(topic, weights=values, minlength=self.topics).astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Relevant:
-    """Relevant documents that a run retrieved.
+class Relevant(NamedTuple):
+    """Relevant documents that a run retrieved, by topic and rank."""
 
-    Attributes:
-        topic: (r,) topic number of each.
-        rank: (r,) its rank from 0.
-        nth: (r,) 1 for a topic's first relevant document, 2 for its second ...
-        total: (T,) relevant documents that the qrels hold.
-    """
-
-    topic: Integers
-    rank: Integers
-    nth: Integers
-    total: Integers
+    topic: Integers  # (r,) topic number of each
+    rank: Integers  # (r,) its rank from 0
+    nth: Integers  # (r,) 1 for a topic's first relevant document, 2 for its second ...
+    total: Integers  # (T,) relevant documents that the qrels hold
 
 
 def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:
