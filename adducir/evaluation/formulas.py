@@ -18,18 +18,12 @@ from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, share
 
 
 class MeasureKind(Recipe):
-    """A measure, computed for all topics at once; its fields are the measure's parameters.
+    """A measure, computed for all topics at once; its fields are the measure's parameters."""
 
-    Attributes:
-        at: The parameter that stands behind the ``@``.
-        is_descriptive: Whether it rates no system, so that it is not tested.
-        lower_is_better: Whether the lower value is the better.
-        leaves_unjudged_out: Whether unjudged documents are left out, whatever the parameters.
-    """
-
-    at: ClassVar[str] = "cutoff"
-    is_descriptive: ClassVar[bool] = False
-    lower_is_better: ClassVar[bool] = False
+    at: ClassVar[str] = "cutoff"  # the parameter that stands behind the ``@``
+    is_descriptive: ClassVar[bool] = False  # whether it rates no system, so that it is not tested
+    lower_is_better: ClassVar[bool] = False  # whether the lower value is the better
+    # whether unjudged documents are left out, whatever the parameters
     leaves_unjudged_out: ClassVar[bool] = False
 
     @abstractmethod

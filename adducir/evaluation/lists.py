@@ -98,22 +98,14 @@ class GradeCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Judged documents of a run, by topic and rank; what several measures need is computed once.
-
-    Attributes:
-        retrieved: (T,) documents in each topic's list.
-        topic: (m,) topic number of each judged document.
-        rank: (m,) its rank in the list, from 0, ascending within a topic.
-        judgement: (m,) the number of its judgement.
-        extra: The run's topics that the qrels lack.
-    """
+    """Judged documents of a run, by topic and rank; what several measures need is computed once."""
 
     judgements: Judgements
-    retrieved: Integers
-    topic: Integers
-    rank: Integers
-    judgement: Integers
-    extra: tuple[str, ...] = ()
+    retrieved: Integers  # (T,) documents in each topic's list
+    topic: Integers  # (m,) topic number of each judged document
+    rank: Integers  # (m,) its rank in the list, from 0, ascending within a topic
+    judgement: Integers  # (m,) the number of its judgement
+    extra: tuple[str, ...] = ()  # the run's topics that the qrels lack
     _relevant: dict[tuple[int, bool], "Relevant"] = field(default_factory=dict, repr=False)
 
     @classmethod
