@@ -133,7 +133,7 @@ class NDCG(MeasureKind):
     judged_only: bool = Field(False, description="Unjudged documents are left out.")
 
     def values(self, lists: Lists) -> Floats:
-        judgements, ranked = lists.judgements, lists.condensed if self.judged_only else lists
+        judgements, ranked = lists.judgements, lists.ranked(self.judged_only)
         counts, grade = judgements.counts, ranked.grade
         if self.gains is not None:
             regraded, ranked = judgements.regrade(self.gains), lists
@@ -238,7 +238,7 @@ class OfSet(Condensable):
         """(T,) precision and (T,) recall."""
         relevant = lists.relevant(self.rel, self.judged_only)
         found = lists.sums(relevant.topic)
-        ranked = lists.condensed if self.judged_only else lists
+        ranked = lists.ranked(self.judged_only)
         precision = share(found, ranked.retrieved)
         return precision, share(found, relevant.total)
 

@@ -185,14 +185,14 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         raise InputError("there is no rank in it.", path=path)
     ranks = {}
     for name, rows in found.items():
-        better, tied, counts, unranked, shares, texts = zip(*rows.values(), strict=True)
+        better, same, counts, last, shares, own_keys = zip(*rows.values(), strict=True)
         ranks[name] = GoldRanks(
             tuple(rows),
             np.array(better, dtype=np.int64),
-            np.array(tied, dtype=np.int64),
+            np.array(same, dtype=np.int64),
             np.array(counts, dtype=np.int64),
-            dict(zip(names, zip(*texts, strict=True), strict=True)) if names else {},
-            np.array(unranked, dtype=np.bool_),
+            dict(zip(names, zip(*own_keys, strict=True), strict=True)) if names else {},
+            np.array(last, dtype=np.bool_),
             None if None in shares else np.array(shares, dtype=np.float64),
         )
     return ranks

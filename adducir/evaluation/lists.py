@@ -159,8 +159,12 @@ class Lists:
         return len(self.retrieved)
 
     @cached_property
-    def condensed(self) -> "Lists":
+    def _condensed(self) -> "Lists":
         return self.condense(self.grade)
+
+    def ranked(self, condensed: bool = False) -> "Lists":
+        """The judged documents in the full or in the condensed lists."""
+        return self._condensed if condensed else self
 
     def condense(self, grade: Integers) -> "Lists":
         """Without what is unjudged, or whose (m,) grade stayed negative (trec_eval's ``-J``)."""
@@ -172,7 +176,7 @@ class Lists:
     def relevant(self, rel: int, condensed: bool = False, cutoff: int | None = None) -> "Relevant":
         """The documents of the grade ``rel`` or more, above the cutoff if there is one."""
         if (found := self._relevant.get((rel, condensed))) is None:
-            ranked = self.condensed if condensed else self
+            ranked = self.ranked(condensed)
             chosen = ranked.grade >= rel
             topic, total = ranked.topic[chosen], self.judgements.counts.between(rel)
             found = Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
