@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 class Task(Recipe):
     """An experiment file: the base of every task's."""
 
-    description: str = ""
+    description: str = ""  # for readers
     systems: Mapping[str, Any]  # what is compared: a row of the tables each
     comparison: ComparisonRecipe | None = None  # which differences are tested, and how
     table: TableRecipe = TableRecipe()  # how the table looks

@@ -44,7 +44,7 @@ AnySystem = Annotated[
 class KnownItem(Task):
     """Contexts with one gold candidate each; see docs/ranks.md for its keys."""
 
-    task: Literal["known-item"]
+    task: Literal["known-item"]  # ``known-item``
     data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]  # what is ranked: a table each
     # what is read of contexts: a section of the tables each
     contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]

@@ -102,7 +102,7 @@ class _Encoder(_Vectors):
 class Pretrained(_Encoder):
     """An encoder as it is."""
 
-    encoder: str
+    encoder: str  # its name
     lengths: LengthPart = LengthPart()  # tokens that are read
     pooling: Pooling | None = None  # how token vectors become one; by default as its folder says
 
@@ -250,7 +250,7 @@ class ColBERT(_Late):
 
     kind: ClassVar[str] = "colbert"
     like: ClassVar[type[LateRecipe]] = ColBERTRecipe
-    colbert: str
+    colbert: str  # its name
 
 
 class MaxSim(_Late):
@@ -258,7 +258,7 @@ class MaxSim(_Late):
 
     kind: ClassVar[str] = "maxsim"
     like: ClassVar[type[LateRecipe]] = MaxSimRecipe
-    maxsim: str
+    maxsim: str  # its name
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class IndexRecipe(Linked):
     """The base of every kind of index."""
 
     references: ClassVar[Mapping[str, str]] = {"corpus": "corpora"}
-    corpus: Name
+    corpus: Name  # the corpus
     fields: tuple[str, ...] = ()  # the fields that are indexed, joined; by default the corpus's own
 
     @property
@@ -139,7 +139,7 @@ class IndexStep(Step):
 class Inverted(IndexRecipe):
     """An inverted index, of Lucene's or in memory."""
 
-    engine: EngineName = "lucene"
+    engine: EngineName = "lucene"  # ``lucene`` or ``memory``
     language: str = "en"  # the language of documents and queries
     stemmer: str = ""  # one of the language's stemmers; by default its own
     stopwords: str = "lucene"  # ``lucene``, ``none`` or a file
@@ -231,7 +231,7 @@ class Dense(IndexRecipe):
     """Vectors of documents; the settings of the kind of FAISS's index stand beside ``kind``."""
 
     model_config = ConfigDict(extra="allow")
-    engine: Literal["dense"] = "dense"
+    engine: Literal["dense"] = "dense"  # ``dense``
     encoder: str  # an encoder by name, its folder, or the recipe that trains it
     kind: str = "Flat"  # FAISS's description of the index, such as ``Flat`` or ``HNSW32``
     precision: Precision = "float32"  # what the network computes in

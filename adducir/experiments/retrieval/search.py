@@ -182,7 +182,7 @@ class Search(TunableSystem):
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
-    index: Name
+    index: Name  # the index
     model: Annotated[str, MODELS] = "bm25"  # the retrieval model; a dense index has none
     # weights of separate fields: BM25F
     fields: dict[str, Annotated[float, Field(ge=1)]] | None = None

@@ -71,7 +71,7 @@ AnySystem = Annotated[
 class Retrieval(Task):
     """Topics with judgements, answered by runs; see docs/recipes.md for its keys."""
 
-    task: Literal["retrieval"] = "retrieval"
+    task: Literal["retrieval"] = "retrieval"  # ``retrieval``, or left out
     corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)  # documents, by name
     indexes: dict[Name, AnyIndex] = Field(default_factory=dict)  # indexes of them, by name
     topics: dict[Name, TopicsRecipe]  # topic sets, by name: a group of columns each
