@@ -87,7 +87,7 @@ class _Values:
     def of(self, node: Any) -> tuple[Any, int]:
         made = self._made.get(id(node))
         if made is None and id(node) in self._made:
-            raise _error(node, "this alias stands inside what it names.")
+            raise _error(node, "this alias is inside what it refers to.")
         if made is None:
             self._made[id(node)] = None
             self._made[id(node)] = made = self._value(node)
@@ -113,7 +113,7 @@ class _Values:
             values = [value for value, _ in items]
             self.lines[id(values)] = {n: _line(item) for n, item in enumerate(node.value)}
             return values, 1 + sum(size for _, size in items)
-        raise _error(node, f"the tag {str(node.tag).replace(_TAG, '!!')} is not read here.")
+        raise _error(node, f"the tag {str(node.tag).replace(_TAG, '!!')} is not supported.")
 
     def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
         own, merged, total = dict[str, Any](), dict[str, Any](), 1

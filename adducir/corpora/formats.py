@@ -139,12 +139,12 @@ def tsv_records(
                 raise InputError(what, path=path, line=number)
         elif header is not None:
             if len(cells) != len(header):
-                what = f"there are {len(cells)} columns where the header names {len(header)}."
+                what = f"this line has {len(cells)} columns, but the header names {len(header)}."
                 raise InputError(what, path=path, line=number)
             fields = dict(zip(header, cells, strict=True))
             yield number, fields.pop(header[key]), fields
         elif len(cells) < 2:
-            what = f"there is no tab between {ids[0]} and {text_name}."
+            what = f"no tab between {ids[0]} and {text_name}."
             hint = f"Write: {ids[0]}, a tab, {text_name}; or name another format."
             raise InputError(what, path=path, line=number, hint=hint)
         else:

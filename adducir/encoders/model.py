@@ -75,7 +75,7 @@ class DualEncoder:
         """An encoder by its source.
 
         What is not said is as the encoder was trained; a model that Adducir did not train reads
-        whole contexts without a mask. ``separate`` towers are made of one if need be; ``seed`` is
+        whole contexts without a mask. ``separate`` towers are made from one if need be; ``seed`` is
         that of new poolers, where the encoder is to be trained.
         """
         if source.texts is not None:
@@ -86,7 +86,7 @@ class DualEncoder:
             source.folder is not None and (source.folder / _ROUTES).is_file()
         )
         if towers == "shared" and is_pair:
-            raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
+            raise InputError("two towers cannot be merged: `towers: shared` needs one model.")
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
         query = _loaded(source.query, pooling, seeds[0])
         if is_pair and source.is_shared:  # a folder with routes

@@ -101,7 +101,7 @@ class Reader:
             raise InputError(
                 "its tokenizer has no mask token.",
                 path=self.tokenizer.name_or_path,
-                hint="Set `mask: false`, or take another model.",
+                hint="Set `mask: false`, or use another model.",
             )
         gap = [mask] if masked else []
         before, after, room = self._specials(length)

@@ -3,7 +3,7 @@
 Each context is contrasted with all spans of its batch (in-batch negatives, InfoNCE): loss = mean
 over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)) (van den Oord et al., 2018;
 equation 1 of EGRET; section 3.2 of RELiC, which both sum where this takes the mean, and have
-t = 1). Spans with the text of s_i, which are no wrong answers to c_i, are left out of the sum.
+t = 1). Spans with the text of s_i, which are not wrong answers to c_i, are left out of the sum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

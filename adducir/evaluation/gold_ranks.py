@@ -170,7 +170,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
             (not candidates, f"candidates {record['candidates']!r} {whole}"),
             (not place, f"rank {record['rank']!r} {whole}"),
             (not tied, f"tied {record.get('tied')!r} {whole}"),
-            (place + tied - 1 > candidates, f"there are no {place + tied - 1} candidates."),
+            (place + tied - 1 > candidates, f"there are fewer than {place + tied - 1} candidates."),
             (
                 ROUGE_KEY in record and not (rouge is not None and 0 <= rouge <= 1),
                 f"{ROUGE_KEY} is not a number of 0 to 1.",
@@ -182,7 +182,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         texts = tuple(keys[key] for key in names)
         own[qid] = place - 1, tied, candidates, unranked, rouge, texts
     if not found:
-        raise InputError("there is no rank in it.", path=path)
+        raise InputError("it contains no ranks.", path=path)
     ranks = {}
     for name, rows in found.items():
         better, same, counts, last, shares, own_keys = zip(*rows.values(), strict=True)

@@ -57,7 +57,7 @@ class SourceCorpus(CorpusRecipe):
 
     source: str  # the id or path
     format: str | None = None  # the format of files, if their names do not show it
-    docno_field: str | None = None  # the field of the docno, where it has none of the usual names
+    docno_field: str | None = None  # the field that holds the docno, if its name is unusual
 
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         with study.planner.at("corpora", name, "source"):
@@ -126,7 +126,7 @@ class ExpandedRecipe(CorpusRecipe):
         path = file_path(self.model, study.folder)
         if not path.is_dir():
             raise InputError(
-                "there is no such model.",
+                "no such model.",
                 path=path,
                 hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
                 absent=True,
@@ -251,7 +251,9 @@ class TopicsRecipe(Recipe):
 
         place = ("topics", name, "model_qrels")
         if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
-            what = "there is no prediction-powered mean of systems with several runs (`seeds`)"
+            what = (
+                "prediction-powered means are not available for systems with several runs (`seeds`)"
+            )
             study.planner.add(place, f"{what}: {TOPICS_ALONE}")
         judged = _qrels(self.model_qrels, study)
         if unknown := set(judged.qids).difference(topics.qids):
@@ -271,7 +273,7 @@ def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[st
             if can_compute(place, measure, study):
                 found[measure] = None
     if recipe.unjudged and not any(map(depth_of, found)):
-        what = "there are bounds of nDCG@k, AP@k and RBP(rel=1), and `measures` has none of them"
+        what = "only nDCG@k, AP@k and RBP(rel=1) have bounds, and `measures` has none of them"
         planner.add(("unjudged",), what)
     names = {}
     for text, name in recipe.table.measure_names.items():

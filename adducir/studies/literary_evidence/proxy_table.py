@@ -2,7 +2,7 @@
 
 A file of choices is the task file with its ``choice`` filled in (CSV or JSONL), one per judge,
 named after the judge; or one file of all judges with a column ``rater``. Other columns are ignored.
-An empty choice is no answer. Where there is ``task``, it must be the key's.
+An empty choice is not an answer. Where there is ``task``, it must be the key's.
 """
 
 from collections.abc import Mapping, Sequence
