@@ -289,19 +289,15 @@ def publishing_results(path: Path) -> Iterator[Path]:
         with _hidden(target) as hidden:
             yield hidden
             _finished(hidden, kind=RESULTS, fingerprint="", builder_version=1)
-            _take_over(target, hidden)
+            is_there = (target / MANIFEST).is_file()
+            own = {MANIFEST, *(read_manifest(target).files if is_there else ())}
+            for one in sorted(target.rglob("*")):
+                place = hidden / one.relative_to(target)
+                if one.is_dir() and not one.is_symlink():
+                    place.mkdir(exist_ok=True)
+                elif one.relative_to(target).as_posix() not in own and not os.path.lexists(place):
+                    link_or_copy(one, place)
             _replace(target, hidden)
-
-
-def _take_over(target: Path, hidden: Path) -> None:
-    """Bring along what lies in a folder of results and is not one of its older files."""
-    own = {MANIFEST, *read_manifest(target).files} if (target / MANIFEST).is_file() else {MANIFEST}
-    for path in sorted(target.rglob("*")):
-        place = hidden / path.relative_to(target)
-        if path.is_dir() and not path.is_symlink():
-            place.mkdir(exist_ok=True)
-        elif path.relative_to(target).as_posix() not in own and not os.path.lexists(place):
-            link_or_copy(path, place)
 
 
 def refuse_other_results(path: Path) -> None:

@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -259,9 +259,13 @@ def _round(
             made.names.append([name for name, _ in described])
             encoded = ((name.encode("utf-8", "surrogatepass"), rest) for name, rest in described)
             digest = digest_of(chain.from_iterable(encoded))
-            if chunk := _there(folder, number, digest):
-                found[number] = chunk
-            if chunk or number in failed:
+            with suppress(
+                Exception
+            ):  # whatever hinders reading one that is there, it is made again
+                chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
+                if chunk.items == digest and file_digest(folder / chunk.file) == chunk.sha256:
+                    found[number] = chunk
+            if number in found or number in failed:
                 progress().resume(len(items))
             else:
                 running[submit(number, digest, items)] = number
@@ -290,16 +294,6 @@ def _round(
     made.files = [folder / chunk.file for chunk in chunks]
     made.seconds = sum(chunk.seconds for chunk in chunks)
     return made
-
-
-def _there(folder: Path, number: int, items: str) -> Chunk | None:
-    """The chunk with that number, if it was made from these items and its file is undamaged."""
-    try:
-        chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
-        is_whole = chunk.items == items and file_digest(folder / chunk.file) == chunk.sha256
-    except Exception:  # noqa: BLE001  (whatever hinders reading it, it is made again)
-        return None
-    return chunk if is_whole else None
 
 
 _makers: dict[str, tuple[str, Maker]] = {}

@@ -164,32 +164,32 @@ def errors_of(
     Pydantic's own places hold names of a union's branches as well: what the data do not hold is
     taken for one. Of a union's errors those of the branch count that led deepest.
     """
-    found = [
-        (_path(detail, data), _described(detail, model), detail)
-        for detail in error.errors(include_url=False)
-    ]
-    merged: dict[KeyPath, list[str]] = {}
+    found, merged = list[tuple[KeyPath, str, Any]](), dict[KeyPath, list[str]]()
+    for detail in error.errors(include_url=False):
+        here, place, is_told = data, list[str | int](), detail["type"] in (_TOLD, "missing")
+        for number, part in enumerate(detail["loc"], start=1):
+            if part == "[key]":
+                break
+            try:
+                here = None if here is None else here[part]
+            except (KeyError, IndexError, TypeError):
+                if not is_told or number < len(detail["loc"]) or "[" in str(part):
+                    continue
+            place.append(part)
+        found.append((tuple(place), _described(detail, model), detail))
     for path, what, detail in found:
         is_branch = len(path) < len(detail["loc"])
         led_on = any(len(p) > len(path) and p[: len(path)] == path for p, *_ in found)
         if not (is_branch and led_on) and what not in merged.setdefault(path, []):
             merged[path].append(what)
-    return [ErrorDetail(path, _either(whats)) for path, whats in merged.items() if whats]
-
-
-def _path(detail: Mapping[str, Any], data: Any) -> KeyPath:
-    path: list[str | int] = []
-    is_told = detail["type"] in (_TOLD, "missing")
-    for number, part in enumerate(detail["loc"], start=1):
-        if part == "[key]":
-            break
-        try:
-            data = None if data is None else data[part]
-        except (KeyError, IndexError, TypeError):
-            if not is_told or number < len(detail["loc"]) or "[" in str(part):
-                continue
-        path.append(part)
-    return tuple(path)
+    errors = []
+    for path, whats in merged.items():
+        what = "; ".join(whats)
+        if len(whats) > 1 and all(one.startswith("should be ") for one in whats):  # text or a list
+            kinds = [one.removeprefix("should be ").partition(", not ")[0] for one in whats]
+            what = f"should be {' or '.join(kinds)}, not {whats[-1].rpartition(', not ')[2]}"
+        errors += [ErrorDetail(path, what)] * bool(whats)
+    return errors
 
 
 def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
@@ -239,14 +239,6 @@ def _shown(value: Any) -> str:
         return "a list"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _either(messages: Sequence[str]) -> str:
-    """``should be text or a list, not 5``."""
-    if len(messages) > 1 and all(what.startswith("should be ") for what in messages):
-        kinds = [what.removeprefix("should be ").partition(", not ")[0] for what in messages]
-        return f"should be {' or '.join(kinds)}, not {messages[-1].rpartition(', not ')[2]}"
-    return "; ".join(messages)
 
 
 def _leaves(hint: Any) -> Iterator[Any]:

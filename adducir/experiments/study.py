@@ -39,12 +39,12 @@ from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from adducir.core.errors import AdducirError
-from adducir.core.recipe import Recipe
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.registry import Family
 from adducir.evaluation.scores import run_name
 from adducir.experiments.sections import ComparisonRecipe, Linked, Planner, TableRecipe
-from adducir.experiments.step import Absent, Models, Step
+from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from adducir.experiments.step import Context
     from adducir.tables.table import Layout, ResultTable
+    from adducir.training.trainable import Trainable
 
 
 class Task(Recipe):
@@ -106,7 +107,7 @@ class Finding:
 class Study(ABC):
     """A task whose data are opened: what it makes, and the tables that show it.
 
-    ``models`` are those that it trains, ``planned`` the steps of trials that were planned so far.
+    ``models`` are those that it trains, by their folders, ``planned`` the steps of trials so far.
     """
 
     makes: ClassVar[str]  # what its trials make, for notes: "runs"
@@ -116,7 +117,7 @@ class Study(ABC):
     def __init__(self, recipe: Any, planner: Planner) -> None:
         self.recipe, self.planner = recipe, planner
         self.folder, self.name = planner.folder, planner.name
-        self.models, self.planned = Models(), dict[Trial, Step]()
+        self.models, self.planned = dict[Path, ModelStep](), dict[Trial, Step]()
         self._is_trained: dict[tuple[str, str], bool] = {}
         comparison: ComparisonRecipe | None = recipe.comparison
         if comparison is not None:
@@ -147,6 +148,28 @@ class Study(ABC):
                 links = [(one.section, one.name) for one in entry.links()]
                 self._is_trained[key] = trained or any(self.is_trained(*one) for one in links)
         return self._is_trained[key]
+
+    def model(
+        self,
+        path: Path,
+        plan: "Trainable[Any]",
+        place: KeyPath,
+        before: Sequence[ModelStep] = (),
+    ) -> ModelStep:
+        """The step that trains a model, and ``before`` it its base, by default as its recipe says.
+
+        Each is trained once; several entries of the file (``place``) may name it.
+        """
+        if path not in self.models:
+            if not before and plan.before is not None:
+                base, folder = plan.before
+                before = [self.model(folder, base, place)]
+            self.models[path] = ModelStep(path, plan, before)
+        step = self.models[path]
+        if step.fingerprint != plan.fingerprint:
+            raise InputError("another recipe of this experiment keeps its model here.", path=path)
+        step.place, step.reads = place, [*step.reads, place]
+        return step
 
     def seeds(self, system: str) -> Sequence[int | None]:
         """The seeds of a system's trainings, a run each; ``(None,)`` for none."""

@@ -76,14 +76,10 @@ def write_run(
             "topics without documents": sorted(set(topics or ()) - set(run.qids)),
         },
     }
-    _publish(path, content, metadata_text(facts, metadata or {}))
-
-
-def _publish(path: Path, content: bytes, facts: str) -> None:
-    """A kill leaves a run without metadata at most, never one with another run's."""
-    beside = metadata_for(path)
+    beside, text = metadata_for(path), metadata_text(facts, metadata or {})
+    # A kill leaves a run without metadata at most, never one with another run's.
     with locked(path), publishing(beside) as hidden_facts:
-        hidden_facts.write_bytes(facts.encode())
+        hidden_facts.write_text(text, encoding="utf-8")
         sync(hidden_facts)
         with publishing(path) as hidden:
             hidden.write_bytes(content)

@@ -201,6 +201,21 @@ class TopicSet(JudgedTopics):
     def identity(self) -> dict[str, str]:
         return {**self.topics.identity(), **self.qrels.identity()}
 
+    def facts(self, recipe: "TopicsRecipe") -> dict[str, Any]:
+        """What provenance says of it."""
+        model = {"model's qrels": recipe.model_qrels, "judge": recipe.judge}
+        return {
+            "topics": recipe.source,
+            "field": self.topics.field,
+            "number of topics": len(self.topics),
+            "topics sha256": self.topics.identity()["topics"],
+            "qrels": recipe.qrels,
+            **(model if recipe.judge else {}),
+            "number of judged topics": len(self.qrels.qids),
+            "number of judgements": len(self.qrels),
+            "qrels sha256": self.qrels.identity()["qrels"],
+        }
+
 
 class TopicsRecipe(Recipe):
     """A set of topics with its judgements: one group of columns in the table."""

@@ -114,25 +114,18 @@ class RetrievalStudy(Study):
                     planner.refer((section, name, *link.place), link.section, link.name)
         for name, system in recipe.systems.items():
             system.check(name, self)
-            self._refuse_wrong_members(name, system)
+            is_circular = name in self.made_of(name)
+            for link in (one for one in system.links() if one.section == "systems"):
+                place = ("systems", name, *link.place)
+                if not system.seeds and getattr(recipe.systems.get(link.name), "seeds", None):
+                    what = f"`{link.name}` has a run for each seed: give `{name}` `seeds` as well"
+                    planner.add(place, what)
+                if is_circular:
+                    planner.add(place, f"circular reference: `{name}` would be made from itself")
+                    is_circular = False  # said once
         self.measures, self.measure_names = open_measures(self)
         opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
         self.topic_sets = {name: one for name, one in opened.items() if one is not None}
-
-    def _refuse_wrong_members(self, name: str, system: System) -> None:
-        """Refuse a system that is made from itself, or from one of several runs without its own."""
-        planner, systems = self.planner, self.recipe.systems
-        is_circular = name in self.made_of(name)
-        for link in system.links():
-            place = ("systems", name, *link.place)
-            if link.section != "systems":
-                continue
-            if not system.seeds and getattr(systems.get(link.name), "seeds", None):
-                what = f"`{link.name}` has a run for each seed: give `{name}` `seeds` as well"
-                planner.add(place, what)
-            if is_circular:
-                planner.add(place, f"circular reference: `{name}` would be made from itself")
-                is_circular = False  # said once
 
     def made_of(self, name: str) -> list[str]:
         """The systems that one is made from, at any depth, nearest first; undefined ones too."""
@@ -197,7 +190,7 @@ class RetrievalStudy(Study):
         plan = open_training(path, overrides)
         if not isinstance(plan, kind):
             raise InputError(f"this is not a recipe of {what}.", path=path)
-        return self.models.add(folder, plan, place)
+        return self.model(folder, plan, place)
 
     def trials(self) -> Iterator[Trial]:
         """Each system after those that it is made from."""

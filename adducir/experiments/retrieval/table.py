@@ -62,13 +62,22 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     remarks = [one.remark(name, names) for name, one in recipe.systems.items()]
     chosen = chosen_settings(study)
     topics = {name: one.hits for name, one in facts.items()}
+    runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
+    for trial in _trials(study):
+        runs[trial.data][trial.run] = _run(study, trial, context)
+    facts_of = {
+        **({"chosen settings, by fold": chosen} if chosen else {}),
+        "runs": runs,
+        "indexes": {name: _index(step, context) for name, step in study.indexes.items()},
+        "topics": {name: one.facts(recipe.topics[name]) for name, one in study.topic_sets.items()},
+    }
     material = Material(
         topics=topics if several else {"": next(iter(topics.values()))},
         snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
         costs={name: _mean_cost(study, name) for name in recipe.systems},
     )
     layout = study.layout(
-        _provenance(study, chosen, context),
+        study.provenance(facts_of, study.measures),
         notes=[
             *study.seed_notes(),
             *filter(None, remarks),
@@ -112,9 +121,9 @@ Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 def chosen_settings(study: "RetrievalStudy") -> Chosen:
     """The settings that were chosen, as the metadata of runs record them."""
-    found, first = {}, next(iter(study.topic_sets))
+    found = {}
     for trial in _trials(study):
-        if trial.data == first and getattr(study.recipe.systems[trial.system], "tune", None):
+        if getattr(study.recipe.systems[trial.system], "tune", None) and trial.run not in found:
             folds = part_of(method_of(study.run(trial)), "tuning").get("folds", [])
             found[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
     return found
@@ -144,19 +153,6 @@ def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
         yield f"{whose}: held-out figures, {how}."
 
 
-def _provenance(study: "RetrievalStudy", chosen: Chosen, context: "Context") -> dict[str, Any]:
-    runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
-    for trial in _trials(study):
-        runs[trial.data][trial.run] = _run(study, trial, context)
-    facts = {
-        **({"chosen settings, by fold": chosen} if chosen else {}),
-        "runs": runs,
-        "indexes": {name: _index(step, context) for name, step in study.indexes.items()},
-        "topics": {name: _topic_set(study, name) for name in study.topic_sets},
-    }
-    return study.provenance(facts, study.measures)
-
-
 def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
     facts: dict[str, Any] = {
         "folder": context.shown(step.path),
@@ -181,21 +177,6 @@ def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
             "built with": dict(manifest.versions),
         }
     return facts
-
-
-def _topic_set(study: "RetrievalStudy", name: str) -> dict[str, Any]:
-    topic_set, recipe = study.topic_sets[name], study.recipe.topics[name]
-    return {
-        "topics": recipe.source,
-        "field": topic_set.topics.field,
-        "number of topics": len(topic_set.topics),
-        "topics sha256": topic_set.topics.identity()["topics"],
-        "qrels": recipe.qrels,
-        **({"model's qrels": recipe.model_qrels, "judge": recipe.judge} if recipe.judge else {}),
-        "number of judged topics": len(topic_set.qrels.qids),
-        "number of judgements": len(topic_set.qrels),
-        "qrels sha256": topic_set.qrels.identity()["qrels"],
-    }
 
 
 def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str, Any]:

@@ -105,33 +105,6 @@ class Parameter:
         return first != last and ((value == first and low) or (value == last and high))
 
 
-def parameter(
-    name: str,
-    given: Sequence[Number | Decimal],
-    hyperparameters: Mapping[str, Hyperparameter],
-) -> Parameter:
-    """Check the values of a parameter and sort them."""
-    if name not in hyperparameters:
-        known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
-        guess = nearest(name, hyperparameters) or "."
-        raise UsageError(f"unknown parameter `{name}`{guess}{known}")
-    allowed, values = hyperparameters[name], sorted(decimal(value) for value in given)
-    if not values:
-        raise UsageError(f"{name} has no values.")
-    for value, after in pairwise(values):
-        if value == after:
-            raise UsageError(f"{name} has the value {plain(value)} twice.")
-    for value in values:
-        if allowed.whole and value != value.to_integral_value():
-            raise UsageError(f"{name} takes integers, not {plain(value)}.")
-        if not allowed.low <= value <= allowed.high:
-            end = "up" if allowed.high == inf else f"to {allowed.high:g}"
-            what = f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
-            raise UsageError(what)
-    kind = int if allowed.whole else float
-    return Parameter(name, tuple(kind(value) for value in values), allowed)
-
-
 @dataclass(frozen=True)
 class Grid:
     parameters: tuple[Parameter, ...]
@@ -142,9 +115,31 @@ class Grid:
         values: Mapping[str, Sequence[Number | Decimal]],
         hyperparameters: Mapping[str, Hyperparameter],
     ) -> "Grid":
+        """Check the values of parameters and sort them."""
         if not values:
             raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
-        return cls(tuple(parameter(name, v, hyperparameters) for name, v in values.items()))
+        found = list[Parameter]()
+        for name, given in values.items():
+            if name not in hyperparameters:
+                known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
+                guess = nearest(name, hyperparameters) or "."
+                raise UsageError(f"unknown parameter `{name}`{guess}{known}")
+            allowed, tried = hyperparameters[name], sorted(decimal(value) for value in given)
+            if not tried:
+                raise UsageError(f"{name} has no values.")
+            for value, after in pairwise(tried):
+                if value == after:
+                    raise UsageError(f"{name} has the value {plain(value)} twice.")
+            for value in tried:
+                if allowed.whole and value != value.to_integral_value():
+                    raise UsageError(f"{name} takes integers, not {plain(value)}.")
+                if not allowed.low <= value <= allowed.high:
+                    end = "up" if allowed.high == inf else f"to {allowed.high:g}"
+                    what = f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
+                    raise UsageError(what)
+            kind = int if allowed.whole else float
+            found.append(Parameter(name, tuple(kind(value) for value in tried), allowed))
+        return cls(tuple(found))
 
     def __len__(self) -> int:
         return prod(self.shape)
