@@ -1,14 +1,10 @@
 """Artifacts: folders that are built once, published whole, and never stale.
 
-An artifact is made in the hidden sibling ``.NAME.building-PID-…`` under the lock ``.NAME.lock``.
-Its manifest is written last, all is forced to the disk, an older artifact is moved aside to
-``.NAME.old-…``, and one rename publishes the new one. Whenever a build is killed, ``NAME`` is the
-old artifact, the new one, or, between the two renames, missing: the next build there, under the
-lock, finishes or clears up. Work in chunks keeps what it has made in ``.NAME.parts-DIGEST``.
-
-``manifest.json`` has the fields of :class:`Manifest`, ``format`` and ``digest``, the SHA-256 of all
-the others. An artifact is opened only if its files are what it says. Replaced is an artifact of the
-same kind, and what Adducir wrote; anything else only by ``--force`` (:func:`replacing_anything`).
+An artifact is made in the hidden sibling ``.NAME.building-PID-…`` under the lock ``.NAME.lock``;
+its manifest is written last, an older artifact is moved aside to ``.NAME.old-…``, and one rename
+publishes the new one. Whenever a build is killed, ``NAME`` is the old artifact, the new one, or
+missing: the next build there finishes or clears up. Work in chunks keeps what it has made in
+``.NAME.parts-DIGEST``. An artifact is opened only if its files are what its manifest says.
 """
 
 import json

@@ -1,10 +1,9 @@
 """Long work in chunks of fixed content that survive a kill, made here or by an executor.
 
-Items are cut, in their order, into chunks of one size. A chunk's bytes depend on its items and the
-work alone, so that neither the executor nor the number of workers nor any failure shows in what is
-put together. A chunk that was made is found again by the digest of its items: its file is called by
-its number and content, ``000003-0123456789abcdef``, and ``000003.json``, written last, says of
-which items it is. Any number of processes may share the folder.
+Items are cut, in their order, into chunks of one size, whose bytes depend on items and work alone.
+A chunk that was made is found again by the digest of its items: its file is called by its number
+and content, ``000003-0123456789abcdef``, and ``000003.json``, written last, says of which items it
+is. Any number of processes may share the folder.
 """
 
 import json

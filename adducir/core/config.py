@@ -1,18 +1,10 @@
 """A recipe's file: its text, the document with the line of every key, the recipe.
 
-What is read is the core of YAML 1.2 and JSON, because other readings change values silently:
-
-- Only ``true`` and ``false`` are booleans: ``no``, ``off`` and ``y`` are text.
-- ``1e-5`` is a number; ``010``, ``12:30`` and ``2020-04-01`` are text.
-- Integers may be written ``100_000``, grouped by three.
-- Keys are always text, so that ``no:`` or ``1:`` stay what was written.
-- A key that stands twice in one mapping is refused.
-- Anchors, aliases and ``<<`` work; tags that would make objects are refused.
-
-Changes from the command line are written ``a.b.0.c=value``. A number picks an item of a list,
-counted from 0. A key that itself holds a dot is taken as it is if the recipe has it; a key with
-``=`` in it, or a new one with a dot, is put in double quotes: ``systems."BM25 k1=1.2".depth=10``.
-The value is read as YAML, as in the file.
+What is read is the core of YAML 1.2 and JSON (docs/recipes.md), because other readings change
+values silently; keys are always text, and tags that would make objects are refused. Changes from
+the command line are written ``a.b.0.c=value``: a number picks an item of a list, a key with a dot
+is taken as it is if the recipe has it, and one with ``=``, or a new one with a dot, is quoted:
+``systems."BM25 k1=1.2".depth=10``.
 """
 
 import copy

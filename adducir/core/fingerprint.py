@@ -1,12 +1,9 @@
 """One digest for equal values, and the SHA-256 of files, each read once per machine.
 
 The canonical form of a value is JSON (RFC 8259) in ASCII: keys sorted by code point, no spaces,
-floats in Python's shortest round-trip form. ``1`` and ``1.0`` differ; a validated recipe has made
-them one before.
-
-Of a file that was read, inode, size, times of change and digest are kept in a table in the user's
-cache folder: while the first four are the same, it is not read again. To lose the table costs time
-only. A dry run reads small files only (:mod:`adducir.core.planning`).
+floats in Python's shortest round-trip form. Of a file that was read, inode, size, times of change
+and digest are kept in a table in the user's cache folder: while the first four are the same, it is
+not read again. To lose the table costs time only.
 """
 
 import json

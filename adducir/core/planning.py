@@ -1,9 +1,7 @@
 """What a plan does without: downloads, and in a dry run large files of data.
 
 An error whose only cause is that something is not here is raised with ``absent=True``: a dry run
-lists it as a note, anything else refuses to begin, naming all that is missing at once. Of a large
-file a dry run knows the digest only if an earlier run has read it, and no fingerprint over it
-otherwise (:mod:`adducir.core.fingerprint`).
+lists it as a note, anything else refuses to begin, naming all that is missing at once.
 """
 
 from collections.abc import Callable, Iterator

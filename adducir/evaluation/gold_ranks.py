@@ -57,24 +57,17 @@ KNOWN = (*REQUIRED, "system", "tied", ROUGE_KEY)
 
 @dataclass(frozen=True, eq=False)
 class GoldRanks:
-    """The gold item's ranks in Q queries of one system.
+    """The gold item's ranks in Q queries of one system."""
 
-    Attributes:
-        qids: The queries, each once.
-        better: (Q,) candidates that score better than the gold item.
-        tied: (Q,) candidates that score as the gold item does, itself among them.
-        candidates: (Q,) all candidates.
-        keys: Properties of the queries to break figures down by, each (Q,) texts.
-        unranked: (Q,) where the gold item was not ranked; it counts as the last candidate.
-        rouge: (Q,) ROUGE-L of the candidate that is ranked first, with the gold text.
-    """
-
-    qids: tuple[str, ...]
-    better: Integers
-    tied: Integers
-    candidates: Integers
+    qids: tuple[str, ...]  # the queries, each once
+    better: Integers  # (Q,) candidates that score better than the gold item
+    tied: Integers  # (Q,) candidates that score as the gold item does, itself among them
+    candidates: Integers  # (Q,) all candidates
+    # properties of the queries to break figures down by, each (Q,) texts
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # (Q,) where the gold item was not ranked; it counts as the last candidate
     unranked: NDArray[np.bool_] | None = None
+    # (Q,) ROUGE-L of the candidate that is ranked first, with the gold text
     rouge: Floats | None = None
 
     def rows(self, chosen: Sequence[int] | Integers) -> "GoldRanks":

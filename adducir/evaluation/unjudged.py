@@ -2,13 +2,10 @@
 
 A *completion* gives every unjudged document among the first k of a ranking a grade from 0 to the
 highest of the qrels, which are enlarged by it. The least and the greatest value over all
-completions bound the score:
-
-* nDCG and AP are greatest where higher grades stand higher and least where they stand lower
-  (exchanging two grades leaves the ideal as it is), so that only completions whose grades fall, or
-  rise, with the rank are tried, and none is missed.
-* RBP's least value and its residual: what unjudged documents, and those beyond the ranking, could
-  add (Moffat and Zobel 2008).
+completions bound the score. nDCG and AP are greatest where higher grades stand higher and least
+where they stand lower (exchanging two grades leaves the ideal as it is), so that only completions
+whose grades fall, or rise, with the rank are tried, and none is missed. RBP has its least value and
+its residual (Moffat and Zobel 2008).
 """
 
 from collections.abc import Callable, Iterable

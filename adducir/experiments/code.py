@@ -1,8 +1,7 @@
 """Python code that an experiment file names: found, identified by content, run with consent only.
 
-An experiment file may come from somebody else. So its code is never imported while the file is
-checked or planned: what is known of it then, its bytes and the names that it defines, is read from
-its source.
+It is never imported while the file is checked or planned, for the file may come from somebody else:
+its bytes and the names that it defines are read from its source.
 """
 
 import ast

@@ -2,29 +2,8 @@
 
 A task is an experiment file (:class:`Task`) and the study that it makes (:class:`Study`). The study
 opens the file's data in its ``__init__``, with ``planner.opening``, which keeps errors for one
-message. It names its trials, gives the step that makes each (:mod:`adducir.experiments.step`), and
-makes tables of what the steps have made; all else is the same for all tasks:
-
-    class Lengths(Task):
-        task: Literal["lengths"]
-        systems: dict[Name, LengthSystem]
-
-        def study(self, planner):
-            return LengthStudy(self, planner)
-
-    class LengthStudy(Study):
-        makes = "counts"
-
-        def trials(self):
-            return [Trial(name) for name in self.recipe.systems]
-
-        def step(self, trial):
-            return CountStep(self, trial)  # an ArtifactStep
-
-        def findings(self, context):
-            scores = [step.scores() for step in self.steps.values()]
-            compared = compare(scores, self.recipe.comparison)
-            return [Finding(build_table(compared, self.layout({})))]
+message. It names its trials (``trials``), gives the step that makes each (``step``), and makes
+tables of what the steps have made (``findings``); all else is the same for all tasks.
 """
 
 import os

@@ -1,12 +1,9 @@
-"""The facts beside a run, in the ir_metadata format.
+"""The facts beside a run, in the ir_metadata format: ``runs/bm25.trec.gz.ir-metadata.yml``.
 
-``runs/bm25.trec.gz`` has its facts in ``runs/bm25.trec.gz.ir-metadata.yml``: plain YAML with the
-sections of PRIMAD (platform, research goal, implementation, method, actor, data), as
-https://www.ir-metadata.org describes them, version 0.1 (Breuer, Keller and Schaer, SIGIR 2022),
-and ``resources`` as TIREx adds it. TIREx and TIRA recognise such files by their ending.
-
-What is not known is left out. Nobody's name is written unless the caller gives an ``actor``, no
-host name ever, and the user's home folder is written ``~``.
+Plain YAML with the sections of PRIMAD, as https://www.ir-metadata.org describes them, version 0.1
+(Breuer, Keller and Schaer, SIGIR 2022), and ``resources`` as TIREx adds it. What is not known is
+left out. Nobody's name is written unless the caller gives an ``actor``, no host name ever, and the
+user's home folder is written ``~``.
 """
 
 import json

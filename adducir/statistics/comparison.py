@@ -1,10 +1,8 @@
 """Compare systems with baselines, with each other, and with the best: :func:`compare`.
 
 Each topic set is tested by itself. The tests of a measure (``family: measure``) or of all measures
-(``table``) are corrected together; those of equivalence are a family of their own, as an
-equivalence mark is a claim too. Only corrected p-values decide verdicts. Descriptive measures
-(share judged, counts) are not tested. Which tests to run must be planned before looking at the
-figures, and on topics that no parameter was tuned on.
+(``table``) are corrected together, those of equivalence as a family of their own. Only corrected
+p-values decide verdicts. Descriptive measures (share judged, counts) are not tested.
 """
 
 from collections.abc import Iterable, Mapping

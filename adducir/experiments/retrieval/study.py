@@ -1,13 +1,8 @@
 """The task ``retrieval``: its experiment file, one file a table, opened and planned.
 
-A section names things (corpora, indexes, topic sets, systems); later sections refer to them by
-name. What is written here is what a reader of the paper needs to know, and nothing else determines
-the figures: threads and folders do not stand here.
-
 Systems may have several runs: with ``DeepCT: {index: weighted, seeds: [0, 1]}`` two runs are
 planned, ``DeepCT.seed0`` and ``DeepCT.seed1``. Each has its own of all that stands on a training:
-the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no training is shared. In
-the table they are one row (:mod:`adducir.evaluation.seeds`).
+the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no training is shared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,11 +1,9 @@
 """The topics that are tuned on, and which of them are held out together.
 
-Tuning sees one list of topics: the judged ones of all topic sets. Each has an id: its qid, or
-``SET:QID`` where topic sets share the qid. A judged topic that the topics lack cannot be searched;
-it counts 0 in every setting, as it does in an evaluation.
-
-What is one topic in two topic sets (same qid, same query) is in one fold: were it in two, it would
-be tuned on its own labels.
+Tuning sees the judged topics of all topic sets, each with an id: its qid, or ``SET:QID`` where
+topic sets share the qid. One that the topics lack counts 0 in every setting, as it does in an
+evaluation. What is one topic in two topic sets (same qid, same query) is in one fold: were it in
+two, it would be tuned on its own labels.
 """
 
 import hashlib
