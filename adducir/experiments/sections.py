@@ -165,6 +165,8 @@ def _as_seeds(value: Any) -> Any:
     """A number of seeds as that many, from 0."""
     if value is None:
         raise ValueError("is empty; name seeds or how many, or leave it out")
+    if isinstance(value, list | tuple) and (twice := repeated(map(str, value))):
+        raise ValueError(f"{', '.join(twice)} is repeated")
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     if not 1 <= value <= _MOST_SEEDS:
@@ -172,16 +174,9 @@ def _as_seeds(value: Any) -> Any:
     return tuple(range(value))
 
 
-def _once(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    if twice := repeated([str(seed) for seed in seeds]):
-        raise ValueError(f"{', '.join(twice)} is repeated")
-    return seeds
-
-
 Seeds = Annotated[
     tuple[Annotated[int, Field(ge=0, lt=10**9)], ...],
     BeforeValidator(_as_seeds),
-    AfterValidator(_once),
 ]
 """Seeds of trainings: ``[0, 7, 9]``, or ``3`` for the first three, 0, 1 and 2."""
 

@@ -36,8 +36,6 @@ from adducir.statistics.tests import extreme_bounds
 
 _CELLS = 1 << 18
 """Differences of pairs at a time: 2 MB."""
-_EXCHANGED = 1 << 22
-"""Scores exchanged at a time: 32 MB."""
 
 
 class Holm(Correction):
@@ -166,7 +164,8 @@ class Tukey(_OfScores):
     def of_pairs(self, family: PairFamily) -> Floats:
         from scipy.stats import studentized_range
 
-        values, gaps = _systems(family)
+        rows, means = np.union1d(family.first, family.second), family.values.mean(axis=1)
+        values, gaps = family.values[rows], np.abs(means[family.first] - means[family.second])
         systems, topics = values.shape
         noise = tolerance(values, values).max()
         if constant_rows(values - values[:1], np.array([noise])).all():
@@ -188,38 +187,6 @@ def error_variance(values: Floats) -> float:
     hardness = systems * np.square(values.mean(axis=0) - values.mean()).sum()
     error = float((total - between - hardness) / ((systems - 1) * (topics - 1)))
     return error if error > 1e-14 * max(total, 1e-300) else 0.0
-
-
-class RandomisedTukey(Tukey):
-    """Tukey's HSD by exchanging the scores of each topic among the systems."""
-
-    # Carterette 2012, algorithm 1; Sakai 2014. Nothing is taken as normal. p = (c + 1) / (n + 1).
-    title: ClassVar = "randomised Tukey HSD"
-    tests: ClassVar[tuple[str, ...]] = ("t", "randomisation")
-    permutations: int = Field(PERMUTATIONS, ge=1, description="Exchanges to draw.")
-    seed: int = Field(SEED, ge=0, description="Seed of the draw.")
-
-    def of_pairs(self, family: PairFamily) -> Floats:
-        values, gaps = _systems(family)
-        generator = np.random.Generator(np.random.PCG64(self.seed))
-        at_once = max(1, _EXCHANGED // values.size)
-        ranges = np.empty(self.permutations)
-        for start in range(0, self.permutations, at_once):
-            count = min(at_once, self.permutations - start)
-            exchanged = np.broadcast_to(values.T, (count, *values.T.shape)).copy()
-            generator.permuted(exchanged, axis=2, out=exchanged)
-            ranges[start : start + count] = np.ptp(exchanged.mean(axis=1), axis=1)
-        ranges.sort()
-        slack = 1e-12 * float(np.abs(values).max())
-        reached = self.permutations - np.searchsorted(ranges, gaps - slack)
-        return np.asarray((reached + 1.0) / (self.permutations + 1.0))
-
-
-def _systems(family: PairFamily) -> tuple[Floats, Floats]:
-    """The (S, T) scores of the systems of a family, and the (K,) differences of its pairs."""
-    rows = np.unique(np.concatenate((family.first, family.second)))
-    means = family.values.mean(axis=1)
-    return family.values[rows], np.abs(means[family.first] - means[family.second])
 
 
 def confidence_sets(

@@ -108,7 +108,6 @@ CORRECTIONS = Family(
         "bonferroni": f"{_HERE}.corrections:Bonferroni",
         "maxt": f"{_HERE}.corrections:MaxT",
         "tukey": f"{_HERE}.corrections:Tukey",
-        "tukey-randomised": f"{_HERE}.corrections:RandomisedTukey",
         "bh": f"{_HERE}.corrections:BenjaminiHochberg",
         "none": f"{_HERE}.corrections:NoCorrection",
     },

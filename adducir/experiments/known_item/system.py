@@ -136,7 +136,9 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     if not reads(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
     chosen, count, known = list[MaskedSpan](), 0, set[str]()
-    for span in _contexts(recipe, folder):
+    files = [file_path(name, folder) for name in listed(recipe.spans)]
+    brought = (span for task in recipe.tasks(folder) for span in task.spans)
+    for span in items_of(files, read_spans) if files else brought:
         count += 1
         known.add(span.group)
         if (
@@ -155,15 +157,9 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
     data = SpanData(recipe, folder, tuple(chosen), identity)
-    if listed(recipe.spans):
+    if files:
         next(data.tasks())  # a candidate with two texts is found now
     return data
-
-
-def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
-    if files := listed(recipe.spans):
-        return items_of([file_path(name, folder) for name in files], read_spans)
-    return (span for task in recipe.tasks(folder) for span in task.spans)
 
 
 def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """From the runs of a retrieval experiment to its table, provenance, and report."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
@@ -74,7 +74,7 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     material = Material(
         topics=topics if several else {"": next(iter(topics.values()))},
         snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
-        costs={name: _mean_cost(study, name) for name in recipe.systems},
+        costs={name: _cost(study, name) for name in recipe.systems},
     )
     layout = study.layout(
         study.provenance(facts_of, study.measures),
@@ -200,40 +200,32 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
     }
 
 
-def _mean_cost(study: "RetrievalStudy", system: str) -> Cost:
-    each = zip(*(_cost(study, system, seed) for seed in study.seeds(system)), strict=True)
-    time, size, training = (None if None in some else fmean(some) for some in each)
-    return Cost(time, None if size is None else round(size), training)
-
-
-def _cost(
-    study: "RetrievalStudy", system: str, seed: int | None
-) -> tuple[float | None, float | None, float | None]:
-    """Milliseconds per topic over all topic sets, bytes of its index, seconds of trainings."""
-    seconds, topics = 0.0, 0
-    steps = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
-    for step in steps:
-        facts = run_facts(step.path) or {}
-        time = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
-        count = part_of(facts, "run file").get("topics")
-        if not time.endswith(" s") or not isinstance(count, int):
-            return None, None, None
-        seconds, topics = seconds + float(time.removesuffix(" s")), topics + count
-    size = None
-    if name := study.recipe.systems[system].index_name(study):
-        files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
-        size = sum(one.stat().st_size for one in files) if files else None
-    times = [training_log(model.path).get("seconds") for model in _models(steps)]
-    trained = sum(time for time in times if time) if any(times) else None
-    return 1000 * seconds / topics if topics else None, size, trained
-
-
-def _models(steps: Iterable[Step]) -> set[ModelStep]:
-    found: set[ModelStep] = set()
-    for step in steps:
-        found |= {step} if isinstance(step, ModelStep) else set()
-        found |= _models(step.inputs)
-    return found
+def _cost(study: "RetrievalStudy", system: str) -> Cost:
+    """Milliseconds per topic, bytes of the index, seconds of trainings; means over its runs."""
+    each = list[tuple[float | None, ...]]()
+    for seed in study.seeds(system):
+        steps: list[Step] = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
+        made_of, seconds, topics, size = dict.fromkeys(steps), 0.0, 0, None
+        for step in made_of:
+            facts = run_facts(step.path) or {}
+            wallclock = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
+            count = part_of(facts, "run file").get("topics")
+            if not wallclock.endswith(" s") or not isinstance(count, int):
+                return Cost(None, None, None)
+            seconds, topics = seconds + float(wallclock.removesuffix(" s")), topics + count
+        if name := study.recipe.systems[system].index_name(study):
+            files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
+            size = sum(one.stat().st_size for one in files) if files else None
+        for step in steps:  # which grows by what each is made from
+            steps += [one for one in step.inputs if one not in made_of]
+            made_of |= dict.fromkeys(step.inputs)
+        models = [training_log(one.path) for one in made_of if isinstance(one, ModelStep)]
+        times = [one["seconds"] for one in models if one.get("seconds")]
+        each.append((1000 * seconds / topics, size, sum(times) or None))
+    time, held, trained = (
+        None if None in some else fmean(filter(None, some)) for some in zip(*each, strict=True)
+    )
+    return Cost(time, None if held is None else round(held), trained)
 
 
 LENGTH = 240

@@ -22,7 +22,7 @@ import io
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -148,14 +148,13 @@ class Tuning:
     @cached_property
     def training(self) -> Floats:
         """(F, S) means over the topics of all other folds: what choices are made by."""
-        return self._means([self.folds.train(fold) for fold in range(len(self.folds))])
+        folds = map(self.folds.train, range(len(self.folds)))
+        return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
 
     @cached_property
     def test(self) -> Floats:
         """(F, S) means over each fold's own topics: to look at, not to choose by."""
-        return self._means([self.folds.test(fold) for fold in range(len(self.folds))])
-
-    def _means(self, folds: Sequence[Integers]) -> Floats:
+        folds = map(self.folds.test, range(len(self.folds)))
         return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
 
     def setting(self, fold: int) -> Setting:
