@@ -19,9 +19,8 @@ from adducir.corpora.local import LocalCorpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.sources import file_path, open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.evaluator import Evaluator, depth_of
 from adducir.evaluation.measures import computable, parse_measure, parse_measures
-from adducir.evaluation.unjudged import depth_of
 from adducir.experiments.sections import Known, Linked, Name, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.experiments.tuning.folds import JudgedTopics
