@@ -1,8 +1,11 @@
 """``adducir evaluate``."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import option
@@ -29,6 +32,14 @@ class Evaluate(Tabled):
         default=None,
         metavar="SOURCE",
         reads=True,
+        panel=LOOK,
+    )
+    caption: str = option("The caption of the table.", default="", panel=LOOK)
+    names: Annotated[tuple[str, ...], BeforeValidator(common.items)] = option(
+        "What systems are called in the table: their own names, = and the new ones, "
+        "comma-separated or repeated.",
+        default=(),
+        metavar="SYSTEM=NAME",
         panel=LOOK,
     )
     negative_grades: Literal["zero", "trec_eval"] = option(
@@ -130,6 +141,11 @@ def evaluate(settings: Evaluate) -> None:
             if name in scores.systems or settings.pool_seeds
         },
     )
+    names = {old: new for old, _, new in (one.partition("=") for one in settings.names)}
+    for name in names.keys() - comparison.systems:
+        hint = f"The systems are {', '.join(comparison.systems)}; write SYSTEM=NAME."
+        raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
+    layout = replace(layout, title=settings.caption, system_names=names)
     settings.print(build_table(comparison, layout), per_topic=settings.per_topic)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
@@ -57,13 +57,6 @@ class Printing(Recipe):
         default="auto",
         rare=True,
     )
-    caption: str = option("The caption above the table.", default="", panel=LOOK)
-    names: Annotated[tuple[str, ...], BeforeValidator(common.items)] = option(
-        "What systems are called in the table, by their own names, comma-separated or repeated.",
-        default=(),
-        metavar="SYSTEM=NAME",
-        panel=LOOK,
-    )
     footer: Annotated[bool, IN_LATEX] = option(
         "Notes below the table in LaTeX.", default=True, rare=True
     )
@@ -71,14 +64,6 @@ class Printing(Recipe):
     @property
     def form(self) -> str:
         return form_of(self.output, self.format)
-
-    @field_validator("names")
-    @classmethod
-    def _are_pairs(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for one in names:
-            if not all(one.partition("=")):
-                raise ValueError(f"{one!r} is not SYSTEM=NAME, as in bm25=BM25")
-        return names
 
     def layout(
         self, *, material: "Material | None" = None, notes: Iterable[str] = (), **provenance: Any
@@ -88,8 +73,6 @@ class Printing(Recipe):
 
         details = getattr(self, "show", ())
         return Layout(
-            title=self.caption,
-            system_names=dict(one.split("=", 1) for one in self.names),
             style=Style(self.decimals, details=details, fit=self.fit, footer=self.footer),
             provenance={"adducir": __version__, **provenance},
             material=material or Material(),
@@ -97,10 +80,6 @@ class Printing(Recipe):
         )
 
     def print(self, table: "ResultTable", *, per_topic: bool = False) -> None:
-        systems = [row.system for row in table.rows]
-        if unknown := table.system_names.keys() - systems:
-            hint = f"The systems are {', '.join(systems)}."
-            raise UsageError(f"--names: unknown system {min(unknown)!r}.", hint=hint)
         show_table(table, self.format, self.output, per_topic=per_topic)
 
 
