@@ -29,8 +29,12 @@ from adducir.studies.complementary_evidence.questions import (
     read_selected,
     write_selected,
 )
-from adducir.studies.complementary_evidence.select import SelectionWork, selected
-from adducir.studies.complementary_evidence.selection import SELECTORS, Selector
+from adducir.studies.complementary_evidence.selection import (
+    SELECTORS,
+    SelectionWork,
+    Selector,
+    selected,
+)
 from adducir.studies.complementary_evidence.training import EvidenceTrainable
 from adducir.training.kinds import open_training
 from adducir.training.recipe import Several, listed

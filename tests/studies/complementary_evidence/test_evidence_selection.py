@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
-from adducir.studies.complementary_evidence.losses import (
+from adducir.studies.complementary_evidence.model import (
     compactness_loss,
     complementary_loss,
     diversity_loss,

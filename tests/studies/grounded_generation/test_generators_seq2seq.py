@@ -12,9 +12,8 @@ import torch
 from pydantic import ValidationError
 
 from adducir.core.errors import InputError
-from adducir.studies.grounded_generation.generators.generator import Decoding, Generator
+from adducir.studies.grounded_generation.generators.generator import Decoding, Generator, Lexical
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
-from adducir.studies.grounded_generation.generators.lexical import Lexical
 
 TEXTS = (
     ["the cat runs", "should school uniforms be banned because the dog ran fast"],

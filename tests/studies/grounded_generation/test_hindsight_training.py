@@ -12,14 +12,12 @@ import torch
 
 from adducir.core.chunks import make_chunks
 from adducir.encoders.span_vectors import MultiVectors
-from adducir.studies.grounded_generation.contexts import GroundedContext
 from adducir.studies.grounded_generation.experiment.data import Problem
 from adducir.studies.grounded_generation.experiment.making import NumberedWork, Parts
+from adducir.studies.grounded_generation.generators.generator import Lexical
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
-from adducir.studies.grounded_generation.generators.lexical import Lexical
 from adducir.studies.grounded_generation.hindsight import closed
 from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest, ClosedSets
-from adducir.studies.grounded_generation.hindsight.losses import loss_of
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Kept, Scorer
 from adducir.studies.grounded_generation.hindsight.recipe import (
     ClosedRecipe,
@@ -27,7 +25,8 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     PhaseRecipe,
     RetrieverRecipe,
 )
-from adducir.studies.grounded_generation.hindsight.training import Phase
+from adducir.studies.grounded_generation.hindsight.training import Phase, loss_of
+from adducir.studies.grounded_generation.texts import GroundedContext
 
 PASSAGES = ["cats run fast", "cats sleep", "dogs run", "dogs bark at cats", "birds sing", "mice"]
 TARGETS = ["cats run", "dogs bark", "birds", "mice sleep"]

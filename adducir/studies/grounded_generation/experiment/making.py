@@ -52,7 +52,7 @@ from adducir.training.run import record
 
 if TYPE_CHECKING:
     from adducir.experiments.context import Context
-    from adducir.studies.grounded_generation.experiment.steps import (
+    from adducir.studies.grounded_generation.experiment.study import (
         AnswerStep,
         ClosedStep,
         PartsStep,

@@ -14,7 +14,7 @@ from adducir.experiments.study import Finding
 from adducir.models.arrays import read_shard
 from adducir.statistics.comparison import compare
 from adducir.studies.grounded_generation.experiment.making import CLOSED, LIKELIHOODS, TEXTS
-from adducir.studies.grounded_generation.experiment.steps import AnswerStep, LikelihoodStep
+from adducir.studies.grounded_generation.experiment.study import AnswerStep, LikelihoodStep
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.measures import (
     CUTOFFS,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BOUND = "upper bound"
 _WHO = {"retriever": "Retriever (sees the input)", "guide": "Guide (sees input and target)"}
-_GROUPS = ("answers", "msmarco", "knowledge", "grounding", "kilt")
+_GROUPS = ("answers", "knowledge", "grounding", "kilt")
 
 
 class Sections:
@@ -176,15 +176,11 @@ class Tables:
             decode = self.recipe.decode
             known = groups(common, passages, min(decode.best, decode.passages) if decode else 1)
             names = with_data(references, every, passages)
-            names += ["msmarco"] if "answers" in names else []
             known["kilt"] = kilt(on_pages=True)
             used = [known[name] for name in _GROUPS if name in names]
-            scores, figures, more = measured(written, references, used)
+            scores, more = measured(written, references, used)
             for one in scores:
                 sections.add(section, one.sets[0], one.systems[0], one)
-            sections.figures += [
-                one._replace(topic_set=sections.set_of(section, one.topic_set)) for one in figures
-            ]
             notes[section] = [*more, f"{len(common)} common words."]
         return sections.table(partial(self.layout, of="Texts"), merged(notes))
 

@@ -43,7 +43,7 @@ class LexicalMixture(GeneratorRecipe):
     lexical: float = Field(0.5, gt=0, lt=1, description="Share of the passage at first.")
 
     def load(self, folder: Path) -> "Generator":
-        from adducir.studies.grounded_generation.generators.lexical import Lexical
+        from adducir.studies.grounded_generation.generators.generator import Lexical
 
         del folder
         return Lexical(self.lexical)

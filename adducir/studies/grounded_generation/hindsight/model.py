@@ -1,7 +1,7 @@
 """Retriever, guide and generator as one network, and the vectors that the first two compare."""
 
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,13 @@ from adducir.encoders.span_vectors import MultiVectors
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, Reading
 from adducir.studies.grounded_generation.generators.generator import Generator
-from adducir.studies.grounded_generation.hindsight.losses import PARTS, Computed, Part
-from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.recipe import PARTS, Part, RetrieverRecipe
 
 Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]
 """(n, T, D) vectors and (n, T) which of them count."""
+Computed = Mapping[Part, torch.Tensor]
+"""(B, k) of B examples: scores of retriever and guide, not normalised, and the generator's l."""
 _KEPT_LENGTH = 16  # what kept vectors count as tokens, when an adapter computes them
 
 
