@@ -38,9 +38,8 @@ from adducir.studies.grounded_generation.builders import (
 )
 from adducir.studies.grounded_generation.texts import read_contexts, read_generated, read_references
 from adducir.studies.literary_evidence.ask import open_book
-from adducir.studies.literary_evidence.proxy_table import read_choices
-from adducir.studies.literary_evidence.proxy_task import read_key
-from adducir.studies.literary_evidence.relic import read_pools, read_relic
+from adducir.studies.literary_evidence.proxy import read_choices, read_key
+from adducir.studies.literary_evidence.relic import pool_tasks, read_relic
 from adducir.studies.literary_evidence.sources import read_source
 
 
@@ -80,7 +79,7 @@ def _beside(name: str, read: Callable[[Path], object]) -> Callable[[Path], objec
 def _pools(path: Path) -> object:
     (path.parent / "corpus.jsonl").write_text('{"_id": "p1", "text": "A."}\n', encoding="utf-8")
     (path.parent / "qrels.txt").write_text("q1 0 p1 1\n", encoding="utf-8")
-    return read_pools(path.parent)
+    return list(pool_tasks(path.parent))
 
 
 def _ranks(path: Path) -> object:

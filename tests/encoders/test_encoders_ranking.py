@@ -20,8 +20,7 @@ from adducir.encoders.ranking import (
 from adducir.encoders.sources import encoder_source
 from adducir.encoders.span_vectors import DualVectors, MultiVectors, SpanWork, maxsim_packed, scored
 from adducir.studies.grounded_generation.hindsight.model import maxsim
-from adducir.studies.literary_evidence.relic import Pools, pool_tasks
-from adducir.studies.literary_evidence.submission import best, run_tasks
+from adducir.studies.literary_evidence.relic import best, run_tasks
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
@@ -95,16 +94,6 @@ def test_spans_of_one_candidate_are_one():
     odd = MaskedSpan("odd", "other", (), ("another text .",), (), names[3])
     with pytest.raises(InputError, match=names[3]):
         task_among(spans[2:4], [*every, odd])
-
-
-def test_each_query_of_a_pool_has_candidates_of_its_own():
-    spans = some_spans(2)
-    texts = {"c0": spans[0].text, "c1": spans[1].text, "x": "slow ."}
-    pools = Pools(spans, {"s0": ["x", "c0"], "s1": ["c1", "c0", "x"]}, texts)
-    tasks = list(pool_tasks(pools))
-    assert [task.gold.tolist() for task in tasks] == [[1], [0]]
-    assert [task.texts[task.gold[0]] for task in tasks] == [span.text for span in spans]
-    assert tasks[1].docnos == ["c1", "c0", "x"]
 
 
 def plain(query, document):

@@ -10,7 +10,7 @@ from adducir.cli.command import Writes, option
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, show_counts
+from adducir.studies.options import LINES_IN_PARTS, Shares, counted, in_parts, show_counts
 
 GOLD_QRELS = "Write the gold passages as qrels, too: X.qrels, X.txt."
 QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
@@ -36,14 +36,13 @@ def passages(settings: Passages) -> None:
         adducir grounded-generation passages kilt_knowledgesource.json -o passages.jsonl.gz
         adducir grounded-generation passages pages.jsonl.gz --words 100 -o passages.jsonl.gz
     """
-    from adducir.cli.console import note, open_progress
+    from adducir.cli.console import note
     from adducir.studies.grounded_generation.builders import cut_page, read_pages, write_passages
 
-    with open_progress() as progress, progress.doing("Cutting pages", None, "pages"):
-        pages = (page for path in settings.sources for page in read_pages(path))
-        counted = (page for page in pages if progress.advance(1) is None)
-        cut = (passage for page in counted for passage in cut_page(page, settings.words))
-        count = write_passages(cut, settings.output)
+    pages = (page for path in settings.sources for page in read_pages(path))
+    read = counted(pages, "Cutting pages", "pages")
+    cut = (passage for page in read for passage in cut_page(page, settings.words))
+    count = write_passages(cut, settings.output)
     note(f"wrote {settings.output}: {count:,} passages")
 
 
@@ -72,16 +71,15 @@ def kilt(settings: Kilt) -> None:
         adducir grounded-generation kilt wow-dev.jsonl --passages passages.jsonl.gz -o dev.jsonl
         adducir grounded-generation kilt wow.jsonl --passages p.jsonl --shares .9,.1,0 -o x.jsonl
     """
-    from adducir.cli.console import note, open_progress
+    from adducir.cli.console import note
     from adducir.core.files import file_digest
     from adducir.studies.grounded_generation.builders import kilt_contexts, read_kilt, read_passages
     from adducir.studies.grounded_generation.texts import write_contexts, write_gold
 
     examples = list(read_kilt(settings.source))
-    with open_progress() as progress, progress.doing("Reading passages", None, "passages"):
-        read = (passage for path in settings.passages for passage in read_passages(path))
-        counted = (one for one in read if progress.advance(1) is None)
-        contexts, counts = kilt_contexts(examples, counted, settings.turns)
+    passages = (passage for path in settings.passages for passage in read_passages(path))
+    read = counted(passages, "Reading passages", "passages")
+    contexts, counts = kilt_contexts(examples, read, settings.turns)
     parts = [*in_parts(settings, contexts, lambda one: one.group or one.id)]
     for _, path, some in parts:
         write_contexts(some, path)
