@@ -176,6 +176,40 @@ def batch_of(
     return whole[:, 0], whole[:, 1:], there[:, 1:]
 
 
+def relevance_loss(logits: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
+    """(Q,) equation 5, of (Q, K) logits; ``mask`` is True at passages."""
+    clean = logits.masked_fill(~mask, 0)
+    wanted = relevant.to(clean.dtype)
+    each = functional.binary_cross_entropy_with_logits(clean, wanted, reduction="none")
+    return each.masked_fill(~mask, 0).sum(-1)
+
+
+def complementary_loss(
+    logits: Tensor, vectors: Tensor, question: Tensor, mask: Tensor, batch: Any, recipe: Any
+) -> Tensor:
+    """Equation 4 of (Q, K) logits and (Q, K, d) vectors of passages and (Q, d) of questions."""
+    gold, sets, weights = batch["relevant"] & mask, batch["sets"], recipe.weights
+    total = relevance_loss(logits, gold, mask).mean()
+    if weights.diversity:
+        own = vectors.masked_fill(~gold[..., None], 0)
+        unit = functional.normalize(own, dim=-1, eps=_ZERO)
+        apart = torch.cdist(unit, unit, p=1.0) / (2 * vectors.shape[-1] ** 0.5)
+        pairs = (gold[:, :, None] & gold[:, None, :]).triu(1)
+        diversity = (1 - apart).masked_fill(~pairs, 0).sum((-2, -1))
+        total = total + weights.diversity * diversity.mean()
+    if weights.compactness:
+        clean, is_member = vectors.masked_fill(~mask[..., None], 0), sets >= 0
+        numbers = sets.clamp(min=0).flatten(1)[..., None].expand(-1, -1, clean.shape[-1])
+        members = clean.gather(1, numbers).reshape(*sets.shape, -1)
+        sums = members.masked_fill(~is_member[..., None], 0).sum(2)
+        cosine = functional.cosine_similarity(sums, question[:, None], dim=-1, eps=_ZERO)
+        false = (cosine - recipe.margin).clamp(min=0)
+        each = torch.where(batch["labels"], 1 - cosine, false)
+        compactness = each.masked_fill(~is_member.any(-1), 0).sum(-1)
+        total = total + weights.compactness * compactness.mean()
+    return total
+
+
 class EvidenceModel(torch.nn.Module, ABC):
     """A model that judges the passages of a question, read together with it or apart."""
 
@@ -200,7 +234,11 @@ class EvidenceModel(torch.nn.Module, ABC):
 
     @abstractmethod
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
-        """The mean loss of a batch of questions, as its recipe weighs it."""
+        """The mean loss of Q questions, as the recipe weighs it.
+
+        A batch has ``questions`` (inputs), (Q, K) ``relevant``, (Q, S, L) ``sets`` (the numbers of
+        members, padded with -1) and (Q, S) ``labels``.
+        """
 
     @abstractmethod
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Any:
@@ -266,10 +304,8 @@ class ComplementaryModel(EvidenceModel):
 
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
         question, passages, mask = batch_of(self.encoders[0], batch["questions"])
-        given = batch["relevant"], mask, batch["sets"], batch["labels"]
-        weights = {**recipe.weights.model_dump(), "margin": recipe.margin}
         logits = self.heads[0](passages)[..., 0]
-        return complementary_loss(logits, passages, question, *given, **weights)
+        return complementary_loss(logits, passages, question, mask, batch, recipe)
 
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Pool:
         question, passages = vectors[0][0], vectors[0][1:]
@@ -309,13 +345,22 @@ class DRNModel(EvidenceModel):
         return TensorNetwork(width, self.settings.slices, third=number == 1)
 
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
+        """Novelty learns, for each gold passage as the first, what the other gold ones add.
+
+        All others, the first itself among them, add nothing to it.
+        """
         (question, own, mask), (asked, passages, _) = (
             batch_of(encoder, batch["questions"]) for encoder in self.encoders
         )
-        relevance = self.heads[0](question[:, None], own)[:, 0]
-        return drn_loss(
-            relevance, self.heads[1](passages, passages, asked), batch["relevant"], mask
-        )
+        firsts = batch["relevant"] & mask
+        relevance = relevance_loss(self.heads[0](question[:, None], own)[:, 0], firsts, mask)
+        pairs = firsts[:, :, None] & mask[:, None]
+        novelty = self.heads[1](passages, passages, asked).masked_fill(~pairs, 0)
+        same = torch.eye(firsts.shape[1], dtype=torch.bool, device=firsts.device)
+        adds = (firsts[:, :, None] & firsts[:, None] & ~same).to(novelty.dtype)
+        each = functional.binary_cross_entropy_with_logits(novelty, adds, reduction="none")
+        per_first = each.masked_fill(~pairs, 0).sum((1, 2)) / firsts.sum(1).clamp(min=1)
+        return (relevance + per_first).mean()
 
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> NoveltyPool:
         device = self.encoders[0].network.device
@@ -332,88 +377,3 @@ MODELS: dict[str, type[EvidenceModel]] = {"complementary": ComplementaryModel, "
 def load_evidence_model(path: Path) -> EvidenceModel:
     folder = trained_folder(path, error=ArtifactError)
     return MODELS[Settings.load(folder).kind].load(folder)
-
-
-def complementary_loss(
-    logits: Tensor,
-    vectors: Tensor,
-    question: Tensor,
-    relevant: Tensor,
-    mask: Tensor,
-    sets: Tensor,
-    labels: Tensor,
-    *,
-    diversity: float = 1.0,
-    compactness: float = 1.0,
-    margin: float = 0.1,
-) -> Tensor:
-    """Equation 4, the mean over Q questions.
-
-    Args:
-        logits: (Q, K) of P(p|q).
-        vectors: (Q, K, d) the passages' vectors.
-        question: (Q, d) the questions' vectors.
-        relevant: (Q, K) True at gold passages.
-        mask: (Q, K) True at passages.
-        sets: (Q, S, L) the members of labelled sets by number, padded with -1.
-        labels: (Q, S) True at gold sets.
-        margin: gamma: the cosine up to which a false set costs nothing; the paper gives no value.
-    """
-    total = relevance_loss(logits, relevant, mask).mean()
-    if diversity:
-        total = total + diversity * diversity_loss(vectors, relevant, mask).mean()
-    if compactness:
-        close = compactness_loss(vectors, question, mask, sets, labels, margin)
-        total = total + compactness * close.mean()
-    return total
-
-
-def relevance_loss(logits: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
-    """(Q,) equation 5."""
-    clean = logits.masked_fill(~mask, 0)
-    wanted = relevant.to(clean.dtype)
-    each = functional.binary_cross_entropy_with_logits(clean, wanted, reduction="none")
-    return each.masked_fill(~mask, 0).sum(-1)
-
-
-def diversity_loss(vectors: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
-    """(Q,) equation 6."""
-    gold = relevant & mask
-    unit = functional.normalize(vectors.masked_fill(~gold[..., None], 0), dim=-1, eps=_ZERO)
-    apart = torch.cdist(unit, unit, p=1.0) / (2 * vectors.shape[-1] ** 0.5)
-    pairs = (gold[:, :, None] & gold[:, None, :]).triu(1)
-    return (1 - apart).masked_fill(~pairs, 0).sum((-2, -1))
-
-
-def compactness_loss(
-    vectors: Tensor, question: Tensor, mask: Tensor, sets: Tensor, labels: Tensor, margin: float
-) -> Tensor:
-    """(Q,) equation 7."""
-    clean = vectors.masked_fill(~mask[..., None], 0)
-    is_member = sets >= 0
-    numbers = sets.clamp(min=0).flatten(1)[..., None].expand(-1, -1, clean.shape[-1])
-    members = clean.gather(1, numbers).reshape(*sets.shape, -1)
-    sums = members.masked_fill(~is_member[..., None], 0).sum(2)
-    cosine = functional.cosine_similarity(sums, question[:, None], dim=-1, eps=_ZERO)
-    each = torch.where(labels, 1 - cosine, (cosine - margin).clamp(min=0))
-    return each.masked_fill(~is_member.any(-1), 0).sum(-1)
-
-
-def drn_loss(relevance: Tensor, novelty: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
-    """The mean over questions of the cross-entropies of relevance and, per first, of novelty.
-
-    Novelty learns, for each gold passage as the first, that the other gold passages add to it, and
-    that all others, the first itself among them, do not.
-
-    Args:
-        relevance: (Q, K) logits of P(p|q).
-        novelty: (Q, K, K) logits: how much the second passage adds to the first.
-    """
-    firsts = relevant & mask
-    pairs = firsts[:, :, None] & mask[:, None]
-    same = torch.eye(firsts.shape[1], dtype=torch.bool, device=firsts.device)
-    adds = (firsts[:, :, None] & firsts[:, None] & ~same).to(novelty.dtype)
-    clean = novelty.masked_fill(~pairs, 0)
-    each = functional.binary_cross_entropy_with_logits(clean, adds, reduction="none")
-    per_first = each.masked_fill(~pairs, 0).sum((1, 2)) / firsts.sum(1).clamp(min=1)
-    return (relevance_loss(relevance, relevant, mask) + per_first).mean()
