@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adducir.cli.command import Command
 
 CORE = "From a corpus to a table"
-MODELS = "Models that are trained"
+MODELS = "Trained models"
 HELP = "Setting up"
 STUDIES = "The studies"
 
@@ -61,7 +61,7 @@ COMMANDS = {
     ),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS, "models"),
     "deepct evaluate": Entry(
-        "Measure how well a term weighter recovers the reference terms of passages held out.",
+        "Measure how well a term weighter recovers the reference terms of held-out passages.",
         MODELS,
         "deepct",
     ),
@@ -93,7 +93,7 @@ _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
     "file, 4 something missing on the machine, 5 a missing artifact, or one that Adducir did not "
-    "create, 6 a part of the work not done, 70 an error in Adducir itself, 130 interrupted, "
+    "create, 6 incomplete work, 70 an error in Adducir itself, 130 interrupted, "
     "141 nobody read the output."
 )
 
@@ -172,7 +172,7 @@ def _options(
         typer.Option(
             "--verify",
             help="Read every file of the indexes and models that are opened, and compare its "
-            "digest, though it was read before; works anywhere.",
+            "digest, even if verified before; works anywhere.",
         ),
     ] = False,
 ) -> None:

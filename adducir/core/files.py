@@ -124,9 +124,9 @@ def publishing(path: Path) -> Iterator[Path]:
             sys.stdout.buffer.flush()
         return
     if path.is_dir():
-        raise InputError("this is a folder, where a file is to be written.", path=path)
+        raise InputError("this is a folder, but a file is to be written.", path=path)
     if path.suffix == ".bz2":
-        hint = "Let the name end in .gz, or in neither."
+        hint = "Use a name that ends in .gz, or in neither."
         raise InputError("bzip2 is read but not written.", path=path, hint=hint)
     if path.exists() and not path.is_file():
         with explaining_writes(path):

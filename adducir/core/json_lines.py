@@ -75,7 +75,7 @@ def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, di
     while not done and (text.peek() or is_array):
         line, value = text.line, text.value()
         if not isinstance(value, dict):
-            what = f"a JSON object is wanted, not a {type(value).__name__}."
+            what = f"this should be a JSON object, not a {type(value).__name__}."
             raise InputError(what, path=path, line=line)
         yield line, value
         done = is_array and not text.take(",")

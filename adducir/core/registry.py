@@ -82,7 +82,7 @@ class Family(Generic[K]):
             return cast("type[K]", imported(self._own[name]))
         if name not in self._installed:
             raise UsageError(
-                f"there is no {self.what} {name!r}{nearest(name, self) or '.'}",
+                f"unknown {self.what} {name!r}{nearest(name, self) or '.'}",
                 hint=f"Choose one of {', '.join(self)}.",
             )
         point = self._installed[name]

@@ -84,14 +84,14 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
             head = handle.peek(8)
             for magic, name in _UNREADABLE.items():
                 if head.startswith(magic):
-                    what = f"the file is compressed with {name}, which is not read here."
+                    what = f"the file is compressed with {name}, which is not supported."
                     hint = "Decompress it, or compress it with gzip."
                     raise BrokenStream(what, path=path, hint=hint)
             if head.startswith(_PARQUET) and path.suffix != ".parquet":
                 what, hint = "this is a Parquet file.", "Give it a name that ends in .parquet."
                 raise BrokenStream(what, path=path, hint=hint)
             if not head.startswith(_MAGIC.get(path.suffix, b"")):
-                what = f"the name ends in {path.suffix}, but the file is not compressed so."
+                what = f"the name ends in {path.suffix}, but the file is not compressed that way."
                 hint = f"Rename it if it is plain text; else {_AGAIN.lower()}"
                 raise BrokenStream(what, path=path, hint=hint)
             if head.startswith(_GZIP):

@@ -47,7 +47,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         for cells in reader:
             if cells and len(cells) != len(names):
-                what = f"there are {len(cells)} columns where the header names {len(names)}."
+                what = f"this line has {len(cells)} columns, but the header names {len(names)}."
                 raise InputError(what, path=path, line=begin)
             if cells:
                 yield begin, dict(zip(names, cells, strict=True))

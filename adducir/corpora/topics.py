@@ -156,7 +156,7 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
         if field is None and topic.vector is not None:
             vectors.append(topic.vector)
     if not raw:
-        raise InputError("there are no topics in it.", path=source)
+        raise InputError("it contains no topics.", path=source)
     if vectors and len(vectors) < len(raw):
         lacks = next(topic for topic in raw if topic.vector is None)
         what = f"the topic {lacks.qid!r} has no token weights, which others have."

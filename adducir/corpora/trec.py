@@ -60,7 +60,7 @@ def trec_documents(
         for edge in _EDGE.finditer(line) if "DOC>" in line or "doc>" in line else ():
             if edge[1]:
                 if not start:
-                    raise InputError("this </DOC> closes nothing.", path=path, line=number)
+                    raise InputError("this </DOC> has no matching <DOC>.", path=path, line=number)
                 parts.append(line[position : edge.start()])
                 body = without_comments("\n".join(parts))
                 first = opening.search(body)
@@ -88,7 +88,7 @@ def trec_documents(
         raise InputError(
             "there is no <DOC> in this file, so it is not in TREC's format.",
             path=path,
-            hint="Readable are JSONL, TREC SGML, TSV and plain text; name the format where the "
+            hint="JSONL, TREC SGML, TSV and plain text can be read; name the format where the "
             "file name does not show it. With the format text the whole file is one document.",
         )
 

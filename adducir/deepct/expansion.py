@@ -101,9 +101,9 @@ class ExpandedCorpus:
         for document, found in self.weighed():
             if WEIGHTED in document.fields:
                 raise InputError(
-                    f"the document {document.docno!r} has a field {WEIGHTED!r} already.",
+                    f"the document {document.docno!r} already has a field {WEIGHTED!r}.",
                     path=self.source,
-                    hint="Expand the corpus as it was.",
+                    hint="Expand the original corpus.",
                 )
             text = " ".join(
                 " ".join([word] * count)

@@ -40,7 +40,7 @@ def records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dic
                 raise InputError(f"the column {twice[0]!r} is duplicated.", path=path, line=line)
             continue
         if len(cells) != len(header):
-            what = f"there are {len(cells)} cells where the header names {len(header)}."
+            what = f"this line has {len(cells)} cells, but the header names {len(header)}."
             hint = None if tabs else "Quote a cell that holds a comma."
             raise InputError(what, path=path, line=line, hint=hint)
         yield line, {name: cell for name, cell in zip(header, cells, strict=True) if name}
@@ -49,6 +49,6 @@ def records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dic
 def _check(names: Collection[str], required: Sequence[str], path: Path, line: int) -> None:
     for name in required:
         if name not in names:
-            hint = f"Needed are {', '.join(required)}, as columns or in every JSON object."
-            what = f"there is no {name!r}{nearest(name, names)}."
+            hint = f"Required, as columns or as keys of every JSON object: {', '.join(required)}."
+            what = f"{name!r} is missing{nearest(name, names)}."
             raise InputError(what, path=path, line=line, hint=hint)

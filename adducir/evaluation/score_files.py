@@ -169,7 +169,7 @@ def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
     for line, record in records(path):
         qid = next((record[name] for name in QIDS if name in record), None)
         if qid is None or "results" in record:
-            raise _refused(path, f"{', '.join(record)} are no values of a topic", line)
+            raise _refused(path, f"{', '.join(record)} are not values of a topic", line)
         system = next((record[name] for name in SYSTEMS if name in record), "")
         place = record.get("section", ""), record.get("group", ""), system, qid
         if {"measure", "value"} <= record.keys():

@@ -92,7 +92,7 @@ def find_code(name: str, folder: Path) -> Code:
         if not path.resolve().is_relative_to(folder.resolve()):
             raise InputError("this file is not in the study's folder.", path=path)
         if not path.is_file():
-            raise InputError("there is no such file.", path=path)
+            raise InputError("no such file.", path=path)
         code = Code(name, function, None, path, folder, path)
     else:
         path, root = _module_file(place, folder)

@@ -163,7 +163,7 @@ class Models:
             self._steps[path] = ModelStep(path, plan, before)
         step = self._steps[path]
         if step.fingerprint != plan.fingerprint:
-            raise InputError("another recipe of this experiment has its model here.", path=path)
+            raise InputError("another recipe of this experiment keeps its model here.", path=path)
         step.place = place
         step.reads = [*step.reads, place]
         return step

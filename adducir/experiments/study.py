@@ -136,7 +136,7 @@ class Study(ABC):
             if "seeds" in getattr(system, "model_fields_set", ()) and not system.seeds:
                 planner.add(place, "at least one is needed")
             if getattr(system, "seeds", ()) and not self.is_trained("systems", name):
-                what = "nothing that it is made with is trained here, so all runs are equal"
+                what = "no part of it is trained here, so all runs are equal"
                 planner.add(place, f"{what}: leave `seeds` out")
 
     def is_trained(self, section: str, name: str) -> bool:

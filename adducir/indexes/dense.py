@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -26,13 +26,15 @@ from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
 from adducir.encoders.encoding import DOCNOS
 from adducir.encoders.kinds import Floats, TextEncoder
-from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.indexes.arrays import damaged
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, no_terms
 from adducir.indexes.models import Model
 from adducir.models.machine import choose_device, using_threads
+
+if TYPE_CHECKING:
+    from adducir.encoders.model import DualEncoder
 
 KIND = "dense-index"
 INDEX = "index.faiss"
@@ -93,7 +95,9 @@ class DenseIndex(Index):
         )
 
     @cached_property
-    def encoder(self) -> DualEncoder | TextEncoder:
+    def encoder(self) -> "DualEncoder | TextEncoder":
+        from adducir.encoders.model import load_encoder
+
         encoder = load_encoder(self.source).to(choose_device(self._device))
         return cast("DualEncoder | TextEncoder", encoder)
 

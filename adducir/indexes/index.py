@@ -77,7 +77,7 @@ class Index(ABC):
         is_other = "language" in settings  # English is stemmed alike by every Lucene
         if is_other and self.analysis.settings().get("lucene") != settings.get("lucene"):
             raise ArtifactError(
-                "its texts were analysed by another Lucene, which stems otherwise.",
+                "its texts were analysed by another Lucene, which stems differently.",
                 path=path,
                 hint="Build it again with 'adducir index --rebuild'.",
             )

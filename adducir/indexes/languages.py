@@ -77,7 +77,7 @@ def made(label: str, method: str, *arguments: Any) -> Any:
     except jvm.java_exception() as error:
         raise MachineError(
             f"{label} cannot be analysed here: {jvm.message_of(error).splitlines()[0]}.",
-            hint="Where a part of Java is lacking, set ADDUCIR_JAVA_HOME to a whole one (a JDK).",
+            hint="If a part of Java is missing, set ADDUCIR_JAVA_HOME to a complete one (a JDK).",
         ) from error
 
 

@@ -137,7 +137,7 @@ class LuceneIndex(Index):
             manifest = open_artifact(path, KIND)
         elif not (path.is_dir() and any(path.glob("segments_*"))):
             raise ArtifactError(
-                "there is no index here." if path.exists() else "there is no such index.",
+                "there is no index here." if path.exists() else "no such index.",
                 path=path,
                 hint="Build one with 'adducir index SOURCE --output indexes/NAME'.",
             )
@@ -255,7 +255,7 @@ class LuceneIndex(Index):
         if not all(math.isfinite(weight) and weight >= 1 for weight in weights.values()):
             raise UsageError(
                 f"the weights of fields must be 1 or more, not {dict(weights)}.",
-                hint="Give the least field 1, and greater weights to the others.",
+                hint="Give the least important field 1, and the others greater weights.",
             )
         if type(model) is not BM25 or self.accurate_length or feedback is not None:
             raise UsageError(

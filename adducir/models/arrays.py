@@ -37,7 +37,7 @@ def read_shard(path: Path) -> dict[str, NDArray[Any]]:
     from safetensors import SafetensorError, safe_open
 
     damaged = ArtifactError(
-        "this file is damaged: it is not what was written.",
+        "this file is damaged: its content is not what was written.",
         path=path,
         hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
     )

@@ -41,7 +41,7 @@ class ModelSettings(Recipe):
             raise InputError(
                 f"this is {cls.what}: it holds no {cls.file}.",
                 path=folder,
-                hint="Name a folder that `adducir train` made of a recipe of that kind.",
+                hint="Name a folder that `adducir train` made from a recipe of that kind.",
             )
         return as_settings(folder / cls.file, read_settings(folder / cls.file), cls)
 

@@ -78,7 +78,7 @@ def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) 
             path=folder,
             hint=_NAME_A_TOKENIZER,
         )
-    # Entries that were added to the vocabulary are made of texts only where these hold them.
+    # Entries that were added to the vocabulary are made from texts only where these hold them.
     vocabulary = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
     made = tokenizer.backend_tokenizer.encode("a", "a").ids
     greatest = max((*vocabulary.values(), *tokenizer.all_special_ids, *made))
@@ -237,7 +237,7 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
         raise InputError(
             f"{what}.",
             path=path,
-            hint="Nothing in it was run. Take the model from where it was first published.",
+            hint="Nothing in it was run. Get the model from where it was first published.",
         ) from error
     if not isinstance(found, dict) or not found:
         raise InputError(f"it holds no weights by name, but a {type(found).__name__}.", path=path)

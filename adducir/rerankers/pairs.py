@@ -131,7 +131,7 @@ class PairSource:
             yield example
         if not self.counts["queries"]:
             raise InputError(
-                "there is no query with both a positive and a negative to train on.",
+                "no query has both a positive and a negative to train on.",
                 path=self.corpus.source,
                 hint="Are all sources of one collection, and has the query's field a text? "
                 f"Counts: {dict(self.counts)}.",

@@ -60,7 +60,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
         part = recipe.examples
         if part is None:
             raise InputError(
-                "the recipe has no `examples`, so that there is nothing to train.",
+                "the recipe has no `examples`, so there is nothing to train.",
                 hint="It can be used as it is: adducir rerank --model RECIPE.",
             )
         with gathering() as each:
@@ -111,7 +111,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
                 )
         else:
             network = load_model(self.base, KIND, new_head=True, num_labels=labels)
-        # Whatever the base's classes were called: the model that is saved says what it learnt.
+        # Whatever the base's classes were called: the model that is saved says what it learned.
         network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
         network.config.label2id = {name: key for key, name in network.config.id2label.items()}
         return cast("torch.nn.Module", network)

@@ -49,7 +49,9 @@ def write_run(
     if content and regular_lines(content, len(RUN.columns)) is None:
         for values in (pl.Series("tag", [run.tag]), run.frame["qid"], run.frame["docno"]):
             for one in values.filter(values.str.contains(_UNWRITABLE)).head(1):
-                what = f"the {values.name} {one!r} cannot stand in a run: it is empty or holds a"
+                what = (
+                    f"the {values.name} {one!r} cannot be written to a run: it is empty or holds a"
+                )
                 raise UsageError(f"{what} blank.")
     if path.suffix == ".gz":
         content = gzip.compress(content, _GZIP_LEVEL, mtime=0)

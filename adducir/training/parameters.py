@@ -18,7 +18,7 @@ def freeze(model: "torch.nn.Module", patterns: Sequence[str]) -> None:
             named[name].requires_grad_(False)
     if not any(parameter.requires_grad for parameter in named.values()):
         raise InputError(
-            "every parameter is frozen, so that there is nothing to train.",
+            "every parameter is frozen, so there is nothing to train.",
             hint="Take a pattern out of `training.freeze`.",
         )
 
@@ -52,7 +52,7 @@ def _fitting(pattern: str, names: Any, key: str) -> list[str]:
     if not found:
         some = ", ".join([*names][:3])
         raise InputError(
-            f"no parameter of this model fits {pattern!r} (`training.{key}`).",
+            f"no parameter of this model matches {pattern!r} (`training.{key}`).",
             hint=f"Its {len(names)} parameters are called {some} and so on.",
         )
     return found
@@ -66,7 +66,7 @@ def checkpoint_layers(model: "torch.nn.Module") -> None:
     able: list[Any] = [one for one in networks if one.supports_gradient_checkpointing]
     if not able:
         raise InputError(
-            f"a {type(model).__name__} cannot do gradient checkpointing.",
+            f"a {type(model).__name__} does not support gradient checkpointing.",
             hint="Leave `training.gradient_checkpointing` out.",
         )
     for one in able:

@@ -236,7 +236,7 @@ class _Trainer(Trainer):
         return self.optimizer
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        # The warm-up's first step has the rate 0: were it the last, too, nothing would be learnt.
+        # The warm-up's first step has the rate 0: were it the last, too, nothing would be learned.
         warmup = self.args.get_warmup_steps(num_training_steps)
         self.args.warmup_steps = min(warmup, num_training_steps - 1)
         return super().create_scheduler(num_training_steps, optimizer)
@@ -287,7 +287,7 @@ class _Watch(TrainerCallback):
         self._saved, done = time.monotonic(), state.global_step
         progress().resume(round(self._per_step(args, state) * done))
         if done:
-            progress().note(f"training goes on after step {done:,}")
+            progress().note(f"training resumes after step {done:,}")
 
     def _per_step(self, args: Any, state: Any) -> float:
         return float(self._examples * args.num_train_epochs / state.max_steps)

@@ -131,7 +131,7 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
         ):
             chosen.append(span)
     if unknown := set(recipe.groups) - known:
-        what = f"there is no group {min(unknown)!r}; there are {', '.join(sorted(known)[:12])}."
+        what = f"unknown group {min(unknown)!r}; there are {', '.join(sorted(known)[:12])}."
         raise InputError(what, path=paths[0])
     if not chosen:
         raise InputError(

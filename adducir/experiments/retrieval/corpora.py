@@ -48,7 +48,7 @@ class SourceCorpus(CorpusRecipe):
     Attributes:
         source: The id or path.
         format: The format of files, if their names do not show it.
-        docno_field: The field of the docno, where it has none of the usual names.
+        docno_field: The field that holds the docno, if its name is unusual.
     """
 
     source: str
@@ -130,7 +130,7 @@ class ExpandedRecipe(CorpusRecipe):
         path = file_path(self.model, study.folder)
         if not path.is_dir():
             raise InputError(
-                "there is no such model.",
+                "no such model.",
                 path=path,
                 hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
                 absent=True,

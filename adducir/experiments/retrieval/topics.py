@@ -90,7 +90,9 @@ class TopicsRecipe(Recipe):
 
         place = ("topics", name, "model_qrels")
         if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
-            what = "there is no prediction-powered mean of systems with several runs (`seeds`)"
+            what = (
+                "prediction-powered means are not available for systems with several runs (`seeds`)"
+            )
             study.planner.add(place, f"{what}: {TOPICS_ALONE}")
         judged = _qrels(self.model_qrels, study)
         if unknown := set(judged.qids).difference(topics.qids):
@@ -110,7 +112,7 @@ def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[st
             if can_compute(place, measure, study):
                 found[measure] = None
     if recipe.unjudged and not any(map(depth_of, found)):
-        what = "there are bounds of nDCG@k, AP@k and RBP(rel=1), and `measures` has none of them"
+        what = "only nDCG@k, AP@k and RBP(rel=1) have bounds, and `measures` has none of them"
         planner.add(("unjudged",), what)
     names = {}
     for text, name in recipe.table.measure_names.items():

@@ -182,7 +182,7 @@ class GeneratedTexts(Tabled):
         metavar="FILE",
     )
     measures: Annotated[tuple[Group, ...], BeforeValidator(common.items)] = option(
-        "answers, grounding, knowledge, kilt; with commas or repeated.",
+        "answers, grounding, knowledge, kilt; comma-separated or repeated.",
         "-m",
         default=(),
         metavar="GROUP",
