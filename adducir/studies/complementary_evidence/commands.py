@@ -181,12 +181,8 @@ def select(settings: Select) -> None:
     from adducir.models.sources import trained_folder
     from adducir.studies.complementary_evidence.model import Settings
     from adducir.studies.complementary_evidence.questions import read_questions, write_selected
-    from adducir.studies.complementary_evidence.selection import (
-        SELECTORS,
-        SelectionWork,
-        changed,
-        selected,
-    )
+    from adducir.studies.complementary_evidence.selection import SELECTORS
+    from adducir.studies.complementary_evidence.study import SelectionWork, changed, selected
 
     model, trained = settings.model, None
     asked = list(read_questions(*settings.questions))

@@ -110,8 +110,10 @@ def test_the_loss_and_all_gradients_over_the_whole_corpus(name, several) -> None
 
     p = brute_scores(model.retriever, data.inputs, data.retriever_passages).softmax(-1)
     q = brute_scores(model.guide, data.hindsight, data.guide_passages).softmax(-1)
-    share = model.generator.share
-    inside = torch.from_numpy(data.texts.shares_of(ALL[:, :, None], data.texts.targets[:, None]))
+    share, names = model.generator.logit.sigmoid(), [*data.texts.words, ""]
+    cut, targets = [one.split() for one in PASSAGES], data.texts.targets
+    counts = [[[one.count(names[w]) / len(one) for w in row] for one in cut] for row in targets]
+    inside = torch.tensor(counts, dtype=torch.float64)
     outside = torch.from_numpy(data.texts.background[data.texts.targets])
     rows = []
     for row, words in enumerate(data.texts.targets):

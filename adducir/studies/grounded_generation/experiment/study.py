@@ -19,8 +19,11 @@ from adducir.models.artifacts import model_versions
 from adducir.models.machine import seed_of, using_threads
 from adducir.models.sources import model_source
 from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
-from adducir.studies.grounded_generation.generators.generator import Decoding
-from adducir.studies.grounded_generation.generators.kinds import GENERATORS, AnyGenerator
+from adducir.studies.grounded_generation.generators.kinds import (
+    GENERATORS,
+    AnyGenerator,
+    Decoding,
+)
 from adducir.studies.grounded_generation.hindsight.recipe import (
     ClosedRecipe,
     GroundedSystem,

@@ -14,40 +14,17 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
 
-from adducir.core.recipe import Recipe
+if TYPE_CHECKING:
+    from adducir.studies.grounded_generation.generators.kinds import Decoding
 
 Numbers = NDArray[np.int64]
 _WORD = re.compile(r"\w+")
-OPEN = ("no_repeat_ngram_size", "length_penalty", "early_stopping")
-"""Keys of :class:`Decoding` that the checkpoint decides unless the recipe does."""
-
-
-class Decoding(Recipe):
-    """How texts are written from the first passages; docs/hindsight.md has the keys."""
-
-    passages: Annotated[int, Field(ge=1)] = 8
-    best: Annotated[int, Field(ge=1)] = 5
-    beams: Annotated[int, Field(ge=1)] = 4
-    max_length: Annotated[int, Field(ge=1)] = 40
-    min_length: Annotated[int, Field(ge=0)] = 5
-    no_repeat_ngram_size: Annotated[int, Field(ge=0)] | None = None
-    length_penalty: float | None = None
-    early_stopping: bool | None = None
-
-    @model_validator(mode="after")
-    def _best_are_written(self) -> "Decoding":
-        if "best" in self.model_fields_set and self.best > self.passages:
-            raise ValueError(
-                f"`best: {self.best}` needs as many texts, but `passages` is {self.passages}"
-            )
-        return self
 
 
 class Generator(torch.nn.Module, ABC):
@@ -67,14 +44,9 @@ class Generator(torch.nn.Module, ABC):
 
     @abstractmethod
     def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
-        """(B, k) log P(y|x,z) of whole targets, with gradient.
+        """(B, k) log P(y|x,z) of whole targets, with gradient: (B,) contexts, (B, k) passages.
 
         No value depends on which others are computed beside it.
-
-        Args:
-            read: From :meth:`read`.
-            contexts: (B,) numbers of contexts.
-            passages: (B, k) numbers of passages.
         """
 
     def likelihoods(
@@ -97,15 +69,8 @@ class Generator(torch.nn.Module, ABC):
             return torch.cat([torch.cat(parts, dim=1) for parts in each])
 
     @abstractmethod
-    def write(
-        self,
-        read: Any,
-        contexts: Numbers,
-        passages: Numbers,
-        decoding: Decoding,
-        tokens: int | None = None,
-    ) -> list[str]:
-        """The text of each of n pairs of a context and a passage, by their numbers."""
+    def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
+        """The text of each of (n, 2) pairs of a context and a passage, by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +93,6 @@ class _Read:
     starts: Numbers
     background: NDArray[np.float64]
 
-    def shares_of(self, passages: Numbers, words: Numbers) -> NDArray[np.float64]:
-        """P(w|z) of broadcast arrays of passages and words."""
-        wanted = passages * len(self.background) + words
-        places = np.searchsorted(self.pairs, wanted).clip(max=len(self.pairs) - 1)
-        return np.where(self.pairs[places] == wanted, self.shares[places], 0.0)
-
 
 class Lexical(Generator):
     """The mixture; ``share`` is lambda at first."""
@@ -143,10 +102,6 @@ class Lexical(Generator):
     def __init__(self, share: float = 0.5) -> None:
         super().__init__()
         self.logit = torch.nn.Parameter(torch.tensor(share).logit())
-
-    @property
-    def share(self) -> torch.Tensor:
-        return self.logit.sigmoid()
 
     def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> _Read:
         texts = [words_of(text) for text in passages]
@@ -173,36 +128,31 @@ class Lexical(Generator):
 
     def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
         words = read.targets[contexts][:, None, :]
-        mask = words >= 0
-        inside = self._tensor(read.shares_of(passages[:, :, None], words.clip(min=0)))
-        outside = self._tensor(read.background[words.clip(min=0)])
-        share = self.share
+        mask, known = words >= 0, words.clip(min=0)
+        wanted = passages[:, :, None] * len(read.background) + known
+        places = np.searchsorted(read.pairs, wanted).clip(max=len(read.pairs) - 1)
+        shares = np.where(read.pairs[places] == wanted, read.shares[places], 0.0)
+        inside, outside = self._tensor(shares), self._tensor(read.background[known])
+        share = self.logit.sigmoid()
         found = (share * inside + (1 - share) * outside).log()
         return (found * self._tensor(mask)).sum(dim=-1)
 
     def _tensor(self, values: Any) -> torch.Tensor:
         return torch.as_tensor(values).to(self.logit)
 
-    def write(
-        self,
-        read: _Read,
-        contexts: Numbers,
-        passages: Numbers,
-        decoding: Decoding,
-        tokens: int | None = None,
-    ) -> list[str]:
+    def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
         """The most probable text in which no word is repeated; ``max_length`` counts words.
 
         Without that condition it would be the most probable word over and over.
         """
-        share, words = float(self.share.detach()), list(read.words)
-        del contexts, tokens
+        share, words = float(self.logit.detach().sigmoid()), list(read.words)
+        del tokens
         found = []
-        for number in passages:
+        for _, number in pairs:
             mixture = (1 - share) * read.background[:-1]
             some = slice(*read.starts[number : number + 2])
             mixture[read.pairs[some] % len(read.background)] += share * read.shares[some]
-            best = np.argsort(-mixture, kind="stable")[: decoding.max_length]
+            best = np.argsort(-mixture, kind="stable")[: plan.max_length]
             found.append(" ".join(words[word] for word in best))
         return found
 
