@@ -4,6 +4,7 @@ A hook of mkdocs (mkdocs.yml). Links that leave docs/ lead to the page that a fi
 copy of the file.
 """
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -27,6 +28,7 @@ PAGES = {
     "SECURITY.md": "security.md",
     "benchmarks/RESULTS.md": "benchmarks.md",
     "experiments/README.md": "experiments.md",
+    "docs/notebook.ipynb": "notebook.md",
 }
 _LINK = re.compile(r'(?<=\]\()(?!\w+:|#)[^)\s]+|(?<=src=")(?!\w+:)[^"]+|(?<=srcset=")[^"]+')
 
@@ -41,7 +43,8 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Any, config: Any) -> Any:
     for source, page in PAGES.items():
-        files.append(File.generated(config, page, content=(ROOT / source).read_text()))
+        text = notebook() if source.endswith(".ipynb") else (ROOT / source).read_text()
+        files.append(File.generated(config, page, content=text))
     for name in all_commands():
         files.append(File.generated(config, page_of(name), content=command_page(name)))
     files.append(File.generated(config, "reference.md", content=reference()))
@@ -116,6 +119,16 @@ def default_of(field: Any) -> str:
 def entry(option: str, meaning: str | None, note: str) -> str:
     text = re.sub(r"([<>*_])", r"\\\1", " ".join((meaning or "").split()))
     return f"- **`{option.strip()}`**" + (f" ({note})" if note else "") + f": {text}"
+
+
+def notebook() -> str:
+    """The cells of the notebook, with what they showed."""
+    parts = []
+    for cell in json.loads((ROOT / "docs/notebook.ipynb").read_text())["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        parts += ["".join(one["data"]["text/html"]) for one in cell.get("outputs", ())]
+    return "\n\n".join(parts) + "\n"
 
 
 def reference() -> str:

@@ -1,5 +1,7 @@
 """The documents say what the program does: commands, options, recipe keys, links, output."""
 
+import ast
+import json
 import re
 import shlex
 import subprocess
@@ -308,6 +310,22 @@ def test_a_tutorial_runs_as_it_stands(
                 monkeypatch.chdir("study")
         elif piece.strip():
             subprocess.run(["bash", "-euc", piece], check=True)
+
+
+def test_the_notebook_shows_what_its_cells_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for cell in json.loads(text("docs/notebook.ipynb"))["cells"]:
+        if cell["cell_type"] == "code":
+            lines = ast.parse("".join(cell["source"])).body
+            last = lines.pop() if isinstance(lines[-1], ast.Expr) else None
+            exec(compile(ast.Module(lines, []), "notebook", "exec"), names)
+            if last is not None:
+                found = eval(compile(ast.Expression(last.value), "notebook", "eval"), names)
+                (shown,) = cell["outputs"]
+                assert found._repr_html_() == "".join(shown["data"]["text/html"])
 
 
 @pytest.mark.slow

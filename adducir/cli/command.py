@@ -320,8 +320,7 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
     """Refuse what may not be written before anything is done."""
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
-    from adducir.core.files import is_standard_output
-    from adducir.core.streams import keeping_pipes
+    from adducir.core.files import is_standard_output, keeping_pipes
 
     claims.enter_context(keeping_pipes())
     claims.enter_context(replacing_anything(force))

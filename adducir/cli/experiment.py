@@ -62,8 +62,8 @@ def experiment(settings: Experiment) -> None:
                 f"this study has {plan.study.tables} tables, and --output is one file.",
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
-        from adducir.experiments.context import Context
         from adducir.experiments.experiment import run_experiment
+        from adducir.experiments.step import Context
 
         context = Context(
             settings.threads, settings.device, settings.batch_tokens, settings.execution()

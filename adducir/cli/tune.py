@@ -92,8 +92,8 @@ def tune(settings: Tune) -> None:
     from adducir.evaluation.measures import parse_measure
     from adducir.experiments.tuning.folds import Pool
     from adducir.experiments.tuning.grid import Grid
-    from adducir.experiments.tuning.report import write_report
     from adducir.experiments.tuning.tune import tune as tune_grid
+    from adducir.experiments.tuning.tune import write_report
     from adducir.indexes.engines import open_index
 
     depth, output = settings.depth, settings.output

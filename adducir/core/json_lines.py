@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines, read_pieces, read_text
-from adducir.core.streams import BrokenStream
+from adducir.core.files import BrokenStream, read_lines, read_pieces, read_text
 
 WHOLE = "Every line must hold one whole JSON object."
 _BLANK = re.compile(r"[ \t\r\n]*")

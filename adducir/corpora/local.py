@@ -17,11 +17,11 @@ from typing import Any, NoReturn
 
 from adducir.core.artifacts import MANIFEST
 from adducir.core.errors import InputError, UsageError, reading_error
+from adducir.core.files import BrokenStream, blocks, suffix_of
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
-from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, default_fields_of
 from adducir.corpora.formats import CorpusFormat, docno_of
 from adducir.corpora.kinds import FORMATS

@@ -16,9 +16,8 @@ from typing import Any
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_bytes, read_lines
+from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
-from adducir.core.streams import blocks, suffix_of
 from adducir.corpora.documents import Document, check_docno, default_fields_of, fields_of
 from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of
 

@@ -27,10 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_text
+from adducir.core.files import read_text, suffix_of
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.json_lines import WHOLE, json_value, read_objects
-from adducir.core.streams import suffix_of
 from adducir.core.texts import repeated
 from adducir.corpora.frames import DOCNO, QID, QUERY, column_of, ids_of
 from adducir.corpora.markup import collapse, elements, plain, without_comments

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines
-from adducir.core.streams import BrokenStream, blocks, suffix_of
+from adducir.core.files import BrokenStream, blocks, read_lines, suffix_of
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.formats import CorpusFormat
 from adducir.corpora.markup import collapse, elements, plain, without_comments

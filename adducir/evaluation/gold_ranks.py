@@ -31,12 +31,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import whole_number
 from adducir.evaluation.lists import Floats, Integers
 from adducir.evaluation.measures import NamedMeasure
-from adducir.evaluation.records import records
 from adducir.evaluation.scores import Scores
 
 Ties: TypeAlias = Literal["pessimistic", "expected"]

@@ -32,11 +32,11 @@ from typing import Any
 import polars as pl
 from ir_measures import Measure
 
+from adducir.core.csv_files import first_line, records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
 from adducir.evaluation.measures import NamedMeasure, parse_measure
-from adducir.evaluation.records import first_line, records
 from adducir.evaluation.scores import SCHEMA, Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic")

@@ -20,9 +20,8 @@ from adducir.core.fingerprint import is_known
 from adducir.core.planning import planning
 from adducir.core.progress import progress
 from adducir.experiments.code import require_consent
-from adducir.experiments.context import Context, shown
-from adducir.experiments.planner import Planner
-from adducir.experiments.step import ModelStep, Step, training_log
+from adducir.experiments.sections import Planner
+from adducir.experiments.step import Context, ModelStep, Step, shown, training_log
 from adducir.experiments.study import TASKS, Finding, Study
 from adducir.tables.formats import TABLES, render
 from adducir.tables.material import Curve

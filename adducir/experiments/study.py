@@ -43,15 +43,14 @@ from adducir.core.errors import AdducirError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.evaluation.scores import run_name
-from adducir.experiments.planner import Planner
-from adducir.experiments.sections import ComparisonRecipe, Linked, TableRecipe
+from adducir.experiments.sections import ComparisonRecipe, Linked, Planner, TableRecipe
 from adducir.experiments.step import Absent, Models, Step
 from adducir.version import __version__
 
 if TYPE_CHECKING:
     from ir_measures import Measure
 
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
     from adducir.tables.table import Layout, ResultTable
 
 

@@ -19,9 +19,8 @@ from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.fusion import lacking
 from adducir.runs.metadata import metadata_for, part_of, read_metadata
-from adducir.runs.order import Ties, ordered
 from adducir.runs.read import columns_of, run_of
-from adducir.runs.run import Run
+from adducir.runs.run import Run, Ties, ordered
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")

@@ -17,8 +17,7 @@ from adducir.core.processes import locked
 from adducir.corpora.columns import RUN, regular_lines
 from adducir.corpora.frames import Floats
 from adducir.runs.metadata import metadata_for, metadata_text
-from adducir.runs.order import strictly_decreasing
-from adducir.runs.run import Run
+from adducir.runs.run import Run, strictly_decreasing
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
 _GZIP_LEVEL = 1

@@ -8,7 +8,7 @@ from experiment_studies import GIVEN, Study, run_lines
 
 from adducir.core.errors import AdducirError, InputError, MachineError, UsageError
 from adducir.core.executors import Execution
-from adducir.experiments.context import Context
+from adducir.experiments.step import Context
 
 TASKS = {
     "retrieval": GIVEN,
@@ -212,7 +212,7 @@ def test_what_the_machine_lacks_is_its_error_alone(
     def unreachable(*_: object, **__: object) -> None:
         raise MachineError("the network cannot be reached.")
 
-    monkeypatch.setattr("adducir.experiments.retrieval.topics.load_topics", unreachable)
+    monkeypatch.setattr("adducir.experiments.retrieval.corpora.load_topics", unreachable)
     with pytest.raises(MachineError, match="network"):
         given.plan()
     given.change("nDCG@3", "nDCG3")

@@ -10,8 +10,8 @@ from experiment_studies import Study
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.experiments.step import Context
 from adducir.runs.read import read_run
 
 EXPERIMENT = """\

@@ -12,9 +12,8 @@ from scipy.optimize import brentq
 from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores, system_of
 from adducir.statistics.comparison import compare
-from adducir.statistics.equivalence import tost, tost_of_runs
+from adducir.statistics.equivalence import tost, tost_of_runs, two_level
 from adducir.statistics.settings import CORRECTIONS
-from adducir.statistics.two_level import two_level
 
 
 def holm(p: object) -> np.ndarray:

@@ -22,8 +22,7 @@ from adducir.core.recipe import Recipe, validated
 from adducir.core.texts import same_text
 from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
-from adducir.experiments.planner import Planner
-from adducir.experiments.sections import Name, Seeds, file_name
+from adducir.experiments.sections import Name, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.arrays import read_shard
@@ -46,7 +45,7 @@ from adducir.training.recipe import Several, listed
 if TYPE_CHECKING:
     import torch
 
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
 
 
 def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:

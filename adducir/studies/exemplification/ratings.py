@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.measures import NamedMeasure
-from adducir.evaluation.records import records
 from adducir.evaluation.scores import Scores
 
 What: TypeAlias = Literal["rating", "rank"]

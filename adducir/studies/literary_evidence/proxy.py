@@ -26,12 +26,11 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
-from adducir.core.csv_files import CsvWriter
+from adducir.core.csv_files import CsvWriter, records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
-from adducir.evaluation.records import records
 from adducir.studies.agreement import estimated, fleiss_kappa
 from adducir.studies.options import Drawing
 from adducir.tables.build import figure_table

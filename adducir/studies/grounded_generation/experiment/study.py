@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 from adducir.core.recipe import KeyPath
 from adducir.encoders.sources import encoder_source
 from adducir.evaluation.scores import run_name
-from adducir.experiments.planner import Planner
-from adducir.experiments.sections import Name, Natural, Seeds, file_name
+from adducir.experiments.sections import Name, Natural, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.artifacts import model_versions
@@ -34,7 +33,7 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
 
 
 class GroundedGeneration(Task):
