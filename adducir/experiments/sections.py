@@ -174,10 +174,7 @@ def _as_seeds(value: Any) -> Any:
     return tuple(range(value))
 
 
-Seeds = Annotated[
-    tuple[Annotated[int, Field(ge=0, lt=10**9)], ...],
-    BeforeValidator(_as_seeds),
-]
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0, lt=10**9)], ...], BeforeValidator(_as_seeds)]
 """Seeds of trainings: ``[0, 7, 9]``, or ``3`` for the first three, 0, 1 and 2."""
 
 

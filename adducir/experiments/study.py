@@ -129,11 +129,7 @@ class Study(ABC):
         return self._is_trained[key]
 
     def model(
-        self,
-        path: Path,
-        plan: "Trainable[Any]",
-        place: KeyPath,
-        before: Sequence[ModelStep] = (),
+        self, path: Path, plan: "Trainable[Any]", place: KeyPath, before: Sequence[ModelStep] = ()
     ) -> ModelStep:
         """The step that trains a model, and ``before`` it its base, by default as its recipe says.
 

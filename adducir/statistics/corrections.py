@@ -190,11 +190,7 @@ def error_variance(values: Floats) -> float:
 
 
 def confidence_sets(
-    values: Floats,
-    lower_is_better: Iterable[bool],
-    *,
-    samples: int = SAMPLES,
-    seed: int = SEED,
+    values: Floats, lower_is_better: Iterable[bool], *, samples: int = SAMPLES, seed: int = SEED
 ) -> Floats:
     """(M, S) p of the model confidence sets of M measures, which share samples, by (M, S, T)."""
     oriented = zip(values, lower_is_better, strict=True)

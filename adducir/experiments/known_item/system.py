@@ -281,11 +281,7 @@ class RankStep(ArtifactStep):
         self, vectors: VectorSource, tasks: Sequence[SpanTask], context: "Context"
     ) -> GoldRanks:
         """The rank of each gold item by vectors of contexts and candidates, kept in files."""
-        work = SpanWork(
-            vectors=vectors,
-            tasks=partial(list, tasks),
-            running=context.running(),
-        )
+        work = SpanWork(vectors=vectors, tasks=partial(list, tasks), running=context.running())
         own, found = context.chunking(self.path), []
         kept = own if self.models else context.chunking(self.path.parent)
         with scored(work, own, kept) as each:

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adducir.core.chunks import Chunking
 from adducir.corpora.sources import expanded, file_path
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.retrieval.runs import (
-    Answer,
-    GivenRun,
-    RunStep,
-    System,
-    method_of,
-    named,
-)
+from adducir.experiments.retrieval.runs import Answer, GivenRun, RunStep, System, method_of, named
 from adducir.experiments.sections import Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial

@@ -30,14 +30,7 @@ from adducir.experiments.retrieval.corpora import (
 )
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep, chosen_by_engine
 from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
-from adducir.experiments.sections import (
-    Known,
-    Name,
-    Natural,
-    Planner,
-    RunTableRecipe,
-    file_name,
-)
+from adducir.experiments.sections import Known, Name, Natural, Planner, RunTableRecipe, file_name
 from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.experiments.tuning.folds import Pool

@@ -78,12 +78,7 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     )
     layout = study.layout(
         study.provenance(facts_of, study.measures),
-        notes=[
-            *study.seed_notes(),
-            *filter(None, remarks),
-            *_tuned(study, chosen),
-            *notes,
-        ],
+        notes=[*study.seed_notes(), *filter(None, remarks), *_tuned(study, chosen), *notes],
         measure_names=study.measure_names,
         sections={name: one.group for name, one in recipe.systems.items() if one.group},
         material=material,
@@ -221,9 +216,10 @@ def _cost(study: "RetrievalStudy", system: str) -> Cost:
             made_of |= dict.fromkeys(step.inputs)
         models = [training_log(one.path) for one in made_of if isinstance(one, ModelStep)]
         times = [one["seconds"] for one in models if one.get("seconds")]
-        each.append((1000 * seconds / topics, size, sum(times) or None))
+        each.append((1000 * seconds / topics if topics else None, size, sum(times) or None))
     time, held, trained = (
-        None if None in some else fmean(filter(None, some)) for some in zip(*each, strict=True)
+        None if None in some else fmean(one or 0 for one in some)
+        for some in zip(*each, strict=True)
     )
     return Cost(time, None if held is None else round(held), trained)
 
