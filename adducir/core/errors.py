@@ -94,17 +94,10 @@ class AdducirError(Exception):
         found._parts = tuple(parts)
         return found
 
-    @property
-    def where(self) -> str | None:
-        if self.path is None:
-            return None
-        return f"{self.path}:{self.line}" if self.line is not None else str(self.path)
-
     def paragraph(self) -> str:
-        parts = [f"{self.where}: {self.what}" if self.where else self.what]
-        if self.hint:
-            parts.append(self.hint)
-        return " ".join(part.rstrip() for part in parts)
+        line = "" if self.line is None else f":{self.line}"
+        where = "" if self.path is None else f"{self.path}{line}: "
+        return " ".join(part.rstrip() for part in (f"{where}{self.what}", self.hint) if part)
 
 
 @contextmanager

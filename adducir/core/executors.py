@@ -187,7 +187,24 @@ class RayTasks(Cluster):
     """Tasks of a Ray cluster (``auto``, ``HOST:PORT``) whose nodes share this file system."""
 
     def __init__(self, address: str) -> None:
-        self._ray = _connected(address)
+        try:
+            import ray
+        except ImportError as error:
+            hint = "Install it: pip install ray"
+            raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
+        if not ray.is_initialized():
+            host, colon, port = address.removeprefix("ray://").rpartition(":")
+            try:
+                if colon and port.isdigit():  # Ray itself tries for minutes
+                    socket.create_connection((host, int(port)), timeout=10).close()
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+                what = (
+                    f"cannot connect to a Ray cluster at {address}: {' '.join(str(error).split())}."
+                )
+                hint = "Start one (ray start --head), and give its address or 'auto'."
+                raise MachineError(what, hint=hint) from error
+        self._ray: Any = ray
         resources = self._ray.cluster_resources()
         gpus = 1 if resources.get("GPU", 0) >= 1 else 0
         # Ray's own retries are off: the caller counts attempts.
@@ -202,27 +219,6 @@ class RayTasks(Cluster):
             raise error.cause if isinstance(error.cause, Exception) else error from error
         except self._ray.exceptions.RayError as error:
             raise BrokenExecutor(str(error)) from error  # its node or process is gone
-
-
-def _connected(address: str) -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        hint = "Install it: pip install ray"
-        raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
-    if not ray.is_initialized():
-        host, colon, port = address.removeprefix("ray://").rpartition(":")
-        try:
-            if colon and port.isdigit():  # Ray itself tries for minutes
-                socket.create_connection((host, int(port)), timeout=10).close()
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-            what = " ".join(str(error).split())
-            raise MachineError(
-                f"no Ray cluster at {address}: {what}.",
-                hint="Start one (ray start --head), and give its address or 'auto'.",
-            ) from error
-    return ray
 
 
 class SlurmJobs(Cluster):

@@ -6,7 +6,7 @@ be made needs.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -147,23 +147,23 @@ class Plan:
         return needed
 
     def lines(self) -> list[str]:
+        found, state = list[tuple[str, str]](), self.state()
+        needed, known = (
+            set(self.needed(state)),
+            all(is_known(one.fingerprint) for one in self.steps),
+        )
         with planning(is_dry=self.dry_run):
-            return [f"{verb:6} {what}" for verb, what in self._lines()]
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        state = self.state()
-        needed = set(self.needed(state))
-        known = all(is_known(step.fingerprint) for step in self.steps)
-        for step in sorted(self.steps, key=lambda one: one.stage):
-            why, title = state[step], step.title(self.shown)
-            if why is None:
-                yield step.kept, title
-            elif known and step not in needed:
-                yield "skip", f"{title}: every {self.study.makes[:-1]} that needs it is there"
-            else:
-                yield step.verb, title + ("" if why == MISSING else f": {why}")
-        yield from self.study.warnings()
-        yield "write", f"{self.shown(self.output)}/"
+            for step in sorted(self.steps, key=lambda one: one.stage):
+                why, title = state[step], step.title(self.shown)
+                if why is None:
+                    found.append((step.kept, title))
+                elif known and step not in needed:
+                    every = f"every {self.study.makes[:-1]} that needs it is there"
+                    found.append(("skip", f"{title}: {every}"))
+                else:
+                    found.append((step.verb, title + ("" if why == MISSING else f": {why}")))
+            found += [*self.study.warnings(), ("write", f"{self.shown(self.output)}/")]
+        return [f"{verb:6} {what}" for verb, what in found]
 
     def notes(self) -> list[str]:
         return self.planner.notes()

@@ -21,7 +21,6 @@ from adducir.core.errors import UsageError
 from adducir.statistics.differences import (
     CACHED_ROWS,
     Floats,
-    Rows,
     block_rows,
     constant_rows,
     every_half,
@@ -113,7 +112,16 @@ class MaxT(_OfScores):
     def of_pairs(self, family: PairFamily) -> Floats:
         _, values, first, second = family
         topics = values.shape[1]
-        summed, squares = _summed(values, first, second)
+        # Of each pair the sum of its differences and that of their squares, noise counted as 0.
+        summed, squares = np.empty((2, first.size))
+        step = max(1, _CELLS // topics)
+        for start in range(0, first.size, step):
+            part = slice(start, start + step)
+            a, b = values[first[part]], values[second[part]]
+            difference = a - b
+            difference[np.abs(difference) <= tolerance(a, b)[:, None]] = 0.0
+            summed[part] = difference.sum(axis=1)
+            squares[part] = np.square(difference).sum(axis=1)
         scale = 2.0 / np.sqrt(topics * np.where(squares > 0, squares, np.inf))
         bounds = extreme_bounds(summed, values, first, second) * scale
         order = np.argsort(-bounds, kind="stable")
@@ -134,20 +142,6 @@ class MaxT(_OfScores):
         adjusted = np.empty_like(shares)
         adjusted[order] = np.maximum.accumulate(shares)
         return adjusted
-
-
-def _summed(values: Floats, first: Rows, second: Rows) -> tuple[Floats, Floats]:
-    """Of each pair the sum of its differences and that of their squares, noise counted as 0."""
-    summed, squares = np.empty((2, first.size))
-    step = max(1, _CELLS // values.shape[1])
-    for start in range(0, first.size, step):
-        part = slice(start, start + step)
-        a, b = values[first[part]], values[second[part]]
-        difference = a - b
-        difference[np.abs(difference) <= tolerance(a, b)[:, None]] = 0.0
-        summed[part] = difference.sum(axis=1)
-        squares[part] = np.square(difference).sum(axis=1)
-    return summed, squares
 
 
 class Tukey(_OfScores):

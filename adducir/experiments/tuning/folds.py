@@ -103,11 +103,6 @@ class Pool:
             if names:
                 yield f"{len(names)} topics {what}: {', '.join(names[:10])}"
 
-    @property
-    def has_own_qids(self) -> bool:
-        """Whether no two sets share a qid, so that one run can hold them all."""
-        return self.ids == self.qids
-
     def names_of(self, number: int) -> tuple[list[str], list[str]]:
         """The qids and ids of a set's topics."""
         rows = np.flatnonzero(self.set_of == number).tolist()

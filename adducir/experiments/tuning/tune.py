@@ -285,7 +285,7 @@ def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dic
                 handle.write(text)
         names = [*texts]
         about, pool = {"method": {"tuning": facts(tuning)}}, tuning.pool
-        if with_runs and pool.has_own_qids:
+        if with_runs and pool.ids == pool.qids:  # no two sets share a qid: one run holds them all
             names.append("held-out.trec.gz")
             write_run(tuning.run, hidden / names[-1], about, topics=pool.ids)
         elif with_runs:
