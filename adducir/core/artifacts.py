@@ -53,8 +53,6 @@ Make = Callable[[Path], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an artifact is and what it was made from."""
-
     kind: str
     fingerprint: str
     builder_version: int
@@ -76,7 +74,6 @@ def artifact_fingerprint(
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read the manifest of the artifact in the folder ``path``."""
     if not path.exists():
         under_way = _siblings(path, "building")
         hint = "A build is in progress, or was interrupted." if under_way else "Build it first."
@@ -129,7 +126,6 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
 
 
 def refuse_damaged(folder: Path) -> None:
-    """Refuse a folder that is a damaged artifact; what is not an artifact is not checked."""
     if (folder / MANIFEST).is_file():
         open_artifact(folder)
 
@@ -227,7 +223,6 @@ def build(
 
 
 def is_current(path: Path, fingerprint: str) -> bool:
-    """Whether ``path`` holds the artifact with this fingerprint, undamaged."""
     try:
         manifest = read_manifest(path)
     except ArtifactError:
@@ -327,7 +322,6 @@ def parts_folder(artifact: Path, fingerprint: str) -> Path:
 
 
 def remove_parts(artifact: Path) -> None:
-    """Remove the parts of all work on an artifact; to be called under its lock."""
     for folder in _siblings(Path(os.path.realpath(artifact)), "parts"):
         shutil.rmtree(folder, ignore_errors=True)
 

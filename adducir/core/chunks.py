@@ -84,7 +84,6 @@ class Work(ABC):
         """Load what is needed: the kind of device, as far as it determines bytes, and the maker."""
 
     def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
-        """Fill an artifact's folder from the chunks; returns its counts."""
         raise NotImplementedError
 
 
@@ -114,7 +113,6 @@ class Made:
         return sum(map(len, self.names))
 
     def keep(self, folder: Path, name: str) -> None:
-        """Put the files into an artifact's folder, ``name`` having a place for the number."""
         for number, path in enumerate(self.files):
             link_or_copy(path, folder / name.format(number))
 
@@ -174,7 +172,6 @@ class Chunking:
 
     @contextmanager
     def made(self, work: Work) -> Iterator[Made]:
-        """Make the chunks of some work; see :func:`make_chunks`."""
         if self.output is None or is_stream(self.output):
             with TemporaryDirectory(prefix="adducir-") as name:
                 yield make_chunks(work, Path(name), self.execution)
@@ -201,7 +198,6 @@ def build_in_chunks(
     execution: Execution = HERE,
     **options: Any,
 ) -> Manifest:
-    """Build an artifact of chunks, unless it is there; see :func:`adducir.core.artifacts.build`."""
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
     key = fingerprint([wanted, work.identity(), work.size])
 
@@ -230,7 +226,6 @@ def _round(
     at_once: int,
     failed: dict[int, BaseException],
 ) -> Made:
-    """Go over all items once; make the chunks that are neither there nor known to be impossible."""
     made, found, running = Made(), dict[int, Chunk](), dict["Future[Chunk]", int]()
 
     def collect(until: int) -> None:

@@ -58,8 +58,6 @@ _PART = re.compile(r'"([^"]*)"|([^".]+)')
 
 
 class _Resolver(VersionedResolver):
-    """Says what kind of value a text without quotes is."""
-
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         if kind is ScalarNode and implicit[0]:
             for tag, pattern in _KINDS.items():
@@ -190,7 +188,6 @@ class Document:
         return len(self._places(keypath)) == len(keypath)
 
     def line_of(self, keypath: KeyPath) -> int:
-        """The 1-based line of the key or item at ``keypath``, or of the last part that is there."""
         return [self.start, *self._places(keypath)][-1]
 
 
@@ -219,7 +216,6 @@ def parse(text: str, path: Path) -> Document:
 
 
 def parse_value(text: str) -> Any:
-    """Read one value as a recipe would: ``5``, ``1e-5``, ``true``, ``[a, b]``, plain text."""
     root = _composed(text)
     return None if root is None else _Values().of(root)[0]
 
@@ -339,7 +335,6 @@ class Reading(Generic[R]):
 
 
 def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
-    """Apply overrides (``systems.bm25.k1=1.2``) in order, then look for errors, raising none."""
     data, done, refused = document.data, list[Override](), list[tuple[str, str]]()
     for text in overrides:
         try:

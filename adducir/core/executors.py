@@ -28,8 +28,6 @@ from adducir.core.processes import cores, share_cores
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker stands among those that work side by side on one machine."""
-
     number: int = 0  # which of several GPUs it takes
     count: int = 1  # cores are divided among so many
     is_alone: bool = False  # it has its process to itself, and may settle how that computes
@@ -44,8 +42,6 @@ _place = Place()
 
 @dataclass(frozen=True)
 class Execution:
-    """Who makes chunks: nothing of it determines a byte of them."""
-
     workers: int = 1  # processes on this machine; 1: this process itself
     ray: str | None = None  # the address of a Ray cluster: "auto", or HOST:PORT
     slurm: str | None = None  # settings of submitit: "partition=gpu,timeout_min=60"

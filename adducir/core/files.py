@@ -52,7 +52,6 @@ class BrokenStream(InputError):  # noqa: N818
 
 
 def plain_name(name: str) -> str:
-    """A file's name without the ending that shows its compression."""
     stem, _, ending = name.rpartition(".")
     return stem if stem and f".{ending.lower()}" in COMPRESSED else name
 
@@ -76,7 +75,6 @@ def keeping_pipes() -> Iterator[None]:
 
 
 def open_input(path: Path) -> io.BufferedReader:
-    """Open a file to read it; a pipe that was read before is not opened again."""
     kept = _pipes.get()
     if kept is None or not stat.S_ISFIFO(path.stat().st_mode):
         return path.open("rb")
@@ -210,7 +208,6 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    r"""Read a whole UTF-8 text file, plain or compressed, with ``\n`` as its line breaks."""
     return read_bytes(path).decode().replace("\r\n", "\n")
 
 
@@ -278,7 +275,6 @@ def writing_bytes(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing_text(path: Path) -> Iterator[TextIO]:
-    r"""Open a file for UTF-8 text with ``\n`` as line break; as :func:`writing_bytes`."""
     try:
         with (
             writing_bytes(path) as handle,
@@ -294,7 +290,6 @@ def writing_text(path: Path) -> Iterator[TextIO]:
 
 
 def _is_left_behind(hidden: Path) -> bool:
-    """Whether the writer of a hidden file was killed: is not alive here, or silent for a day."""
     from psutil import pid_exists
 
     start, _, writer = hidden.name.rpartition(f".{platform.node()}-")
@@ -320,7 +315,6 @@ def file_digest(path: Path) -> str:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Have a file under another name, too; a copy where the file system has no hard links."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:
@@ -352,7 +346,6 @@ def cache_folder() -> Path | None:
 
 
 def is_standard_output(path: Path) -> bool:
-    """Whether a file's name means standard output: ``-``, or the device."""
     return str(path) in _STANDARD_OUTPUT
 
 

@@ -54,7 +54,6 @@ def fingerprint(value: Any) -> str:
 
 
 def digest_of(parts: Iterable[str | bytes]) -> str:
-    """The SHA-256, in hexadecimal, of a sequence of texts or bytes, each preceded by its length."""
     hasher = sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -76,7 +75,6 @@ _known: dict[str, tuple[str, str]] = {}
 
 
 def source_digest(path: Path) -> str:
-    """The SHA-256 of a file that a user gives; see :func:`source_digests`."""
     return source_digests([path])[0]
 
 

@@ -33,7 +33,6 @@ class Requirement(NamedTuple):
 
 
 def requirements(*extras: str) -> Iterator[Requirement]:
-    """What Adducir needs on this Python, and what these extras add."""
     from packaging.requirements import Requirement as Line
 
     for text in importlib.metadata.requires("adducir") or ():
@@ -56,7 +55,6 @@ def installing(extra: str) -> str:
 
 
 def lacking(error: BaseException) -> MachineError | None:
-    """What to install, for an import that failed because an extra is not installed."""
     while not isinstance(error, ModuleNotFoundError):
         if error.__cause__ is None:
             return None

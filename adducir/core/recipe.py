@@ -35,8 +35,6 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ErrorDetail:
-    """What is wrong at a place of a recipe; an empty path is the whole."""
-
     path: KeyPath
     what: str
 
@@ -68,7 +66,6 @@ class Needs:
 
 
 def needs(*keys: str, **values: Any) -> Needs:
-    """It needs one of these keys to be set, or a key to have this value, or one of these."""
     named, allowed = list(map("`{}`".format, keys)), dict[str, tuple[Any, ...]]()
     for key, one in values.items():
         allowed[key] = one if isinstance(one, tuple) else (one,)
@@ -83,7 +80,6 @@ def needs(*keys: str, **values: Any) -> Needs:
 
 
 def without(key: str) -> Needs:
-    """It has no effect beside this key."""
     return Needs(f"with `{key}`", lambda recipe: not getattr(recipe, key))
 
 
@@ -145,7 +141,6 @@ class Kind(Recipe, metaclass=_METACLASS):  # type: ignore[metaclass]
 
 
 def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
-    """Plain values as a model, and what is wrong with them; None where anything is."""
     try:
         return model.model_validate(data), []
     except ValidationError as error:
@@ -222,7 +217,6 @@ def _unknown(key: str, model: type[BaseModel] | None) -> str:
 
 
 def one_of(choices: Sequence[str], given: Any) -> str:
-    """What is wrong with a value that is none of the choices, with the nearest."""
     listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
     guess = nearest(given, choices) if isinstance(given, str) else ""
     return f"should be {listed}, not {_shown(given)}{guess}"

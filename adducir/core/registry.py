@@ -77,7 +77,6 @@ class Family(Generic[K]):
         return core_schema.no_info_after_validator_function(checked, handler(source))
 
     def kind(self, name: str) -> type[K]:
-        """The class of a name, imported now."""
         if name in self._own:
             return cast("type[K]", imported(self._own[name]))
         if name not in self._installed:
@@ -102,7 +101,6 @@ class Family(Generic[K]):
         return found
 
     def kinds(self) -> dict[str, type[K]]:
-        """Every kind by its name, without those of broken packages, whose users get the error."""
         found: dict[str, type[K]] = {}
         for name in self:
             with suppress(MachineError):
@@ -127,13 +125,11 @@ class Family(Generic[K]):
         return {"package": point.dist.name, "version": point.dist.version}
 
     def name_of(self, kind: type[K]) -> str:
-        """What a class is called here; for one that is not registered, ``module:class``."""
         home = f"{kind.__module__}:{kind.__qualname__}"
         homes = self._own | {name: point.value for name, point in self._installed.items()}
         return next((name for name in self if homes[name] == home), home)
 
     def settings(self, made: K, key: str) -> dict[str, Any]:
-        """A kind's name under ``key``, its origin and hyperparameters, for fingerprints."""
         name = self.name_of(type(made))
         return {key: name, **self.origin(name), **cast("Recipe", made).model_dump(mode="json")}
 
@@ -176,7 +172,6 @@ def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
 def hyperparameters(
     kind: type[R], name: str, given: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
-    """A kind from those keys of an entry that are not the entry's own, ``others``."""
     if unknown := [key for key in given if key not in kind.model_fields]:
         raise errors_at(*(((key,), _unknown(kind, name, key, others)) for key in unknown))
     return kind.model_validate(dict(given))

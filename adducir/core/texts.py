@@ -31,12 +31,10 @@ def visible(text: str) -> str:
 
 
 def same_text(text: str) -> str:
-    """A form that texts share which count as the same: without regard to case and white space."""
     return " ".join(text.casefold().split())
 
 
 def refuse_text(values: object, what: str) -> None:
-    """Refuse one text where several are wanted: its letters would be taken for them."""
     if isinstance(values, str):
         raise UsageError(
             f"{what} must be a list, not one text ({shortened(values)!r}).",
@@ -52,7 +50,6 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def repeated(items: Iterable[Item]) -> list[Item]:
-    """What comes more than once, in order of first appearance."""
     return [item for item, count in Counter(items).items() if count > 1]
 
 

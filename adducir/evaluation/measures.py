@@ -50,7 +50,6 @@ class NamedMeasure(Measure):
 
 
 def kind_of(measure: Measure) -> type[MeasureKind] | None:
-    """The kind of a measure; None where it is computed by others."""
     name = str(getattr(measure, "NAME", ""))
     return MEASURES.kind(name) if name in MEASURES else None
 
@@ -67,7 +66,6 @@ def computable(measure: Measure) -> Measure:
 
 
 def lower_is_better(measure: Measure) -> bool:
-    """Whether the lower value is the better."""
     of_kind = getattr(kind_of(measure), "lower_is_better", False)
     return bool(getattr(measure, "lower_is_better", of_kind))
 
@@ -122,7 +120,6 @@ def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measur
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """Read exactly one measure, as :func:`parse_measures`."""
     measures = parse_measures(text)
     if len(measures) != 1:
         raise UsageError(f"{text!r} names {len(measures)} measures where one is needed.")

@@ -144,7 +144,6 @@ def usually_falls(title: str) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """The finite number that a cell holds (true is 1, false 0)."""
     try:
         value = float({"true": "1", "false": "0"}.get(text.lower(), text))
     except ValueError:
@@ -165,7 +164,6 @@ def _values(path: Path) -> Iterable[Value]:
 
 
 def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
-    """A value a record, or a measure a column; texts beside the measures of JSON are ignored."""
     for line, record in records(path):
         qid = next((record[name] for name in QIDS if name in record), None)
         if qid is None or "results" in record:

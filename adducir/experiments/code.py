@@ -62,7 +62,6 @@ class Code:
         return {"function": self.name, "sha256": fingerprint(contents)}
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
-        """Import it, which runs the code, and what the function returns; a class's object."""
         sys.path.insert(0, str(self.folder))
         try:
             name = self.module or f"_adducir_study_{fingerprint(str(self.path))[:12]}"
@@ -88,7 +87,6 @@ class Code:
 
 
 def find_code(name: str, folder: Path) -> Code:
-    """Find code without importing it."""
     place, colon, function = name.rpartition(":")
     if not (colon and place and function.isidentifier()):
         raise InputError(f"{name!r} is neither `module:function` nor `file.py:function`.")

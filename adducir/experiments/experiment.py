@@ -114,7 +114,6 @@ class Plan:
         return found
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
-        """The steps to be made: goals that are not there, and what these are made from."""
         wanted = {step for step in self.goals if state[step] is not None}
         for step in reversed(self.steps):
             if step in wanted:
@@ -178,8 +177,6 @@ def _clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment gave."""
-
     # its tables, by the name of what they are of; ``""`` for the only one
     tables: Mapping[str, ResultTable]
     # their files: the format, or ``NAME/format`` where there are several tables; the CSV of all

@@ -65,7 +65,6 @@ class Planner:
         self._later: list[tuple[KeyPath, Later]] = []
 
     def add(self, place: KeyPath, what: str) -> None:
-        """Keep an error at its place in the file."""
         self._errors.setdefault(ErrorDetail(place, what), None)
 
     def refer(self, place: KeyPath, section: str, name: str) -> None:
@@ -100,7 +99,6 @@ class Planner:
         return None
 
     def source(self, source: str) -> str:
-        """A source with its variables replaced, starting at the study's folder."""
         return source_path(source, self.folder)
 
     def check(self) -> None:
@@ -130,7 +128,6 @@ class Planner:
         return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
     def fetch(self, places: Collection[KeyPath]) -> None:
-        """Fetch what some entries of the file need, before anything is built."""
         needed = {need[0]: need for place, need in self._later if place[:2] in places}
         failed: list[AdducirError] = []
         for what, is_here, fetch in needed.values():
@@ -202,7 +199,6 @@ class Linked(Recipe):
     references: ClassVar[Mapping[str, str]] = {}
 
     def links(self) -> Iterator[Link]:
-        """The entries that it names."""
         for key, section in self.references.items():
             value = getattr(self, key)
             if isinstance(value, str):
@@ -222,7 +218,6 @@ class SystemEntry(Linked):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The systems whose runs it is made from."""
         return tuple(one.name for one in self.links() if one.section == "systems")
 
 
@@ -233,7 +228,6 @@ class ComparisonRecipe(Testing):
     against: Name = "best"
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """What is tested, for the plan's lines."""
         over = "over each table" if self.family == "table" else "over each measure"
         if self.differences:
             whom = "all pairs" if self.all_pairs else f"against {', '.join(self.baselines)}"

@@ -157,7 +157,6 @@ class ArtifactStep(Step):
         """Make it in an empty folder, and return its counts."""
 
     def versions(self) -> Mapping[str, str]:
-        """Versions of the libraries that take part."""
         return {}
 
     @cached_property

@@ -170,7 +170,6 @@ class Study(ABC):
         return self.planned[trial]
 
     def absent(self, trial: Trial) -> Absent:
-        """Stands in a dry run for the step of a trial whose data are not available."""
         return Absent(self.path_of(trial), self.verb)
 
     @cached_property

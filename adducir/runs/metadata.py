@@ -40,7 +40,6 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _parsed(text: str, place: Path) -> dict[str, Any]:
-    """An experiment asks several times what its runs' metadata say, and YAML is slow to read."""
     from adducir.core.config import parse
 
     marks = r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z"

@@ -53,7 +53,6 @@ def read_run(
 
 
 def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
-    """Columns of a run file; of JSON, whose ranks are null, a fault is raised."""
     names, (data, given) = list(wanted), read_table(path, "rank")
     is_json = data[:64].lstrip()[:1] == b"{"  # which no TREC run begins with
     if is_json:

@@ -147,16 +147,14 @@ class Run(Framed):
             raise UsageError("a run's scores must be finite numbers.")
 
     @classmethod
-    def ranked(
-        cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
-    ) -> "Run":
+    def ranked(cls, rows: pl.DataFrame, tag: str, *, ties: Ties = "ascending") -> "Run":
         """Make a run of rows (qid, docno, score) in any order; ``ties`` orders equal scores."""
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:
             raise UsageError(f"these rows are not a run: {error}.") from error
         frame = frame.with_columns(pl.col("score").fill_null(np.nan))
-        run = cls(ordered(frame, ties=ties), tag, path)
+        run = cls(ordered(frame, ties=ties), tag)
         for qid, docno in run.duplicates().head(1).rows():
             raise UsageError(f"topic {qid} ranks document {docno} twice.")
         return run
@@ -176,12 +174,10 @@ class Run(Framed):
 
     @property
     def name(self) -> str:
-        """Its file, or else its tag, for messages."""
         return str(self.path or self.tag)
 
     @cached_property
     def qids(self) -> list[str]:
-        """The topics that have rows, in order."""
         return self.frame["qid"].unique(maintain_order=True).to_list()
 
     @cached_property

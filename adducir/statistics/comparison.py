@@ -67,7 +67,6 @@ class Comparison(Framed):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What systems were tested against: the baselines, or all systems where all pairs were."""
         return self.systems if self.testing.all_pairs else self.testing.baselines
 
     @cached_property
@@ -75,7 +74,6 @@ class Comparison(Framed):
         return dict(self.means.select("set", "topics").unique(maintain_order=True).iter_rows())
 
     def both_ways(self) -> pl.DataFrame:
-        """The tests of difference, each seen from both sides."""
         found = self.tests.filter(claim="difference")
         turned = found.with_columns(
             system="reference",

@@ -86,8 +86,6 @@ class NoCorrection(Correction):
 
 
 class _OfScores(Correction):
-    """A correction that needs the scores behind the p-values, for how the tests depend."""
-
     def adjusted(self, p: Floats) -> Floats:
         raise UsageError(f"the correction {self.title} needs the scores behind the p-values.")
 
@@ -198,8 +196,6 @@ def confidence_sets(
 
 
 class _Elimination:
-    """(S,) systems in order of elimination; (S - 1,) the largest t, and samples that reach it."""
-
     def __init__(self, scores: Floats) -> None:
         systems, topics = scores.shape
         self.scores, self.means = scores, scores.mean(axis=1)

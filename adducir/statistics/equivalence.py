@@ -143,7 +143,6 @@ def tost(
 
 
 def _below(difference: Floats, delta: float, test: EquivalenceTest) -> Floats:
-    """(K,) p of H0: mean >= delta."""
     from scipy.special import stdtr
     from scipy.stats import ttest_1samp
 

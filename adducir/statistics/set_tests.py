@@ -51,8 +51,6 @@ TESTED = pl.Schema(
 
 
 class SetTests:
-    """One topic set of a comparison."""
-
     def __init__(self, name: str, matrix: ScoreMatrix, asked: Testing) -> None:
         self.name, self.matrix, self.asked = name, matrix, asked
         self.systems, self.topics = list(matrix.systems), len(matrix.qids)
@@ -162,7 +160,6 @@ class SetTests:
         )
 
     def _framed(self, first: Rows, second: Rows, **columns: Any) -> pl.DataFrame:
-        """Rows of :attr:`Comparison.tests`; NaN is null, and a verdict without significance."""
         count, systems = len(self.systems), np.array(self.systems)
         named = {
             "set": self.name,
@@ -176,7 +173,6 @@ class SetTests:
         return pl.concat([pl.DataFrame(schema=TESTED), frame], how="diagonal")
 
     def _runs(self, row: int) -> Floats:
-        """(R, T) the scores of the runs of a row's system on its measure."""
         measure, system = divmod(int(row), len(self.systems))
         runs = self.matrix.runs.get(self.matrix.systems[system])
         return self.rows[row][None] if runs is None else runs[:, measure]
@@ -205,7 +201,6 @@ class SetTests:
         return low, high
 
     def _families(self, first: Rows) -> Iterator[Rows]:
-        """The places of the tests that are corrected together."""
         measure = first // len(self.systems)
         if self.asked.family == "table":
             measure = np.zeros_like(measure)
@@ -268,7 +263,6 @@ class SetTests:
         )
 
     def designs(self) -> Iterator[tuple[tuple[str, str], int | str]]:
-        """How many topics find a difference of ``topics_for``, by these scores' variance."""
         wanted = self.asked.topics_for
         for measure in self.tested if wanted is not None else ():
             key = self.name, list(self.matrix.measures)[measure]

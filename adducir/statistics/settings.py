@@ -129,7 +129,6 @@ _TESTED: dict[str, Any] = {"comparisons": "all-pairs"}
 
 
 def _rare(default: Any, description: str, **more: Any) -> Any:
-    """A field that a command takes by ``--set``."""
     return Field(default, description=description, json_schema_extra={"rare": True}, **more)
 
 
@@ -238,16 +237,13 @@ class Testing(Kind):
 
     @property
     def level(self) -> float:
-        """Level of the intervals of differences, which are not corrected."""
         return 1 - self.alpha if self.confidence is None else self.confidence
 
     @property
     def equivalence_correction(self) -> str:
-        """The correction of the equivalence tests: the same, or Holm's if that needs the scores."""
         return "holm" if CORRECTIONS.kind(self.correction).tests else self.correction
 
     def made(self, family: Family[Kinded], name: str) -> Kinded:
-        """A test or a correction, with what is set for all that are drawn."""
         drawn = {"permutations", "samples", "seed"} & family.kind(name).model_fields.keys()
         return family.make(name, self.model_dump(include=drawn))
 

@@ -82,7 +82,6 @@ class Wilcoxon(SignificanceTest):
 
 
 def _wilcoxon(difference: Floats) -> tuple[float, float]:
-    """The smaller sum of ranks of (T,) differences, and p."""
     from scipy.stats import rankdata, wilcoxon
 
     kept = difference[difference != 0]

@@ -231,8 +231,6 @@ RANKING_SYSTEMS = Family(
 
 
 class RankStep(ArtifactStep):
-    """The ranks of one system, on one data set, with one context."""
-
     kind = "ranks"
     version = 3
     verb = "rank"
@@ -351,7 +349,6 @@ def lexical_ranks(
 
 
 def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
-    """The ranks of all tasks together, with the contexts' keys and ROUGE-L."""
     names = list(tasks[0].keys)
     near = [
         rouge_l(task.texts[gold], task.texts[first])

@@ -57,7 +57,6 @@ class _Vectors(RankingSystem):
         return {"model": trained[-1].fingerprint if trained else self.source(step).identity()}
 
     def vectors(self, step: RankStep) -> VectorSource:
-        """What encodes."""
         source, (lengths, pooling) = self.source(step), self._read_as
         masked = source.settings.context.mask if source.settings else False
         how: dict[str, Any] = {

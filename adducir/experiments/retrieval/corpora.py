@@ -201,7 +201,6 @@ class TopicSet(JudgedTopics):
         return {**self.topics.identity(), **self.qrels.identity()}
 
     def facts(self, recipe: "TopicsRecipe") -> dict[str, Any]:
-        """What provenance says of it."""
         model = {"model's qrels": recipe.model_qrels, "judge": recipe.judge}
         return {
             "topics": recipe.source,
@@ -278,7 +277,6 @@ class TopicsRecipe(Recipe):
 
 
 def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[str, str]]:
-    """The measures, each once in the file's order, and their printed names by exact ones."""
     planner, recipe = study.planner, study.recipe
     found: dict[Measure, None] = {}
     for number, text in enumerate(recipe.measures):

@@ -128,7 +128,6 @@ class Rerank(System):
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
-        """The candidates, reranked by the planned model."""
         scorer: Scorer = step.opened
 
         def opener() -> Reranker:

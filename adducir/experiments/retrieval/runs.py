@@ -78,7 +78,6 @@ class System(SystemEntry):
         """Leave what does not fit the rest of the file with the planner."""
 
     def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
-        """The steps that its run is made from, by the key that names each."""
         return {
             ".".join(map(str, one.place)): study.index(one.name, trial.seed)
             if one.section == "indexes"
@@ -267,7 +266,6 @@ class GivenRun(Step):
 
 
 def method_of(step: Step) -> dict[str, Any]:
-    """How a run was made, as its metadata say: handed on to what is made from it."""
     return part_of(run_facts(step.path), "method") if isinstance(step, RunStep) else {}
 
 
@@ -380,7 +378,6 @@ class Python(System):
         return frame
 
     def _run(self, found: Any, code: Code, step: RunStep) -> Run:
-        """What a transformer returned as a run of the topics, cut to the depth."""
         try:
             run = Run.of(found, step.tag)
         except AdducirError as error:

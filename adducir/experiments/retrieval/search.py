@@ -255,7 +255,6 @@ class Search(TunableSystem):
 
     @property
     def _kinds(self) -> list[Any]:
-        """Model and feedback, whose numbers can be tuned."""
         return [self.retrieval_model, *([self.feedback] if self.feedback else [])]
 
     @property
@@ -276,10 +275,7 @@ class Search(TunableSystem):
         return self.tunable(index.open(context), depth, context.threads)
 
     def tunable(self, index: Index, depth: int | None, threads: int | None) -> Tunable:
-        """The search of an index, with hyperparameters left open."""
-
         def at(setting: Setting) -> list[Any]:
-            """Model and feedback with the values of a setting."""
             return [
                 type(kind)(**{name: setting.get(name, value) for name, value in kind})
                 for kind in self._kinds
@@ -379,7 +375,6 @@ class Fusion(TunableSystem):
         return values | {f"weights.{name}": weight for name, weight in weights}
 
     def at(self, setting: Setting) -> "Fusion":
-        """The same with the values of a setting; a weight that is not in it is 1."""
         values = {**self.fixed, **setting}
         weights = tuple(float(values.pop(f"weights.{name}", 1)) for name in self.fuse)
         if not any(weights):

@@ -181,8 +181,6 @@ class RetrievalStudy(Study):
         return self.model(folder, plan, place)
 
     def trials(self) -> Iterator[Trial]:
-        """Each system after those that it is made from."""
-
         @cache
         def level(name: str) -> int:
             if name not in self.recipe.systems or name in self.made_of(name):
@@ -221,7 +219,6 @@ class RetrievalStudy(Study):
 
     @cached_property
     def pool(self) -> Pool:
-        """The judged topics of all topic sets."""
         return Pool.of([*self.topic_sets.values()])
 
     def goals(self) -> Sequence[Step]:

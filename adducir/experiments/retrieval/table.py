@@ -37,7 +37,6 @@ MOST_FOLDS_SHOWN = 3
 
 
 def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
-    """The table of an experiment whose runs are all made."""
     recipe, names = study.recipe, study.recipe.table.system_names
     facts = {
         name: RunFacts(
@@ -87,7 +86,6 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
 
 
 def _trials(study: "RetrievalStudy") -> list[Trial]:
-    """What is evaluated, in the order of the table's rows."""
     rows = [(row, seed) for row in study.recipe.systems for seed in study.seeds(row)]
     return [Trial(row, name, seed) for row, seed in rows for name in study.topic_sets]
 
@@ -115,7 +113,6 @@ Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def chosen_settings(study: "RetrievalStudy") -> Chosen:
-    """The settings that were chosen, as the metadata of runs record them."""
     found = {}
     for trial in _trials(study):
         if getattr(study.recipe.systems[trial.system], "tune", None) and trial.run not in found:

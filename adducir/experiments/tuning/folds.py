@@ -90,7 +90,6 @@ class Pool:
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
     def notes(self) -> Iterator[str]:
-        """What there is to say of topics without judgements, and without a query."""
         judged = [(each.topics.qids, set(each.qrels.qids)) for each in self.sets]
         unjudged = [qid for qids, own in judged for qid in qids if qid not in own]
         for what, names in (
@@ -104,7 +103,6 @@ class Pool:
                 yield f"{len(names)} topics {what}: {', '.join(names[:10])}"
 
     def names_of(self, number: int) -> tuple[list[str], list[str]]:
-        """The qids and ids of a set's topics."""
         rows = np.flatnonzero(self.set_of == number).tolist()
         return [self.qids[row] for row in rows], [self.ids[row] for row in rows]
 
@@ -146,7 +144,6 @@ class Folds:
         return np.flatnonzero(self.of != fold)
 
     def members(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        """The folds' topics by name, for a file."""
         return {
             name: [ids[row] for row in self.test(number)] for number, name in enumerate(self.names)
         }

@@ -115,7 +115,6 @@ class Grid:
         values: Mapping[str, Sequence[Number | Decimal]],
         hyperparameters: Mapping[str, Hyperparameter],
     ) -> "Grid":
-        """Check the values of parameters and sort them."""
         if not values:
             raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
         found = list[Parameter]()
@@ -153,7 +152,6 @@ class Grid:
         return tuple(one.name for one in self.parameters)
 
     def places(self, number: int) -> tuple[int, ...]:
-        """For each parameter, the place of its value in a setting."""
         return tuple(int(place) for place in np.unravel_index(number, self.shape))
 
     def setting(self, number: int) -> Setting:

@@ -107,7 +107,6 @@ class TuneRecipe(Recipe):
     def errors(
         self, hyperparameters: Mapping[str, Hyperparameter]
     ) -> Iterator[tuple[KeyPath, str]]:
-        """What is wrong with the grid of a system that has these parameters, with its place."""
         if not self.grid:
             yield ("grid",), "there is nothing to tune"
         for name, given in self.grid.items():
@@ -194,7 +193,6 @@ class Tuning:
         return dict(sorted(found.items(), key=lambda one: (order(one[0][0]), one[0][1])))
 
     def warnings(self) -> list[str]:
-        """What a reader of the figures has to know, a sentence each."""
         folds = len(self.folds)
         lines = [
             f"{name} = {plain(value)}, the {end} value tried, was chosen in {count} of {folds} "
@@ -223,7 +221,6 @@ def tune(
     negative: NegativeGrades = "zero",
     tag: str = "tuned",
 ) -> Tuning:
-    """Try all settings once, choose one for each fold, and pool what they rank."""
     measure = parse_measure(objective)
     for number in range(len(grid)):
         system.check(grid.setting(number))
@@ -270,7 +267,6 @@ TIES = (
 
 
 def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dict[str, Path]:
-    """Write all files, all of them at once or none; returns them by name."""
     members = tuning.folds.members(tuning.pool.ids)
     folds = [f"  {json.dumps(name)}: {json.dumps(ids)}" for name, ids in members.items()]
     texts = {
