@@ -8,10 +8,7 @@ from typing import Any
 def offering(
     package: str, modules: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package that loads its names when they are first used.
-
-    Each module's names stand between blanks.
-    """
+    """``__getattr__`` and ``__dir__`` of a package that loads its names when first used."""
 
     def find(name: str) -> Any:
         for module, names in modules.items():

@@ -162,10 +162,7 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
 
 @dataclass(frozen=True)
 class Chunking:
-    """How chunks of a run and the like are made: kept beside ``output`` till the block ends well.
-
-    Those of a stream, or of no output, are temporary.
-    """
+    """How chunks of a run are made: kept beside ``output``, if any, till it is there."""
 
     output: Path | None = None
     execution: Execution = HERE

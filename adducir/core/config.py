@@ -164,10 +164,7 @@ def _composed(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file as plain values, which aliases share, and its lines by ids of what they are in.
-
-    ``start`` is the line on which the mapping begins.
-    """
+    """A YAML file as plain values, and its lines by ids of what they are in."""
 
     data: dict[str, Any]
     path: Path
@@ -280,11 +277,7 @@ class Reading(Generic[R]):
     refused: tuple[tuple[str, str], ...]  # those that could not be, each with the reason
 
     def in_part(self) -> tuple[R, list[ErrorDetail]]:
-        """The recipe without what is wrong in it, to look for further errors, and those found.
-
-        What is wrong is left out key by key, and the whole entry where that does not help. Where
-        that does not help either, the recipe consists of its valid sections, and may be impossible.
-        """
+        """The recipe without the keys that are wrong, and further errors found on the way."""
         recipe, news, found = self.recipe, self.errors, list[ErrorDetail]()
         data = copy.deepcopy(self.data) if news else {}
         while recipe is None and sum(_removed(data, problem.path) for problem in news):

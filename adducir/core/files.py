@@ -84,10 +84,7 @@ def open_input(path: Path) -> io.BufferedReader:
 
 
 def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
-    """Yield a file's bytes, decompressed where it is gzip or bzip2, block by block.
-
-    ``whole``: a file that is not compressed is one block, which need not be joined.
-    """
+    """A file's bytes, decompressed, in blocks; ``whole``: plain ones in a single one."""
     if not reads(path):
         raise NotRead(path)
     try:
@@ -260,10 +257,7 @@ def publishing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for bytes, gzip where its name ends in ``.gz``; see :func:`publishing`.
-
-    The gzip header holds neither time nor name, so equal content gives equal bytes.
-    """
+    """Open a file for bytes, gzip where its name ends in ``.gz``, without time or name."""
     with publishing(path) as hidden, hidden.open("wb") as raw:
         if path.suffix != ".gz":
             yield raw
@@ -327,10 +321,7 @@ _STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"
 
 
 def study_folder(recipe: Path) -> Path:
-    """The study that a recipe belongs to, where relative paths in it start.
-
-    It holds ``experiments/`` or whichever folder the recipe lies in; links are not followed.
-    """
+    """The folder that holds ``experiments/`` or whichever folder the recipe lies in."""
     folder = Path(os.path.normpath(recipe.absolute())).parent
     return folder.parent if folder.name in FOLDERS else folder
 

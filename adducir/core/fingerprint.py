@@ -26,10 +26,7 @@ UNREAD = "~not known~"
 
 
 def canonical(value: Any) -> str:
-    """The canonical JSON of a value made of mappings with strings as keys, sequences and scalars.
-
-    Paths are written with forward slashes; what is not a finite number is a ValueError.
-    """
+    """The canonical JSON of a value; what is not a finite number is a ValueError."""
     options: Any = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
     return json.dumps(value, sort_keys=True, **options)
 
@@ -79,10 +76,7 @@ def source_digest(path: Path) -> str:
 
 
 def source_digests(paths: Sequence[Path]) -> list[str]:
-    """The SHA-256 of each file of one source, in hexadecimal; raises InputError without one.
-
-    It is not known in a dry run, of a large file that no earlier run has read as it is now.
-    """
+    """The SHA-256 of each file of one source; :data:`UNREAD` where a dry run does not read it."""
     return [known or UNREAD for known in known_digests(paths)]
 
 

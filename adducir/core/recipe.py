@@ -55,11 +55,7 @@ def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
 
 @dataclass(frozen=True)
 class Needs:
-    """When a field of a recipe has an effect; part of the field's annotation.
-
-    A field that was given and has none, as the other fields are, is refused: results that do not
-    come from what was asked for would look as if they did.
-    """
+    """When a field of a recipe has an effect; one that was given and has none is refused."""
 
     what: str  # said behind "has no effect"; keys of the recipe stand in backticks
     holds: Callable[[Any], bool]  # whether it has an effect, given the recipe

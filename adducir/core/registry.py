@@ -126,8 +126,10 @@ class Family(Generic[K]):
 
     def name_of(self, kind: type[K]) -> str:
         home = f"{kind.__module__}:{kind.__qualname__}"
-        homes = self._own | {name: point.value for name, point in self._installed.items()}
-        return next((name for name in self if homes[name] == home), home)
+        for name in self:
+            if home == (self._own.get(name) or self._installed[name].value):
+                return name
+        return home
 
     def settings(self, made: K, key: str) -> dict[str, Any]:
         name = self.name_of(type(made))
@@ -135,10 +137,7 @@ class Family(Generic[K]):
 
 
 def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
-    """A validator: an entry is of the kind whose name is one of its keys, as ``{fuse: [A, B]}``.
-
-    ``refusal`` says what is wrong where none of their names, or more than one, is a key.
-    """
+    """A validator: an entry is of the kind whose name is one of its keys, as ``{fuse: [A, B]}``."""
 
     def choose(value: Any) -> Any:
         if not isinstance(value, Mapping):

@@ -35,10 +35,7 @@ DEFAULT_MEASURES = ("nDCG@10", "AP", "R@100")
 
 
 class NamedMeasure(Measure):
-    """A measure that only its name distinguishes, equal to ir_measures' that is written alike.
-
-    ``lower_is_better`` is None where nobody has said.
-    """
+    """A measure that only its name distinguishes, equal to ir_measures' of that name."""
 
     def __init__(self, title: str, *, lower_is_better: bool | None = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # ir_measures has no types

@@ -135,10 +135,7 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
 
 
 def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> None:
-    """Refuse to run code (names by digests) that the user has not allowed, now or before.
-
-    What was allowed is remembered in the user's own folder, not in the study's.
-    """
+    """Refuse to run code (names by digests) that this user has not allowed, now or before."""
     cache, study = cache_folder(), os.path.realpath(folder)
     wanted = {fingerprint([study, digest]): name for digest, name in code.items()}
     known: set[str] = set()

@@ -70,11 +70,7 @@ def plan_experiment(
 
 
 class Plan:
-    """An experiment, checked and opened, and the steps to its tables.
-
-    ``goals`` are the steps whose artifacts are evaluated, ``steps`` all of them, each after those
-    that it is made from; ``output`` is the folder that takes the tables in all their formats.
-    """
+    """An experiment, checked and opened: ``steps`` in order, ``goals`` those that are evaluated."""
 
     def __init__(
         self, study: Study, planner: Planner, *, dry_run: bool = False, rebuild: bool = False

@@ -39,11 +39,7 @@ class Known(AdducirError):  # noqa: N818
 
 
 class Planner:
-    """Opens what an experiment file names, and keeps what is wrong and what is missing.
-
-    ``folder`` is the study's, where relative paths start, ``output`` that of the tables; ``names``
-    are the entries of the file by section, which may have errors of their own.
-    """
+    """Opens what an experiment file names, and keeps what is wrong and what is missing."""
 
     def __init__(
         self,
@@ -75,10 +71,7 @@ class Planner:
 
     @contextmanager
     def at(self, *place: str | int) -> Iterator[None]:
-        """Open what a place of the file names; an error is kept, and raised as :class:`Known`.
-
-        A file with errors is planned as in a dry run: nothing is downloaded, no large file read.
-        """
+        """Open what a place of the file names; an error is kept, and raised as :class:`Known`."""
         with planning(is_dry=self._dry_run or self._is_broken) as later:
             try:
                 yield

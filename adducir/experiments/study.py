@@ -84,10 +84,7 @@ class Finding:
 
 
 class Study(ABC):
-    """A task whose data are opened: what it makes, and the tables that show it.
-
-    ``models`` are those that it trains, by their folders, ``planned`` the steps of trials so far.
-    """
+    """A task whose data are opened: what it makes, and the tables that show it."""
 
     makes: ClassVar[str]  # what its trials make, for notes: "runs"
     verb: ClassVar[str] = "make"  # what is done in a trial whose data are not available
@@ -131,10 +128,7 @@ class Study(ABC):
     def model(
         self, path: Path, plan: "Trainable[Any]", place: KeyPath, before: Sequence[ModelStep] = ()
     ) -> ModelStep:
-        """The step that trains a model, and ``before`` it its base, by default as its recipe says.
-
-        Each is trained once; several entries of the file (``place``) may name it.
-        """
+        """The step that trains a model, after its base: ``before``, or what its recipe says."""
         if path not in self.models:
             if not before and plan.before is not None:
                 base, folder = plan.before
@@ -196,10 +190,7 @@ class Study(ABC):
     def provenance(
         self, facts: Mapping[str, Any], measures: "Iterable[Measure]" = ()
     ) -> dict[str, Any]:
-        """How a table was made: the command, the file, these facts, and packages that took part.
-
-        No machine's paths and no time are in it: the same experiment gives the same files.
-        """
+        """How a table was made, without paths and times: it is the same for the same experiment."""
         from adducir.evaluation.formulas import MEASURES
         from adducir.statistics.settings import CORRECTIONS, TESTS
 
@@ -236,10 +227,7 @@ class Study(ABC):
         notes: Sequence[str] = (),
         **more: Any,
     ) -> "Layout":
-        """How a table looks, as the file says; ``of``: what it is of, where there are several.
-
-        ``title`` is for a file without a caption, by default its description.
-        """
+        """How a table looks, as the file says; ``of``: what it is of, where there are several."""
         from adducir.tables.style import Style
         from adducir.tables.table import Layout
 

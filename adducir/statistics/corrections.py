@@ -168,11 +168,7 @@ class Tukey(_OfScores):
 
 
 def error_variance(values: Floats) -> float:
-    """Variance of (S, T) scores once system and topic are known; 0 where they say everything.
-
-    The mean square of the error of the two-way analysis of variance without replication
-    (Tague-Sutcliffe and Blustein 1995; Sakai 2018, chapter 3).
-    """
+    """The two-way analysis of variance's mean square of the error (Sakai 2018, chapter 3)."""
     systems, topics = values.shape
     total = np.square(values - values.mean()).sum()
     between = topics * np.square(values.mean(axis=1) - values.mean()).sum()

@@ -65,10 +65,7 @@ class PairFamily(NamedTuple):
 
 
 class Correction(Recipe):
-    """A way to adjust the p-values of tests that are made together.
-
-    The fields of a subclass are its hyperparameters, as a test's are.
-    """
+    """A way to adjust the p-values of tests that are made together."""
 
     title: ClassVar[str]  # its name in a sentence, such as "Holm"; empty for none
     # the tests of difference that it corrects; empty for every test

@@ -267,10 +267,7 @@ class LateVectors:
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
-    """Left and right text, cut at their outer ends: to ``room`` tokens together.
-
-    Before that each is cut to ``side`` tokens.
-    """
+    """Left and right text, cut at their outer ends: to ``side`` tokens, to ``room`` together."""
     before, after = (
         one.offsets
         for one in tokenizer.backend_tokenizer.encode_batch([left, right], add_special_tokens=False)

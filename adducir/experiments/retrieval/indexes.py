@@ -63,10 +63,7 @@ class IndexRecipe(Linked):
 
     @abstractmethod
     def plan(self, step: "IndexStep", seed: int | None, study: "RetrievalStudy") -> IndexPlan:
-        """Open what the entry names, for an index of ``step.corpus`` at ``step.path``.
-
-        ``seed`` is that of the trainings that it stands on; None for their recipes' own.
-        """
+        """Open what the entry names; ``seed`` is that of the trainings that it stands on."""
 
     def search(self, step: "RunStep", search: "Search", context: "Context") -> Found:
         """Search every topic of a run; its part ``index`` is this index's step."""

@@ -54,10 +54,7 @@ class TunableSystem(System):
 
     @abstractmethod
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
-        """The system with its hyperparameters left open, over the topics of all topic sets.
-
-        ``steps`` are its untuned runs on each, whose parts are there.
-        """
+        """The system with open hyperparameters; ``steps``: its untuned runs on each topic set."""
 
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":

@@ -177,10 +177,7 @@ class Tuning:
 
     @property
     def edges(self) -> dict[tuple[str, Number, str], int]:
-        """How many folds chose the smallest or largest value tried, by parameter, value and which.
-
-        Where a better one may lie beyond, whichever of tied settings is taken.
-        """
+        """How many folds chose the smallest or largest value tried: a better may lie beyond."""
         found: Counter[tuple[str, Number, str]] = Counter()
         for fold in range(len(self.folds)):
             tied = np.array([self.grid.places(number) for number in self.best(fold).tolist()])
