@@ -8,18 +8,9 @@ Of the n candidates of a query some score better than the gold item, some just a
   [0, 1], the rank b + (t + 1) / 2, the reciprocal rank (H(b + t) - H(b)) / t with H the harmonic
   numbers. A random ranking is the case in which all n tie; it is computed, not drawn.
 
-Files of ranks are TSV with a header, or JSONL:
-
-===============  ===============================================================================
-``qid``          the query
-``rank``         1 + the candidates that score better than the gold item; empty (null): the
-                 system did not rank it, and it counts as the last
-``candidates``   how many candidates the query has
-``system``       optional; without it the file is of one system, named after the file
-``rouge_l``      optional: ROUGE-L of the candidate that is ranked first, with the gold text
-``tied``         optional: candidates that score as the gold item does, itself among them (1)
-any other        a property of the query, such as ``length``, to break the figures down by
-===============  ===============================================================================
+Files of ranks are TSV with a header, or JSONL: ``qid``, ``rank`` (from 1; empty: it was not ranked,
+and counts as the last), ``candidates``, and perhaps ``system``, ``tied``, ``rouge_l`` of the
+candidate that is ranked first, and properties of the query to break figures down by.
 """
 
 from collections.abc import Mapping, Sequence

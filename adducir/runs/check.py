@@ -18,9 +18,9 @@ from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.fusion import lacking
-from adducir.runs.metadata import metadata_for, part_of, read_metadata
 from adducir.runs.read import columns_of, run_of
 from adducir.runs.run import Run, Ties, ordered
+from adducir.runs.write import metadata_for, part_of, read_metadata
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")

@@ -23,7 +23,7 @@ from adducir.evaluation.evaluator import Evaluator, depth_of
 from adducir.evaluation.measures import computable, parse_measure, parse_measures
 from adducir.experiments.sections import Known, Linked, Name, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
-from adducir.experiments.tuning.folds import JudgedTopics
+from adducir.experiments.tuning.design import JudgedTopics
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
 from adducir.training.recipe import Several, listed

@@ -26,7 +26,7 @@ from adducir.rerankers.registry import (
 )
 from adducir.rerankers.rerank import rerank
 from adducir.rerankers.texts import StoredTexts
-from adducir.runs.metadata import reranked_method
+from adducir.runs.write import reranked_method
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:

@@ -25,10 +25,9 @@ from adducir.experiments.code import Code, find_code
 from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
-from adducir.runs.metadata import part_of, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import write_run
+from adducir.runs.write import part_of, read_metadata, write_run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,13 @@ from adducir.experiments.retrieval.runs import Answer, RunStep, System, named
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import Step
 from adducir.experiments.study import Trial
-from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of, plain
+from adducir.experiments.tuning.design import (
+    Grid,
+    Hyperparameter,
+    Setting,
+    hyperparameters_of,
+    plain,
+)
 from adducir.experiments.tuning.tune import Tunable, TuneRecipe, Tuning, of_topics, tune
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
@@ -34,7 +40,7 @@ from adducir.runs.run import Run
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
-    from adducir.experiments.tuning.folds import Folds
+    from adducir.experiments.tuning.design import Folds
 
 
 class TunableSystem(System):

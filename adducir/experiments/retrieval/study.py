@@ -33,7 +33,7 @@ from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
 from adducir.experiments.sections import Known, Name, Natural, Planner, RunTableRecipe, file_name
 from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
-from adducir.experiments.tuning.folds import Pool
+from adducir.experiments.tuning.design import Pool
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context

@@ -18,8 +18,8 @@ from adducir.experiments.retrieval.runs import GivenRun, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
 from adducir.experiments.study import Trial
 from adducir.indexes.documents import DocumentStore
-from adducir.runs.metadata import part_of
 from adducir.runs.run import Run
+from adducir.runs.write import part_of
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table, merged
 from adducir.tables.material import Cost, Material
