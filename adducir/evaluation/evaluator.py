@@ -2,18 +2,15 @@
 
 Every topic of the qrels counts: one that the run lacks, or that has no relevant document, has 0
 (trec_eval's ``-c``), for paired tests need the same topics. All measures see one order, the run's
-own; in ir_measures, P@1 and RR@10 of one call can break ties differently.
-
-Touché's qrels mark spam -2. trec_eval and ir_measures take a negative grade for unjudged, so that
-spam in the top ranks costs nothing in condensed lists and Bpref. With ``negative="zero"``, the
+own. Touché's qrels mark spam -2; trec_eval and ir_measures take a negative grade for unjudged, so
+that spam in the top ranks costs nothing in condensed lists and Bpref. With ``negative="zero"``, the
 default, it is judged and not relevant; ``negative="trec_eval"`` reproduces their figures.
 
 **Bounds**: a *completion* gives every unjudged document among the first k of a ranking a grade from
 0 to the highest of the qrels, which are enlarged by it. The least and the greatest value over all
 completions bound the score. nDCG and AP are greatest where higher grades stand higher and least
 where they stand lower (exchanging two grades leaves the ideal as it is), so that only completions
-whose grades fall, or rise, with the rank are tried, and none is missed. RBP has its least value and
-its residual (Moffat and Zobel 2008).
+whose grades fall, or rise, with the rank are tried. RBP has its residual (Moffat and Zobel 2008).
 """
 
 from collections.abc import Callable, Iterable

@@ -94,7 +94,13 @@ class IndexStep(Step):
         self.path = study.index_path(name, seed)
         self.corpus, self.facts = documents.corpus, documents.facts
         self.source = documents.label
-        self.fields = entry.fields or self._default_fields()
+        try:
+            self.fields = entry.fields or tuple(self.corpus.default_fields)
+        except NotRead:
+            # Those of the index that is there are the corpus's own as well if its fingerprint is
+            # right, which covers the corpus.
+            is_there = not is_absent(self.path)
+            self.fields = tuple(read_manifest(self.path).recipe["fields"]) if is_there else ()
         self.plan = entry.plan(self, seed, study)
         self.inputs = [*documents.steps, *self.plan.models]
         self.reads = [*documents.reads, self.place]
@@ -102,15 +108,6 @@ class IndexStep(Step):
         self.why()  # raises where something else stands in its place
         with suppress(Known), study.planner.at(*self.place, "fields"):
             refuse_unknown_fields(self.corpus, self.fields or self.corpus.default_fields)
-
-    def _default_fields(self) -> tuple[str, ...]:
-        try:
-            return tuple(self.corpus.default_fields)
-        except NotRead:
-            # Those of the index that is there are the corpus's own as well if its fingerprint is
-            # right, which covers the corpus.
-            there = not is_absent(self.path)
-            return tuple(read_manifest(self.path).recipe["fields"]) if there else ()
 
     def recipe(self) -> Mapping[str, Any]:
         return self.plan.recipe
