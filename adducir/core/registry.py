@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.points import imported, points_of, raised_in, root_of
+from adducir.core.packages import imported, points_of, raised_in, root_of
 from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
 

@@ -19,7 +19,7 @@ from typing import Any, cast
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
-from adducir.core.points import raised_in
+from adducir.core.packages import raised_in
 from adducir.core.texts import nearest
 
 
