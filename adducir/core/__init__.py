@@ -1,8 +1,22 @@
 """Recipes, fingerprints, artifacts and locks: what a study is made of; nothing of retrieval."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@contextmanager
+def setting(variable: ContextVar[T], value: T) -> Iterator[T]:
+    """Give a variable a value inside the block."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
 
 
 def offering(

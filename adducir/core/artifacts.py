@@ -15,13 +15,14 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from adducir.core import setting
 from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes
 from adducir.core.files import (
     file_digest,
@@ -155,14 +156,9 @@ def changes(path: Path, manifest: Manifest) -> dict[str, str]:
 _anything: ContextVar[bool] = ContextVar("replacing anything", default=False)
 
 
-@contextmanager
-def replacing_anything(wanted: bool = True) -> Iterator[None]:
+def replacing_anything(wanted: bool = True) -> AbstractContextManager[bool]:
     """Inside the block, replace whatever stands where something is written: ``--force``."""
-    token = _anything.set(wanted)
-    try:
-        yield
-    finally:
-        _anything.reset(token)
+    return setting(_anything, wanted)
 
 
 def refuse_other(path: Path, what: str) -> None:

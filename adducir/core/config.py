@@ -227,11 +227,7 @@ class Override(NamedTuple):
 
 
 def apply(data: dict[str, Any], text: str) -> tuple[dict[str, Any], Override]:
-    """A copy of ``data`` in which one override is carried out.
-
-    Only what lies on the way is copied, so a value that an alias shares elsewhere stays there what
-    it was. An OverrideError: the text is not ``key=value``, or does not fit the data.
-    """
+    """``data`` with one override; what an alias shares elsewhere stays there what it was."""
     match = _ASSIGNMENT.fullmatch(text)
     parts = list(_PART.finditer(match[1])) if match else []
     if match is None or ".".join(part[0] for part in parts) != match[1]:

@@ -22,12 +22,13 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from adducir.core import setting
 from adducir.core.errors import InputError, MachineError, explaining_writes, reading_error
 from adducir.core.planning import NotRead, reads
 
@@ -64,14 +65,9 @@ def suffix_of(path: Path) -> str:
 _pipes: ContextVar[dict[Path, bytes] | None] = ContextVar("what came through pipes", default=None)
 
 
-@contextmanager
-def keeping_pipes() -> Iterator[None]:
+def keeping_pipes() -> AbstractContextManager[dict[Path, bytes] | None]:
     """Inside the block, keep what comes through pipes, which can be read only once."""
-    token = _pipes.set({})
-    try:
-        yield
-    finally:
-        _pipes.reset(token)
+    return setting(_pipes, {})
 
 
 def open_input(path: Path) -> io.BufferedReader:

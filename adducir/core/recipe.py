@@ -150,11 +150,7 @@ def told(error: ValidationError) -> str:
 def errors_of(
     error: ValidationError, data: Any = None, model: type[BaseModel] | None = None
 ) -> list[ErrorDetail]:
-    """One error for each place where something is wrong.
-
-    Pydantic's own places hold names of a union's branches as well: what the data do not hold is
-    taken for one. Of a union's errors those of the branch count that led deepest.
-    """
+    """One error per wrong place: pydantic's, without the names of a union's branches in them."""
     found, merged = list[tuple[KeyPath, str, Any]](), dict[KeyPath, list[str]]()
     for detail in error.errors(include_url=False):
         here, place, is_told = data, list[str | int](), detail["type"] in (_TOLD, "missing")

@@ -21,11 +21,9 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 
 
 def visible(text: str) -> str:
-    r"""The text with its control characters written out (``\x1b``), for a terminal to show.
+    r"""The text with control characters written out (``\x1b``): a terminal obeys them.
 
-    A terminal takes them for commands: to change its title, to hide or reorder what stands around
-    them, to answer as if the user had typed. Tabs and line feeds stay; so does all that a script
-    needs (joiners, direction marks).
+    Tabs and line feeds stay; so does all that a script needs (joiners, direction marks).
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
@@ -67,11 +65,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def whole_number(text: str, most: int = LARGEST) -> int | None:
-    """The integer, from 0 to ``most``, that a text is; None if it is not one.
-
-    Read are ASCII digits alone: other digits (``²``, ``٣``) pass ``str.isdigit`` and not ``int``,
-    and ``int`` takes no text of more than 4,300.
-    """
+    """The integer, from 0 to ``most``, that a text of ASCII digits is; None if it is not one."""
     digits = re.fullmatch(r"0*+([0-9]{0,19})", text) if text else None
     value = int(digits[1] or "0") if digits else None
     return None if value is None or value > most else value

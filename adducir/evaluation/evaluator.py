@@ -128,11 +128,7 @@ def depth_of(measure: Measure) -> int:
 
 
 def bounds_of(run: Run, qrels: Qrels, measures: Iterable[Measure]) -> dict[str, Bounds]:
-    """Bounds over all completions of a run, of each measure that has them, by its name.
-
-    nDCG has trec_eval's linear gain; for AP and RBP grades from 1 are relevant. Negative grades
-    count as 0, and so does a topic that the run lacks.
-    """
+    """Bounds over all completions of a run, of each measure that has them, by its name."""
     grades = qrels.frame.select("qid", "docno", pl.col("grade").cast(pl.Int64).clip(0))
     judged, nothing, found = _by_topic(grades), np.empty(0, dtype=np.int64), {}
     top = max((int(of_topic.max()) for of_topic in judged.values()), default=0)

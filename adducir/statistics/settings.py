@@ -75,10 +75,7 @@ class Correction(Recipe):
 
     @abstractmethod
     def adjusted(self, p: "FloatArray") -> "FloatArray":
-        """(m,) adjusted p-values, from 0 to 1, of the (m,) p-values of a family, in their order.
-
-        They are held against the unadjusted alpha.
-        """
+        """(m,) p-values to hold against alpha, of the (m,) of a family, in their order."""
 
     def of_pairs(self, family: PairFamily) -> "FloatArray":
         """(K,) adjusted p-values of paired tests; by default from their p-values alone."""

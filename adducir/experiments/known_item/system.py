@@ -39,15 +39,7 @@ if TYPE_CHECKING:
 
 
 class DataRecipe(GroupShares):
-    """Contexts, and what is ranked for them: ``spans``, or a file of another kind by its name.
-
-    The other kinds bring their candidates along: ``relic`` (a file in RELiC's form: the passages of
-    a quotation's book and length), ``pools`` (a folder of queries with pools, as BIRCO has them),
-    and those of installed packages.
-
-    Attributes:
-        shares: The shares of the groups, as an encoder's recipe divides them.
-    """
+    """Contexts, and what is ranked for them: ``spans``, or a file that brings its candidates."""
 
     spans: Several = ()  # files of masked spans: all of them are candidates for every context
     # a file of another kind, by the kind's name, which is a key of its own in YAML

@@ -59,10 +59,7 @@ def plain(value: Number | Decimal) -> str:
 
 
 def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
-    """The values from ``first`` to ``last``, both included, ``step`` apart.
-
-    Steps that do not end on the last value are refused: nobody would see that it is not tried.
-    """
+    """The values from ``first`` to ``last``, on which steps must end, ``step`` apart."""
     what = f"from {plain(first)} to {plain(last)}"
     if step <= 0 or last < first:
         raise UsageError(f"a range goes up by a step above 0, not {what} by {plain(step)}.")
