@@ -33,8 +33,7 @@ from peers import in_turn, report, run_apart
 from synthetic import vocabulary, zipf_words
 
 from adducir.indexes.candidates import CandidateSet, lower_split
-from adducir.indexes.memory.models import Okapi
-from adducir.indexes.models import BM25
+from adducir.indexes.models import BM25, Okapi
 
 WINDOWS, SENTENCES = 4888, 3
 FEW = 5

@@ -44,7 +44,9 @@ def index(
 ) -> float:
     """Build the index and return the seconds it took."""
     from adducir.corpora.sources import open_corpus
-    from adducir.indexes import build_index, build_memory_index, jvm
+    from adducir.indexes import jvm
+    from adducir.indexes.lucene import build_index
+    from adducir.indexes.memory.build import build_memory_index
 
     if anserini is not None and peer != OURS:
         jvm.anserini_jar = lambda: anserini

@@ -43,7 +43,7 @@ def tune_ours(index: Path, texts: list[str], documents: int, threads: int) -> fl
     from adducir.experiments.tuning.folds import JudgedTopics, Pool, k_fold
     from adducir.experiments.tuning.grid import Grid
     from adducir.experiments.tuning.tune import tune
-    from adducir.indexes import open_index
+    from adducir.indexes.engines import open_index
 
     qids = [str(number) for number in range(len(texts))]
     rng = np.random.default_rng(5)

@@ -61,8 +61,9 @@ Search = Callable[[list[str]], Any]
 def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -> Search:
     """Our two engines."""
     from adducir.corpora.sources import open_corpus
-    from adducir.indexes import build_index, open_index
+    from adducir.indexes.engines import open_index
     from adducir.indexes.feedback import RM3
+    from adducir.indexes.lucene import build_index
     from adducir.indexes.memory.build import build_memory_index
     from adducir.indexes.models import BM25
 

@@ -123,10 +123,9 @@ def index(settings: Index) -> None:
 
 
 def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
-    from adducir.indexes.analysis import Analysis
+    from adducir.indexes.analysis import PRETOKENIZED, Analysis
     from adducir.indexes.building import IndexSettings
     from adducir.indexes.engines import builder
-    from adducir.indexes.languages import PRETOKENIZED
 
     weights = settings.weights
     language = settings.language or ("en" if weights is None else PRETOKENIZED)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:
+    from adducir.indexes.analysis import Language
     from adducir.indexes.feedback import FeedbackMethod
-    from adducir.indexes.languages import Language
     from adducir.indexes.models import Model
 
 _HERE = "adducir.indexes"
@@ -21,10 +21,10 @@ MODELS: "Family[Model]" = Family(
     {
         "bm25": f"{_HERE}.models:BM25",
         "qld": f"{_HERE}.models:QLD",
-        "okapi": f"{_HERE}.memory.models:Okapi",
+        "okapi": f"{_HERE}.models:Okapi",
         "inl2": f"{_HERE}.models:InL2",
-        "dph": f"{_HERE}.memory.models:DPH",
-        "impact": f"{_HERE}.memory.models:Impact",
+        "dph": f"{_HERE}.models:DPH",
+        "impact": f"{_HERE}.models:Impact",
     },
     what="retrieval model",
 )
@@ -46,10 +46,10 @@ _OF_LUCENE = (
 
 LANGUAGES: "Family[Language]" = Family(
     "languages",
-    f"{_HERE}.languages:Language",
+    f"{_HERE}.analysis:Language",
     {
-        "en": f"{_HERE}.languages:English",
-        **{code: f"{_HERE}.lucene_languages:{code}" for code in _OF_LUCENE.split()},
+        "en": f"{_HERE}.analysis:English",
+        **{code: f"{_HERE}.analysis:{code}" for code in _OF_LUCENE.split()},
     },
     what="language",
 )

@@ -13,6 +13,7 @@ from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.building import packed
+from adducir.indexes.kinds import LANGUAGES
 
 Tokenizer = Callable[[str], Sequence[str]]
 """A text's terms, in order, with repetitions."""
@@ -20,7 +21,9 @@ Tokenizer = Callable[[str], Sequence[str]]
 
 class BulkAnalyser:
     def __init__(self, analysis: Analysis) -> None:
-        self._java = analysis.in_bulk()
+        language = LANGUAGES.make(analysis.language)
+        words, stemmer = language.in_parts(analysis.stemmer, analysis.stopwords)
+        self._java = jvm.java_class("adducir.BulkTokens")(words, stemmer, language.is_piecewise)
 
     def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
         """All term ids of a block's texts, and (n + 1,) where each text's begin."""

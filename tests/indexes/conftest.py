@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from memory_corpus import TEXTS, ListCorpus
 
-from adducir.indexes import IndexSettings, LuceneIndex, build_index
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.lucene import LuceneIndex, build_index
 
 
 @pytest.fixture(scope="session")

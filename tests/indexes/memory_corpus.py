@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from adducir.corpora.documents import Document
-from adducir.indexes import IndexSettings, MemoryIndex, build_memory_index
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.memory.index import MemoryIndex
 
 TEXTS = {
     "D1": "The dogs' owner walks the dog past other dogs",

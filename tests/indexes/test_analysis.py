@@ -13,11 +13,15 @@ from memory_corpus import ListCorpus
 from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
-from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index, jvm
+from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.candidates import vocabularies
 from adducir.indexes.feedback import RM3
 from adducir.indexes.kinds import LANGUAGES
+from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25
 
 SIGNS = "aabeS09'’.,:;_-/@#! \t\n\r\v\f\x00\x85\u00a0\u00ad\u0301\u200b\u200d\u2028\u3000"

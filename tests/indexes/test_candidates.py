@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
-from adducir.indexes import LuceneIndex, jvm
+from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import (
     Best,
@@ -22,8 +22,8 @@ from adducir.indexes.candidates import (
     rank_parts,
     vocabularies,
 )
-from adducir.indexes.memory.models import Okapi
-from adducir.indexes.models import BM25, QLD, InL2
+from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.models import BM25, QLD, InL2, Okapi
 
 rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")
 

@@ -16,7 +16,6 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.progress import Progress
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
-from adducir.indexes import DenseRetriever
 from adducir.indexes.building import DenseSettings
 from adducir.indexes.dense import DenseIndex, threads_of_faiss
 from adducir.indexes.dense_build import (
@@ -27,6 +26,7 @@ from adducir.indexes.dense_build import (
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
+from adducir.indexes.retriever import DenseRetriever
 
 WORDS = ["cat", "dog", "nuclear", "energy", "school", "uniforms", "runs", "fast", "clean"]
 TEXTS = {f"d{n}": f"{WORDS[n % 9]} {WORDS[n // 9 % 9]} and {WORDS[(n * n) % 9]}" for n in range(90)}

@@ -12,17 +12,13 @@ from memory_corpus import ListCorpus
 from adducir.core.errors import UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.indexes import (
-    IndexSettings,
-    LexicalRetriever,
-    LuceneIndex,
-    MemoryIndex,
-    QueryExpansion,
-    build_index,
-    build_memory_index,
-)
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
+from adducir.indexes.lucene import LuceneIndex, build_index
+from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD
+from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
 
 
 def single(query: dict[str, float]) -> dict[str, np.float32]:

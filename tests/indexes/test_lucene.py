@@ -15,10 +15,13 @@ from memory_corpus import TEXTS, ListCorpus
 
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
-from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
 from adducir.indexes import jvm as java
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.feedback import RM3
+from adducir.indexes.lucene import LuceneIndex, build_index
+from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD
 
 MakeIndex = Callable[..., LuceneIndex]

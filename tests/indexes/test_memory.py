@@ -15,19 +15,15 @@ from memory_corpus import TEXTS, ListCorpus, weighted_index
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.indexes import (
-    IndexSettings,
-    LuceneIndex,
-    MemoryIndex,
-    build_index,
-    build_memory_index,
-    open_index,
-)
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
-from adducir.indexes.memory.models import DPH
-from adducir.indexes.models import BM25, QLD, InL2, Model
+from adducir.indexes.lucene import LuceneIndex, build_index
+from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.memory.index import MemoryIndex
+from adducir.indexes.models import BM25, DPH, QLD, InL2, Model
 from adducir.indexes.search import search_topics
 
 WORDS = [f"word{n}" for n in range(60)]

@@ -9,8 +9,8 @@ import pytest
 from memory_corpus import byte_length, weighted_index
 
 import adducir.indexes.memory.kernels  # noqa: F401  (else NumPy answers the first queries)
-from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.index import Hits
 from adducir.indexes.models import BM25, QLD, Model
 

@@ -10,12 +10,14 @@ import pytest
 from memory_corpus import ListCorpus, byte_length
 
 from adducir.core.errors import UsageError
-from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.kinds import MODELS
-from adducir.indexes.memory.models import DPH, Okapi
-from adducir.indexes.models import BM25, QLD, InL2, Model
+from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.memory.index import MemoryIndex
+from adducir.indexes.models import BM25, DPH, QLD, InL2, Model, Okapi
 
 TEXTS = {
     f"d{n:02}": " ".join(np.random.default_rng(n).choice([*"abcdefgh"], n * 3 % 70 + 1))

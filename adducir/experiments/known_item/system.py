@@ -362,7 +362,7 @@ def lexical_ranks(
 ) -> Iterator[ContextRanks]:
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
-    from adducir.indexes.memory.models import Okapi
+    from adducir.indexes.models import Okapi
 
     model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
     vocabulary = vocabularies(lower_split if part.analysis == "split" else Analysis())

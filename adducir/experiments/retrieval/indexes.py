@@ -22,11 +22,10 @@ from adducir.corpora.token_weights import identity_of
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.sections import Known, Linked, Name, is_recipe
 from adducir.experiments.step import ModelStep, Shown, Step
-from adducir.indexes.analysis import Analysis
+from adducir.indexes.analysis import PRETOKENIZED, Analysis
 from adducir.indexes.building import DenseSettings, IndexSettings
 from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
 from adducir.indexes.kinds import FEEDBACK, LANGUAGES, MODELS
-from adducir.indexes.languages import PRETOKENIZED
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
 from adducir.models.machine import Precision

@@ -1,4 +1,4 @@
-"""Searching a memory index; everything that :class:`adducir.indexes.LuceneIndex` does, faster."""
+"""Searching a memory index; everything that :class:`.LuceneIndex` does, faster."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
