@@ -125,7 +125,7 @@ def index(settings: Index) -> None:
 def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
     from adducir.indexes.analysis import PRETOKENIZED, Analysis
     from adducir.indexes.building import IndexSettings
-    from adducir.indexes.engines import builder
+    from adducir.indexes.engines import build_index
 
     weights = settings.weights
     language = settings.language or ("en" if weights is None else PRETOKENIZED)
@@ -138,16 +138,20 @@ def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
         weights=weights,
         separate_fields=settings.separate_fields,
     )
-    build = builder("memory" if settings.engine == "memory" or weights else "lucene")
-    return build(
-        corpus, settings.output, content, threads=settings.threads, rebuild=settings.rebuild
+    return build_index(
+        corpus,
+        settings.output,
+        content,
+        engine="memory" if settings.engine == "memory" or weights else "lucene",
+        threads=settings.threads,
+        rebuild=settings.rebuild,
     )
 
 
 def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
     from adducir.encoders.sources import encoder_source
     from adducir.indexes.building import DenseSettings
-    from adducir.indexes.dense_build import build_dense_index
+    from adducir.indexes.dense import build_dense_index
 
     if settings.encoder is None:
         raise UsageError(

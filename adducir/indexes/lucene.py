@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import MANIFEST, Manifest, build, open_artifact
+from adducir.core.artifacts import MANIFEST, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
-from adducir.core.fingerprint import fingerprint
-from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.indexes import jvm
+from adducir.indexes.engines import KINDS
 from adducir.indexes.index import FieldWeights, Index, Ranked
 from adducir.indexes.jvm import translated
 from adducir.indexes.models import BM25, Model, refuse_unless_scored
@@ -30,54 +29,14 @@ if TYPE_CHECKING:
     from adducir.indexes.building import IndexSettings
     from adducir.indexes.feedback import FeedbackMethod, Terms, Vectors
 
-KIND = "lucene-index"
 FOLDER = "lucene"
 """Of an artifact, where Lucene's own files are."""
-BUILDER_VERSION = 1
 
 
-def build_index(
-    corpus: "Corpus",
-    path: Path,
-    settings: "IndexSettings | None" = None,
-    *,
-    threads: int | None = None,
-    rebuild: bool = False,
-) -> Manifest:
-    """Build the index, unless ``path`` already holds the one that would be built.
-
-    Content and rankings are the same for any number of ``threads``. The manifest counts
-    ``documents``, ``indexed``, ``empty`` (documents without text, which Anserini does not index
-    either), ``terms`` and ``tokens``.
-
-    Raises:
-        InputError: A record is malformed, a docno occurs twice, or no document has a field.
-        MachineError: No Java, or no disk space.
-        ArtifactError: ``path`` holds something that is not ours.
-        UsageError: The settings name weights.
-    """
-    from adducir.indexes.building import IndexSettings, engine_versions
-
-    own = (settings or IndexSettings()).of(corpus)
-    if own.weights is not None:
-        raise UsageError(
-            "Lucene's indexes take no token weights.", hint="Build a memory index of them."
-        )
-    return build(
-        path,
-        kind=KIND,
-        recipe=own.recipe(),
-        inputs={"corpus": fingerprint(corpus.identity())},
-        builder_version=BUILDER_VERSION,
-        make=lambda folder: _make(corpus, folder, own, threads or default_threads()),
-        rebuild=rebuild,
-        versions=engine_versions(),
-    )
-
-
-def _make(
+def write(
     corpus: "Corpus", folder: Path, settings: "IndexSettings", threads: int
 ) -> dict[str, Any]:
+    """Build an index in an empty folder; returns its counts."""
     from adducir.indexes.building import documents_with, packed, stored
     from adducir.indexes.documents import DocumentWriter
 
@@ -131,7 +90,7 @@ class LuceneIndex(Index):
     def __init__(self, path: Path | str) -> None:
         path, manifest = Path(path), None
         if (path / MANIFEST).is_file():
-            manifest = open_artifact(path, KIND)
+            manifest = open_artifact(path, KINDS["lucene"])
         elif not (path.is_dir() and any(path.glob("segments_*"))):
             raise ArtifactError(
                 "there is no index here." if path.exists() else "no such index.",

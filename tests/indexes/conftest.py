@@ -8,7 +8,8 @@ import pytest
 from memory_corpus import TEXTS, ListCorpus
 
 from adducir.indexes.building import IndexSettings
-from adducir.indexes.lucene import LuceneIndex, build_index
+from adducir.indexes.engines import build_index
+from adducir.indexes.lucene import LuceneIndex
 
 
 @pytest.fixture(scope="session")

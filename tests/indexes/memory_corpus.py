@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from adducir.corpora.documents import Document
 from adducir.indexes.building import IndexSettings
-from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.engines import build_index
 from adducir.indexes.memory.index import MemoryIndex
 
 TEXTS = {
@@ -19,6 +20,8 @@ TEXTS = {
     "D5": "Nothing here is about pets: taxes, tariffs and trade",
     "D6": "Leash laws protect walkers, owners say",
 }
+
+build_memory_index = partial(build_index, engine="memory")
 
 
 def byte_length(length: float) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_corpus import ListCorpus
+from memory_corpus import ListCorpus, build_memory_index
 
 from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.corpora.documents import text_of
@@ -20,7 +20,6 @@ from adducir.indexes.candidates import vocabularies
 from adducir.indexes.feedback import RM3
 from adducir.indexes.kinds import LANGUAGES
 from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25
 

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from anserini import Anserini
-from memory_corpus import ListCorpus
+from memory_corpus import ListCorpus, build_memory_index
 
 from adducir.core.errors import UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import build_index
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
-from adducir.indexes.lucene import LuceneIndex, build_index
-from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD
 from adducir.indexes.retriever import LexicalRetriever, QueryExpansion

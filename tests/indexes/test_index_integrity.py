@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from file_damage import damage, damaged_files
-from memory_corpus import ListCorpus
+from memory_corpus import ListCorpus, build_memory_index
 
 from adducir.core.errors import ArtifactError
 from adducir.indexes.building import IndexSettings
-from adducir.indexes.engines import open_index
+from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.feedback import RM3
-from adducir.indexes.lucene import build_index
-from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.segment import SavedSegment
 from adducir.indexes.models import BM25, QLD
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from memory_corpus import TEXTS, ListCorpus
+from memory_corpus import TEXTS, ListCorpus, build_memory_index
 
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import jvm as java
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import build_index
 from adducir.indexes.feedback import RM3
-from adducir.indexes.lucene import LuceneIndex, build_index
-from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD
 

@@ -10,18 +10,17 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_corpus import TEXTS, ListCorpus, weighted_index
+from memory_corpus import TEXTS, ListCorpus, build_memory_index, weighted_index
 
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.building import IndexSettings
-from adducir.indexes.engines import open_index
+from adducir.indexes.engines import VERSIONS, build_index, open_index
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
-from adducir.indexes.lucene import LuceneIndex, build_index
-from adducir.indexes.memory.build import build_memory_index
+from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, DPH, QLD, InL2, Model
 from adducir.indexes.search import search_topics
@@ -273,9 +272,11 @@ class TestInterface:
                 wrong()
 
     def test_an_index_of_another_format_is_refused(self, tmp_path: Path, monkeypatch: Any) -> None:
-        monkeypatch.setattr("adducir.indexes.memory.build.BUILDER_VERSION", 1)
+        with monkeypatch.context() as patch:
+            patch.setitem(VERSIONS, "memory", 1)
+            build_memory_index(ListCorpus(TEXTS), tmp_path / "index")
         with pytest.raises(ArtifactError, match="rebuild"):
-            built(tmp_path / "index", TEXTS)
+            MemoryIndex(tmp_path / "index")
 
     def test_what_it_refuses(self, both: Both, make_index: Callable[..., LuceneIndex]) -> None:
         index = both.memory

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from memory_corpus import ListCorpus, byte_length
+from memory_corpus import ListCorpus, build_memory_index, byte_length
 
 from adducir.core.errors import UsageError
 from adducir.indexes.analysis import Analysis
@@ -15,7 +15,6 @@ from adducir.indexes.building import IndexSettings
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.kinds import MODELS
 from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, DPH, QLD, InL2, Model, Okapi
 

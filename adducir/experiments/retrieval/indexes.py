@@ -24,7 +24,7 @@ from adducir.experiments.sections import Known, Linked, Name, is_recipe
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.indexes.analysis import PRETOKENIZED, Analysis
 from adducir.indexes.building import DenseSettings, IndexSettings
-from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
+from adducir.indexes.engines import KINDS, EngineName, build_index, fingerprint_of_index
 from adducir.indexes.kinds import FEEDBACK, LANGUAGES, MODELS
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
@@ -232,8 +232,14 @@ class Inverted(IndexRecipe):
         )
 
         def build(context: "Context") -> Manifest:
-            make, (threads, rebuild) = builder(self.engine), (context.threads, context.rebuild)
-            return make(step.corpus, step.path, settings, threads=threads, rebuild=rebuild)
+            return build_index(
+                step.corpus,
+                step.path,
+                settings,
+                engine=self.engine,
+                threads=context.threads,
+                rebuild=context.rebuild,
+            )
 
         fingerprint = partial(fingerprint_of_index, self.engine, step.corpus, settings)
         return IndexPlan(fingerprint, settings.recipe(), build)
@@ -281,7 +287,7 @@ class Dense(IndexRecipe):
     def plan(self, step: IndexStep, seed: int | None, study: "RetrievalStudy") -> IndexPlan:
         from adducir.encoders.sources import encoder_source
         from adducir.encoders.training import EncoderTraining
-        from adducir.indexes.dense_build import build_dense_index, dense_identity
+        from adducir.indexes.dense import build_dense_index, dense_identity
 
         models: list[ModelStep] = []
         with study.planner.at(*step.place, "encoder"):

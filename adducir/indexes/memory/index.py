@@ -10,9 +10,9 @@ import polars as pl
 from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.indexes.arrays import damaged
+from adducir.indexes.engines import KINDS, VERSIONS
 from adducir.indexes.feedback import Terms, Vectors
 from adducir.indexes.index import FieldWeights, Index, Ranked
-from adducir.indexes.memory import BUILDER_VERSION, KIND
 from adducir.indexes.memory.ranking import Ranker
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
@@ -30,8 +30,8 @@ class MemoryIndex(Index):
     manifest: Manifest
 
     def __init__(self, path: Path | str) -> None:
-        manifest = open_artifact(Path(path), KIND)
-        if manifest.builder_version != BUILDER_VERSION:
+        manifest = open_artifact(Path(path), KINDS["memory"])
+        if manifest.builder_version != VERSIONS["memory"]:
             raise ArtifactError(
                 "this memory index was built by another version of Adducir.",
                 path=Path(path),
