@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from adducir.core.errors import MachineError, UsageError
-from adducir.core.registry import imported, points_of
+from adducir.core.points import imported, points_of
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:

@@ -11,43 +11,20 @@ an experiment file, the options of a command and their help, the defaults and wh
 Names are known without importing any kind; a kind is imported when it is first used.
 """
 
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from importlib import import_module
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
+from adducir.core.points import imported, points_of, raised_in, root_of
 from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
-
-_points: dict[tuple[str, ...], EntryPoints] = {}
-"""All of them by Python's path: reading them takes long."""
-
-
-def points_of(name: str) -> EntryPoints:
-    """Those of one of Adducir's groups."""
-    path = tuple(sys.path)
-    if path not in _points:  # before Python 3.12 a class of its own
-        _points[path] = cast("EntryPoints", entry_points())
-    return _points[path].select(group=f"adducir.{name}")
-
-
-def imported(home: str) -> Any:
-    """What stands at ``module:name``; a MachineError says which extra it needs and is lacking."""
-    module, _, name = home.partition(":")
-    try:
-        return getattr(import_module(module), name)
-    except ModuleNotFoundError as error:
-        from adducir.core.packages import lacking
-
-        raise lacking(error) or error from error
-
 
 K = TypeVar("K")
 R = TypeVar("R", bound=Recipe)
@@ -107,7 +84,7 @@ class Family(Generic[K]):
         if name not in self._installed:
             raise UsageError(
                 f"unknown {self.what} {name!r}{nearest(name, self) or '.'}",
-                hint=f"Choose one of {', '.join(self)}.",
+                hint=f"Choose one of {', '.join(self)}, or install the package that has it.",
             )
         point = self._installed[name]
         try:
@@ -116,6 +93,7 @@ class Family(Generic[K]):
             raise MachineError(
                 f"the {self.what} {name!r} of {_package(point)} cannot be imported: {error!r}.",
                 hint="Fix or uninstall that package.",
+                **raised_in(error, root_of(point) or Path(point.module)),
             ) from error
         if not (isinstance(found, type) and issubclass(found, self.base)):
             raise MachineError(

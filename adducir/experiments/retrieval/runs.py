@@ -362,8 +362,7 @@ class Python(System):
         except AdducirError:
             raise
         except Exception as error:
-            what = f"the transformer of {code.name} raised {error!r}."
-            raise InputError(what, path=code.path) from error
+            raise code.error("returned a transformer that raised", error) from error
         run = self._run(found, code, step)
         seconds = time.perf_counter() - started
         settings: dict[str, Any] = {**code.identity(), "arguments": self.arguments}
