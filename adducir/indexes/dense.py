@@ -45,9 +45,9 @@ from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.indexes.arrays import damaged
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.documents import DocumentWriter
-from adducir.indexes.engines import DENSE
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import FieldWeights, Hits, Index, Query
+from adducir.indexes.kinds import DENSE
 from adducir.indexes.models import Model
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.work import PLAIN, Running

@@ -1,23 +1,18 @@
 """The engines, by name: Lucene, the memory index, the dense one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import MANIFEST, Manifest, artifact_fingerprint, build, read_manifest
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
 from adducir.indexes.index import Index
+from adducir.indexes.kinds import DENSE, KINDS, VERSIONS, EngineName
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
     from adducir.indexes.building import IndexSettings
-
-EngineName = Literal["lucene", "memory"]
-KINDS: dict[EngineName, str] = {"lucene": "lucene-index", "memory": "memory-index"}
-"""The kind of artifact that each engine builds."""
-VERSIONS: dict[EngineName, int] = {"lucene": 1, "memory": 4}
-DENSE = "dense-index"
 
 
 def open_index(

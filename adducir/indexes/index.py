@@ -18,17 +18,19 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.jvm import translated
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.indexes.documents import DocumentStore
-    from adducir.indexes.feedback import FeedbackMethod, Terms, Vectors, Weights
+    from adducir.indexes.feedback import FeedbackMethod, Terms, Weights
     from adducir.indexes.models import Model
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
 FieldWeights = Mapping[str, float]
+Array = np.ndarray[tuple[int], np.dtype[Any]]
+Ranked = tuple[Array, Array, Array]
+"""Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
 _SPAN = 64  # queries
 
 
@@ -53,20 +55,6 @@ class Hits:
         names = pl.Series(qids, dtype=pl.String).gather(rows)
         scores = pl.Series(self.scores).cast(pl.Float64)
         return pl.DataFrame({"qid": names, "docno": self.docnos, "score": scores})
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """Hits by document numbers: (q,) counts, (n,) int32 docs and their scores."""
-
-    counts: np.ndarray
-    docs: np.ndarray
-    scores: np.ndarray
-
-    @property
-    def starts(self) -> np.ndarray:
-        """(q + 1,) int64: where each query's hits begin."""
-        return np.concatenate(([0], np.cumsum(self.counts)))
 
 
 class Index(ABC):
@@ -148,12 +136,21 @@ class Index(ABC):
             self._check_fields(fields, model, feedback)
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
-        counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
-        weighted = [next(counts) if isinstance(query, str) else query for query in queries]
-        check_weights(weighted)
+        weighted: list[Any] = list(queries)
+        places, texts = list[int](), list[str]()
+        for place, query in enumerate(queries):
+            if isinstance(query, str):
+                places.append(place)
+                texts.append(query)
+        for place, terms in zip(places, self.analysis.terms(texts), strict=True):
+            weighted[place] = Counter(terms)
+        for query in weighted:
+            for term, weight in query.items():
+                if not 0 <= weight < float("inf"):
+                    raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
         found = self._rank(weighted, model, fields, depth, threads or default_threads())
-        docnos = self.docnos.gather(found.docs)
-        return Hits(found.counts.astype(np.int32), docnos, found.scores)
+        counts, docs, scores = found
+        return Hits(counts, self.docnos.gather(docs), scores)
 
     def expand(
         self,
@@ -169,18 +166,16 @@ class Index(ABC):
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text, not weighted terms.")
         self._refuse_without_vectors()  # before anything is searched
-        counts, threads = self._counts(texts), threads or default_threads()
-        found = self._rank(counts, model, None, feedback.depth, threads)
+        own, threads = list(map(Counter, self.analysis.terms(texts))), threads or default_threads()
+        counts, docs, scores = self._rank(own, model, None, feedback.depth, threads)
+        starts = np.concatenate(([0], np.cumsum(counts)))
         made: list[Weights] = [{} for _ in texts]
-        starts = found.starts
 
         def work(first: int, last: int) -> None:
-            part = slice(starts[first], starts[last])
-            ranked = Ranked(found.counts[first:last], found.docs[part], found.scores[part])
-            made[first:last] = feedback.in_bulk(counts[first:last], *self._vectors(ranked))
+            some, part = slice(first, last), slice(starts[first], starts[last])
+            made[some] = self._expanded(own[some], counts[some], docs[part], scores[part], feedback)
 
         in_threads(work, len(texts), threads)
-        check_weights(made)
         return made
 
     def expand_from(
@@ -196,8 +191,21 @@ class Index(ABC):
         scores = np.array([score for _, score in best], dtype=np.float32)
         if not (scores >= 0).all():
             raise UsageError("feedback weighs documents by their scores, which must be 0 or more.")
-        found = Ranked(np.array([len(docs)]), docs, scores)
-        return feedback.in_bulk(self._counts([query]), *self._vectors(found))[0]
+        own = Counter(self.analysis.terms([query])[0])
+        return self._expanded([own], np.array([len(docs)]), docs, scores, feedback)[0]
+
+    def _expanded(
+        self,
+        queries: Sequence[Counter[str]],
+        counts: Array,
+        docs: Array,
+        scores: Array,
+        feedback: "FeedbackMethod",
+    ) -> "list[Weights]":
+        from adducir.indexes.feedback import Vectors
+
+        terms, *vectors = self._vectors(docs)
+        return feedback.in_bulk(queries, Vectors(counts, scores, *vectors), terms)
 
     def _check_fields(
         self, fields: FieldWeights, model: "Model", feedback: "FeedbackMethod | None"
@@ -218,7 +226,8 @@ class Index(ABC):
     ) -> Ranked:
         raise NotImplementedError
 
-    def _vectors(self, found: Ranked) -> "tuple[Vectors, Terms]":
+    def _vectors(self, docs: Array) -> "tuple[Terms, Array, Array, Array]":
+        """Terms, how many each document has, their numbers and their frequencies in it."""
         raise NotImplementedError
 
     def _refuse_without_vectors(self) -> None:
@@ -227,11 +236,6 @@ class Index(ABC):
             "a dense index has no terms for feedback, field weights or weighted queries.",
             hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
         )
-
-    def _counts(self, texts: Sequence[str]) -> list[Counter[str]]:
-        """The terms of each text, which count as often as they occur."""
-        with translated(self.path):
-            return [Counter(terms) for terms in self.analysis.terms(texts)]
 
     def close(self) -> None:  # noqa: B027  (most engines have nothing to let go of)
         """Let go of the files."""
@@ -255,13 +259,6 @@ class Index(ABC):
         if docno not in self._numbers:
             raise UsageError(f"the index {self.path} holds no document {docno!r}.")
         return self._numbers[docno]
-
-
-def check_weights(queries: Sequence[Mapping[str, float]]) -> None:
-    for query in queries:
-        for term, weight in query.items():
-            if not 0 <= weight < float("inf"):
-                raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
 
 
 def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:

@@ -1,10 +1,10 @@
-"""The families of indexes: retrieval models, feedback methods and languages, by name.
+"""The families of indexes: retrieval models, feedback methods and languages, by name; engines.
 
 Packages add kinds by the entry-point groups ``adducir.models``, ``adducir.feedback`` and
 ``adducir.languages``.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from adducir.core.registry import Family
 
@@ -49,7 +49,13 @@ LANGUAGES: "Family[Language]" = Family(
     f"{_HERE}.analysis:Language",
     {
         "en": f"{_HERE}.analysis:English",
-        **{code: f"{_HERE}.analysis:{code}" for code in _OF_LUCENE.split()},
+        **{code: f"{_HERE}.languages:{code}" for code in _OF_LUCENE.split()},
     },
     what="language",
 )
+
+EngineName = Literal["lucene", "memory"]
+KINDS: dict[EngineName, str] = {"lucene": "lucene-index", "memory": "memory-index"}
+"""The kind of artifact that each engine builds."""
+VERSIONS: dict[EngineName, int] = {"lucene": 1, "memory": 4}
+DENSE = "dense-index"

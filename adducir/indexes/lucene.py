@@ -19,15 +19,15 @@ from adducir.core.artifacts import MANIFEST, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.progress import progress
 from adducir.indexes import jvm
-from adducir.indexes.engines import KINDS
-from adducir.indexes.index import FieldWeights, Index, Ranked
+from adducir.indexes.index import Array, FieldWeights, Index, Ranked
 from adducir.indexes.jvm import translated
+from adducir.indexes.kinds import KINDS
 from adducir.indexes.models import BM25, Model, refuse_unless_scored
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
     from adducir.indexes.building import IndexSettings
-    from adducir.indexes.feedback import FeedbackMethod, Terms, Vectors
+    from adducir.indexes.feedback import FeedbackMethod, Terms
 
 FOLDER = "lucene"
 """Of an artifact, where Lucene's own files are."""
@@ -170,10 +170,14 @@ class LuceneIndex(Index):
         threads: int,
     ) -> Ranked:
         similarity, boosts = self._similarity(model), fields or {}
+        terms, weights = list[str](), list[float]()
+        for query in queries:
+            terms += query
+            weights += map(float, query.values())
         with translated(self.path):
             packed = self._java.search(
-                [term for query in queries for term in query],
-                [float(weight) for query in queries for weight in query.values()],
+                terms,
+                weights,
                 list(map(len, queries)),
                 list(boosts),
                 list(map(float, boosts.values())),
@@ -183,19 +187,19 @@ class LuceneIndex(Index):
             )
         found = np.frombuffer(packed.tostring(), dtype="<i4")
         counts, rest = found[: len(queries)], found[len(queries) :]
-        return Ranked(counts, rest[: len(rest) // 2], rest[len(rest) // 2 :].view("<f4"))
+        return counts, rest[: len(rest) // 2], rest[len(rest) // 2 :].view("<f4")
 
-    def _vectors(self, found: Ranked) -> "tuple[Vectors, Terms]":
-        from adducir.indexes.feedback import Terms, Vectors
+    def _vectors(self, docs: Array) -> "tuple[Terms, Array, Array, Array]":
+        from adducir.indexes.feedback import Terms
 
         with translated(self.path):
-            packed = jvm.released(self._java.vectors)(found.docs.tolist()).tostring()
+            packed = jvm.released(self._java.vectors)(docs.tolist()).tostring()
         size, distinct = np.frombuffer(packed, dtype="<i4", count=2).tolist()
-        parts = np.cumsum([2, len(found.docs), size, size, distinct])
+        parts = np.cumsum([2, len(docs), size, size, distinct])
         numbers = np.frombuffer(packed, dtype="<i4", count=parts[-1])
         sizes, terms, tfs, frequencies = np.split(numbers, parts[:-1])[1:]
         names = pl.Series(packed[numbers.nbytes :].decode().split("\n")[:distinct], dtype=pl.String)
         ranks = np.argsort(names.arg_sort().to_numpy())
         is_plain = self.analysis.kind.has_plain_feedback
         known = Terms(names, ranks, frequencies, len(self), is_plain, self._java.frequencies)
-        return Vectors(found.counts, found.scores, sizes, terms, tfs), known
+        return known, sizes, terms, tfs

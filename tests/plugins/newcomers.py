@@ -15,8 +15,8 @@ from adducir.corpora.formats import CorpusFormat
 from adducir.encoders.kinds import TextEncoder
 from adducir.evaluation.formulas import MeasureKind
 from adducir.experiments.retrieval.runs import Answer, System
-from adducir.indexes.analysis import AnalyserChain
 from adducir.indexes.feedback import FeedbackMethod
+from adducir.indexes.languages import AnalyserChain
 from adducir.indexes.models import Model
 from adducir.rerankers.recipe import Pointwise, RerankerRecipe
 from adducir.runs.fusion import FusionMethod

@@ -24,8 +24,8 @@ from adducir.experiments.sections import Known, Linked, Name, is_recipe
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.indexes.analysis import PRETOKENIZED, Analysis
 from adducir.indexes.building import DenseSettings, IndexSettings
-from adducir.indexes.engines import KINDS, EngineName, build_index, fingerprint_of_index
-from adducir.indexes.kinds import FEEDBACK, LANGUAGES, MODELS
+from adducir.indexes.engines import build_index, fingerprint_of_index
+from adducir.indexes.kinds import FEEDBACK, KINDS, LANGUAGES, MODELS, EngineName
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
 from adducir.models.machine import Precision

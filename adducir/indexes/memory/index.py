@@ -9,10 +9,10 @@ import polars as pl
 
 from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
-from adducir.indexes.arrays import damaged
-from adducir.indexes.engines import KINDS, VERSIONS
-from adducir.indexes.feedback import Terms, Vectors
+from adducir.indexes.arrays import Array, damaged
+from adducir.indexes.feedback import Terms
 from adducir.indexes.index import FieldWeights, Index, Ranked
+from adducir.indexes.kinds import KINDS, VERSIONS
 from adducir.indexes.memory.ranking import Ranker
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
@@ -87,16 +87,16 @@ class MemoryIndex(Index):
         is_plain = self.analysis.kind.has_plain_feedback
         return Terms(segment.terms, segment.ranks, counts, int(indexed), is_plain, lookup)
 
-    def _vectors(self, found: Ranked) -> tuple[Vectors, Terms]:
+    def _vectors(self, docs: Array) -> tuple[Terms, Array, Array, Array]:
         segment = self._segment
         offsets, numbers, frequencies = map(
             np.asarray, (segment.forward_offsets, segment.forward, segment.forward_tfs)
         )
-        parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in found.docs.tolist()]
+        parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in docs.tolist()]
         none = np.empty(0, dtype=np.int32)
         terms = np.concatenate([none, *(numbers[part] for part in parts)])
         tfs = np.concatenate([none, *(frequencies[part] for part in parts)])
         if len(terms) and not (terms.min() >= 0 and terms.max() < len(segment.occurrences)):
             raise damaged(segment.folder / FILES["forward"])
-        sizes = offsets[found.docs + 1] - offsets[found.docs]
-        return Vectors(found.counts, found.scores, sizes, terms, tfs), self._terms
+        sizes = offsets[docs + 1] - offsets[docs]
+        return self._terms, sizes, terms, tfs

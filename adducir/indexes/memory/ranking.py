@@ -67,7 +67,7 @@ class Ranker:
         if (counts < room).any():
             kept = np.arange(len(docs)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
             docs, scores = docs[kept], scores[kept]
-        return Ranked(counts, docs, scores)
+        return counts.astype(np.int32), docs, scores
 
     @cached_property
     def _postings(self) -> Postings:
@@ -125,7 +125,7 @@ class Ranker:
                 found[query] = matching[best].astype(np.int32), scores[best]
 
         in_threads(search, queries.size, threads)
-        counts = np.array([len(docs) for docs, _ in found], dtype=np.int64)
+        counts = np.array([len(docs) for docs, _ in found], dtype=np.int32)
         ranked = np.concatenate([empty, *(docs for docs, _ in found)])
         scores = np.concatenate([empty.astype(precision), *(scores for _, scores in found)])
-        return Ranked(counts, ranked, scores)
+        return counts, ranked, scores
