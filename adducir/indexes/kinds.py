@@ -22,7 +22,6 @@ MODELS: "Family[Model]" = Family(
         "bm25": f"{_HERE}.models:BM25",
         "qld": f"{_HERE}.models:QLD",
         "okapi": f"{_HERE}.models:Okapi",
-        "inl2": f"{_HERE}.models:InL2",
         "dph": f"{_HERE}.models:DPH",
         "impact": f"{_HERE}.models:Impact",
     },

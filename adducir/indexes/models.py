@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -68,13 +68,7 @@ class Model(Kind):
       :meth:`impacts` on arrays, where an impact is a function of a number of the term, a number of
       the document and the term's frequency in it;
     - by Lucene: :meth:`similarity`.
-
-    Attributes:
-        like_lucene: Whether a memory index scores as Lucene does: from lengths in one byte, with
-            impacts and sums rounded to floats. Otherwise lengths are exact and scores doubles.
     """
-
-    like_lucene: ClassVar[bool] = False
 
     @classmethod
     def engines(cls) -> tuple[str, ...]:
@@ -176,45 +170,6 @@ class QLD(Model):
         with np.errstate(divide="ignore", invalid="ignore"):
             added = np.log(1 + tfs / terms) + lengths
         return np.maximum(np.nan_to_num(added), 0)
-
-
-class InL2(Model):
-    """InL2.
-
-    Amati and van Rijsbergen, "Probabilistic models of information retrieval based on measuring the
-    divergence from randomness", TOIS 20(4), 2002. A query term adds ``tfn / (tfn + 1) * log2((N +
-    1) / (n + .5))`` with ``tfn = tf * log2(1 + c * avgdl / dl)``. Computed as Lucene's
-    ``DFRSimilarity`` does it, from lengths in one byte; documents without a term do not count.
-    """
-
-    like_lucene: ClassVar[bool] = True
-
-    c: float = Field(default=1.0, ge=0, description="Weight of the document's length.")
-
-    def similarity(self, *, exact_lengths: bool) -> Any:
-        if exact_lengths:
-            return None
-        parts = (
-            java_class(f"{_LUCENE}.BasicModelIn")(),
-            java_class(f"{_LUCENE}.AfterEffectL")(),
-            java_class(f"{_LUCENE}.NormalizationH2")(self.c),
-        )
-        return java_class(f"{_LUCENE}.DFRSimilarity")(*parts)
-
-    def term_factors(self, statistics: Statistics) -> Array:
-        frequencies = statistics.frequencies
-        return np.log((statistics.filled + 1) / (frequencies + 0.5)) / np.log(2.0)
-
-    def length_factors(self, statistics: Statistics) -> Array:
-        average = statistics.tokens / max(1, statistics.filled)
-        c = np.float64(np.float32(self.c))
-        with np.errstate(divide="ignore"):  # candidates without a term, which hold no query's
-            factors: Array = np.log(1 + c * average / statistics.lengths) / np.log(2.0)
-        return factors
-
-    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        """``idf * (1 - 1 / (1 + tfn))``, which is the same."""
-        return terms * (1 - 1 / (1 + tfs * lengths))
 
 
 class Okapi(Model):

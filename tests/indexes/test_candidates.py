@@ -23,7 +23,7 @@ from adducir.indexes.candidates import (
     vocabularies,
 )
 from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.models import BM25, QLD, InL2, Okapi
+from adducir.indexes.models import BM25, QLD, Okapi
 
 rank_bm25 = pytest.importorskip("rank_bm25", reason="rank_bm25 is not installed")
 
@@ -191,7 +191,7 @@ TEXTS += TEXTS[:80]
 QUESTIONS = [*(" ".join(words) for words in zipf(9, 20, seed=2)), "", "nowhere w5 nowhere w5"]
 
 
-@pytest.mark.parametrize("model", [BM25(), Okapi(), InL2(), QLD()])
+@pytest.mark.parametrize("model", [BM25(), Okapi(), QLD()])
 @pytest.mark.parametrize("size", [7, 37, 320, 1000])
 def test_parts_give_the_best_of_the_whole_to_the_bit(model, size: int) -> None:
     scores = CandidateSet.of_texts(TEXTS, lower_split).scores(QUESTIONS, model)

@@ -9,7 +9,7 @@ import numpy as np
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.index import Ranked, in_threads
 from adducir.indexes.memory.scoring import Formula, Postings, Queries
-from adducir.indexes.memory.segment import FILES, LENGTHS, SavedSegment
+from adducir.indexes.memory.segment import FILES, SavedSegment
 from adducir.indexes.models import BM25, QLD, Model, Statistics
 
 _KERNELS = "adducir.indexes.memory.kernels"
@@ -74,27 +74,25 @@ class Ranker:
         return Postings.of(self._segment)
 
     def _by_model(self, queries: Queries, model: Model, depth: int | None, threads: int) -> Ranked:
-        """Any other model: in doubles from exact lengths, or rounded as Lucene rounds."""
+        """Any other model: in doubles from exact lengths."""
         segment = self._segment
-        lengths = LENGTHS[segment.norms] if model.like_lucene else segment.lengths
         statistics = Statistics(
             documents=self._documents,
             filled=len(segment),
             tokens=int(segment.tokens),
             frequencies=segment.frequencies,
             occurrences=np.asarray(segment.occurrences),
-            lengths=np.asarray(lengths),
+            lengths=np.asarray(segment.lengths),
         )
         of_terms = model.term_factors(statistics)
         of_documents = model.length_factors(statistics)
-        precision = np.float32 if model.like_lucene else np.float64
 
         def added(place: int, docs: Array, tfs: Array) -> Array:
             term, weight = queries.terms[place], np.float64(queries.weights[place])
             impacts = model.impacts(of_terms[term], tfs.astype(np.float64), of_documents[docs])
-            return (weight * impacts).astype(precision)
+            return weight * impacts
 
-        return self._exhaustive(queries, added, precision, depth, threads)
+        return self._exhaustive(queries, added, np.float64, depth, threads)
 
     def _exhaustive(
         self,
