@@ -67,8 +67,8 @@ class Brute:
 
     def by_numpy(self, queries: list[dict[str, float]], model: Model, depth: int) -> Hits:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("adducir.indexes.memory.ranking._KERNELS", "none")
-            patch.setattr("adducir.indexes.memory.ranking._FEW", 1 << 62)
+            patch.setattr("adducir.indexes.memory.index._KERNELS", "none")
+            patch.setattr("adducir.indexes.memory.index._FEW", 1 << 62)
             return self.index.search(queries, model, depth=depth, threads=2)
 
     def hold(self, queries: list[dict[int, float]], model: Model, depth: int | None) -> Any:
