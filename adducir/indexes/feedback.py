@@ -34,39 +34,25 @@ class Document(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """The n feedback documents of q queries and their P terms.
+    """The n feedback documents of q queries and their P terms."""
 
-    ``counts`` (q,) documents of each query; ``scores`` (n,); ``sizes`` (n,) terms of each document;
-    ``terms`` and ``tfs`` (P,): numbers of the terms and their frequencies, each document's most
-    frequent first, equal ones in order of their text.
-    """
-
-    counts: Array
-    scores: Array
-    sizes: Array
-    terms: Array
-    tfs: Array
+    counts: Array  # (q,) documents of each query
+    scores: Array  # (n,)
+    sizes: Array  # (n,) terms of each document
+    terms: Array  # (P,) numbers, each document's most frequent first, equal ones by their text
+    tfs: Array  # (P,) their frequencies
 
 
 @dataclass(eq=False)
 class Terms:
-    """Terms of an index by their numbers.
+    """Terms of an index by their numbers."""
 
-    Attributes:
-        names: (V,) the terms.
-        ranks: (V,) their places in alphabetical order.
-        frequencies: (V,) how many documents hold each.
-        documents: How many documents the index has.
-        plain: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for English.
-        lookup: How many documents hold each of any terms.
-    """
-
-    names: pl.Series
-    ranks: Array
-    frequencies: Array
-    documents: int
-    plain: bool
-    lookup: Callable[[list[str]], Sequence[int]]
+    names: pl.Series  # (V,)
+    ranks: Array  # (V,) their places in alphabetical order
+    frequencies: Array  # (V,) how many documents hold each
+    documents: int  # of the index
+    plain: bool  # whether RM3 takes terms of [a-z0-9] only, Anserini's filter for English
+    lookup: Callable[[list[str]], Sequence[int]]  # how many documents hold each of any terms
 
     @cached_property
     def eligible(self) -> Array:

@@ -25,23 +25,14 @@ _LUCENE = "org.apache.lucene.search.similarities"
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """A collection of R terms and D documents. Without a document, all of it is empty.
+    """A collection of R terms and D documents. Without a document, all of it is empty."""
 
-    Attributes:
-        documents: N, the documents, those without a term included.
-        filled: The documents that have a term.
-        tokens: The sum of all lengths.
-        frequencies: (R,) n: the documents that hold each term, 1 or more.
-        occurrences: (R,) how often each term occurs.
-        lengths: (D,) dl: terms of each document.
-    """
-
-    documents: int
-    filled: int
-    tokens: int
-    frequencies: Array
-    occurrences: Array
-    lengths: Array
+    documents: int  # N, those without a term included
+    filled: int  # documents that have a term
+    tokens: int  # the sum of all lengths
+    frequencies: Array  # (R,) n: the documents that hold each term, 1 or more
+    occurrences: Array  # (R,) how often each term occurs
+    lengths: Array  # (D,) dl: terms of each document
 
 
 def relative_lengths(statistics: Statistics, b: float, documents: int, k1: float) -> Array:
@@ -61,13 +52,10 @@ class Model(Kind):
     """A formula that ranks the documents which hold a term of the query.
 
     A document's score is the sum, over the query's terms, of the term's weight in the query times
-    the term's impact on the document. The fields of a subclass are its hyperparameters. It says
-    how it is computed for one engine or for several:
-
-    - by memory indexes and candidate sets: :meth:`term_factors`, :meth:`length_factors` and
-      :meth:`impacts` on arrays, where an impact is a function of a number of the term, a number of
-      the document and the term's frequency in it;
-    - by Lucene: :meth:`similarity`.
+    the term's impact on the document. The fields of a subclass are its hyperparameters. Lucene
+    computes it by :meth:`similarity`; memory indexes and candidate sets by :meth:`term_factors`,
+    :meth:`length_factors` and :meth:`impacts` on arrays, in doubles, from exact lengths: an impact
+    is a function of a number of the term, one of the document, and the term's frequency in it.
     """
 
     @classmethod
@@ -77,16 +65,11 @@ class Model(Kind):
         return (*lucene, *(("memory",) if cls.impacts is not Model.impacts else ()))
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        """A new Java object of Lucene's class ``Similarity``; None where there is none.
-
-        An index may hold exact lengths, as Anserini's option ``-bm25.accurate`` writes them.
-        """
-        del exact_lengths
+        """A new Java object of Lucene's class ``Similarity``; None where there is none."""
         return None
 
     def variant(self, *, exact_lengths: bool) -> str | None:
         """What an index computes where the model's name alone leaves it open, for metadata."""
-        del exact_lengths
         return None
 
     def term_factors(self, statistics: Statistics) -> Array:
@@ -100,8 +83,7 @@ class Model(Kind):
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
         """(P,) what each of P postings adds to its document's score.
 
-        ``terms`` are their terms' factors, (P,) or one number for all; ``tfs`` (P,) their
-        frequencies; ``lengths`` (P,) their documents' factors.
+        ``terms``: their terms' factors, (P,) or one for all; ``lengths``: their documents', (P,).
         """
         raise NotImplementedError
 
@@ -158,8 +140,7 @@ class QLD(Model):
         return None if exact_lengths else java_class(f"{_LUCENE}.LMDirichletSimilarity")(self.mu)
 
     def term_factors(self, statistics: Statistics) -> Array:
-        share = (statistics.occurrences + 1) / (statistics.tokens + 1)
-        return self.mu * share
+        return self.mu * ((statistics.occurrences + 1) / (statistics.tokens + 1))
 
     def length_factors(self, statistics: Statistics) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):  # mu 0
@@ -240,11 +221,7 @@ class Impact(Model):
         return np.ones(len(statistics.lengths))
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        del terms, lengths
         return tfs.astype(np.float64)
-
-
-_INDEXES = {"lucene": "an index of Lucene", "memory": "a memory index"}
 
 
 def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], index: Path) -> None:
@@ -254,6 +231,7 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
     build = [f" 'adducir index --engine {other}' builds one that has it." for other in engines]
     raise UsageError(
-        f"{index} is {_INDEXES[engine]}, which has no model {MODELS.name_of(type(model))!r}.",
+        f"{index} is {'a memory' if engine == 'memory' else 'a Lucene'} index, which has no model "
+        f"{MODELS.name_of(type(model))!r}.",
         hint=f"Its models are {', '.join(names)}.{''.join(build[:1])}",
     )

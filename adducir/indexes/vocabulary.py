@@ -127,8 +127,10 @@ class LuceneVocabulary(Vocabulary):
         return self._number(iter(lists), grow=False)
 
 
-def vocabularies(analysis: Analysis | Tokenizer | None) -> Callable[[], Vocabulary]:
-    if isinstance(analysis, Analysis):
-        shared = LuceneVocabulary(analysis)  # Java remembers what it has seen
-        return lambda: shared
-    return lambda: Vocabulary(analysis)  # a dictionary of one set's words stays in the cache
+def vocabulary_of(analysis: Analysis | Tokenizer | Vocabulary | None) -> Vocabulary:
+    """A vocabulary for one set; by default of Lucene's analysis of English."""
+    if isinstance(analysis, Vocabulary):
+        return analysis
+    if analysis is None or isinstance(analysis, Analysis):
+        return LuceneVocabulary(analysis or Analysis())
+    return Vocabulary(analysis)

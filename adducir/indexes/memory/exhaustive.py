@@ -26,20 +26,14 @@ class Impacts(NamedTuple):
 
     A term that a quarter or more of many documents hold is kept once more as a plain array over all
     documents: adding that is several times faster than following postings.
-
-    Attributes:
-        offsets, docs: The segment's.
-        values: (P,) float64: what each posting adds.
-        dense_starts: (R,) int64: where a term begins in ``dense``, or -1.
-        dense: float64: terms as plain arrays.
     """
 
     documents: int
     offsets: Array
     docs: Array
-    values: Array
-    dense_starts: Array
-    dense: Array
+    values: Array  # (P,) float64: what each posting adds
+    dense_starts: Array  # (R,) int64: where a term begins in ``dense``, or -1
+    dense: Array  # float64: terms as plain arrays
 
 
 def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Impacts:
@@ -109,11 +103,7 @@ def count(
     above: Array,
     level: Array,
 ) -> None:
-    """Count what scores above and level with the gold document, query by query.
-
-    The queries are ``first`` to ``last`` - 1; ``gold``, ``above`` and ``level`` are (q,) int64. The
-    gold document is level with itself.
-    """
+    """Count what scores above and level with (q,) ``gold`` documents, these included."""
     scores = np.empty(impacts.documents)
     for query in range(first, last):
         _add(impacts, queries, query, scores)

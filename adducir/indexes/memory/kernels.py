@@ -99,24 +99,15 @@ def _order(room: Room, count: Any) -> None:
 
 
 class Terms(NamedTuple):
-    """A query of m terms, those that can add most first.
+    """A query of m terms, those that can add most first."""
 
-    Attributes:
-        numbers: (m, 4) float64: the formula's kind and constant, each term's weight and mass.
-        tables: (m, 256) float32: contributions by the posting's code.
-        cells: (m,) int64: how many codes each table has, all or none.
-        starts, ends: (m,) uint64: each term's postings.
-        rows: (m,) int64: where each term's bits begin; below 0 where it has none.
-        reach: (m + 1,) float64: the most that the terms from each one on can add together.
-    """
-
-    numbers: Array
-    tables: Any
-    cells: Array
-    starts: Array
-    ends: Array
-    rows: Array
-    reach: Array
+    numbers: Array  # (m, 4) float64: the formula's kind and constant, each term's weight and mass
+    tables: Any  # (m, 256) float32: contributions by the posting's code
+    cells: Array  # (m,) int64: how many codes each table has, all or none
+    starts: Array  # (m,) uint64: where each term's postings begin
+    ends: Array  # and end
+    rows: Array  # (m,) int64: where each term's bits begin; below 0 where it has none
+    reach: Array  # (m + 1,) float64: the most that the terms from each one on can add together
 
 
 @inner
