@@ -68,9 +68,6 @@ class Index(Computing):
         default=False,
         rare=True,
     )
-    separate_fields: Annotated[bool, LUCENE, TEXTS] = option(
-        "Index each field by itself too, for `search --field-weights`.", default=False, rare=True
-    )
     docno_field: common.DocnoField = None
     format: common.CorpusFormat = None
     rebuild: common.Rebuild = False
@@ -136,7 +133,6 @@ def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
         vectors=settings.vectors,
         accurate_length=settings.accurate_length,
         weights=weights,
-        separate_fields=settings.separate_fields,
     )
     return build_index(
         corpus,

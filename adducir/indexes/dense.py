@@ -46,7 +46,7 @@ from adducir.indexes.arrays import damaged
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import FieldWeights, Hits, Index, Query
+from adducir.indexes.index import Hits, Index, Query
 from adducir.indexes.kinds import DENSE
 from adducir.indexes.models import Model
 from adducir.models.machine import Precision, choose_device, using_threads
@@ -127,18 +127,17 @@ class DenseIndex(Index):
         model: Model | None = None,
         *,
         feedback: FeedbackMethod | None = None,
-        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query, a text, by inner product; equal scores by docno.
 
-        The encoder is the model: ``model`` is not read, ``feedback``, ``fields`` and weighted terms
+        The encoder is the model: ``model`` is not read, ``feedback`` and weighted terms
         are refused. An approximate index may give fewer hits than asked for.
         """
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
-        if feedback is not None or fields is not None or len(texts) < len(queries):
+        if feedback is not None or len(texts) < len(queries):
             self._refuse_without_vectors()
         with using_threads(threads):
             vectors = self.encoder.encode_queries(texts, tokens=self._tokens)
@@ -176,10 +175,7 @@ class DenseIndex(Index):
         """(N,) the place of each docno in alphabetical order."""
         return self.docnos.rank("ordinal").to_numpy()
 
-    def settings(
-        self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
-    ) -> dict[str, Any]:
-        del model, feedback, fields
+    def settings(self, model: Model, feedback: FeedbackMethod | None) -> dict[str, Any]:
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **details}
 

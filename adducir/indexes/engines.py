@@ -73,9 +73,6 @@ def build_index(
     if engine == "lucene" and own.weights is not None:
         hint = "Build a memory index of them."
         raise UsageError("Lucene's indexes take no token weights.", hint=hint)
-    if engine == "memory" and own.separate_fields:
-        hint = "Build a Lucene index."
-        raise UsageError("a memory index does not keep fields by themselves.", hint=hint)
 
     def make(folder: Path) -> dict[str, Any]:
         if engine == "lucene":

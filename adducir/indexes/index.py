@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
-FieldWeights = Mapping[str, float]
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 Ranked = tuple[Array, Array, Array]
 """Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
@@ -113,7 +112,6 @@ class Index(ABC):
         model: "Model",
         *,
         feedback: "FeedbackMethod | None" = None,
-        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -122,7 +120,6 @@ class Index(ABC):
         Args:
             queries: Texts, or weighted index terms (these take no ``feedback``).
             feedback: Expand each query first.
-            fields: The weights of fields, for BM25 on a Lucene index that keeps them separate.
             depth: Hits per query, at most; None for all documents that hold a term of the query.
             threads: By default one per core.
 
@@ -132,8 +129,6 @@ class Index(ABC):
         refuse_text(queries, "queries")
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
-        if fields is not None:
-            self._check_fields(fields, model, feedback)
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
         weighted: list[Any] = list(queries)
@@ -148,7 +143,7 @@ class Index(ABC):
             for term, weight in query.items():
                 if not 0 <= weight < float("inf"):
                     raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
-        found = self._rank(weighted, model, fields, depth, threads or default_threads())
+        found = self._rank(weighted, model, depth, threads or default_threads())
         counts, docs, scores = found
         return Hits(counts, self.docnos.gather(docs), scores)
 
@@ -167,7 +162,7 @@ class Index(ABC):
             raise UsageError("feedback expands a query's text, not weighted terms.")
         self._refuse_without_vectors()  # before anything is searched
         own, threads = list(map(Counter, self.analysis.terms(texts))), threads or default_threads()
-        counts, docs, scores = self._rank(own, model, None, feedback.depth, threads)
+        counts, docs, scores = self._rank(own, model, feedback.depth, threads)
         starts = np.concatenate(([0], np.cumsum(counts)))
         made: list[Weights] = [{} for _ in texts]
 
@@ -207,20 +202,10 @@ class Index(ABC):
         terms, *vectors = self._vectors(docs)
         return feedback.in_bulk(queries, Vectors(counts, scores, *vectors), terms)
 
-    def _check_fields(
-        self, fields: FieldWeights, model: "Model", feedback: "FeedbackMethod | None"
-    ) -> None:
-        """Refuse field weights where the index cannot be searched by them."""
-        raise UsageError(
-            "a memory index holds its fields joined, so they cannot have weights.",
-            hint="Build a Lucene index with --set separate_fields=true.",
-        )
-
     def _rank(
         self,
         queries: Sequence[Mapping[str, float]],
         model: "Model",
-        fields: FieldWeights | None,
         depth: int | None,
         threads: int,
     ) -> Ranked:
@@ -233,22 +218,19 @@ class Index(ABC):
     def _refuse_without_vectors(self) -> None:
         """Refuse feedback where the index does not hold documents' terms."""
         raise UsageError(
-            "a dense index has no terms for feedback, field weights or weighted queries.",
+            "a dense index has no terms for feedback or weighted queries.",
             hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
         )
 
     def close(self) -> None:  # noqa: B027  (most engines have nothing to let go of)
         """Let go of the files."""
 
-    def settings(
-        self, model: "Model", feedback: "FeedbackMethod | None", fields: FieldWeights | None
-    ) -> dict[str, Any]:
+    def settings(self, model: "Model", feedback: "FeedbackMethod | None") -> dict[str, Any]:
         variant = model.variant(exact_lengths=self.accurate_length)
         return {
             **MODELS.settings(model, "model"),
             **({"variant": variant} if variant else {}),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({} if fields is None else {"fields": dict(fields)}),
         }
 
     @cached_property

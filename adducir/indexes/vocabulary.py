@@ -109,7 +109,7 @@ class LuceneVocabulary(Vocabulary):
 
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
         # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".
-        encoded = (("", [text.encode(errors="replace")]) for text in texts)
+        encoded = (("", text.encode(errors="replace")) for text in texts)
         blocks = [(len(docnos), block) for docnos, block in packed(encoded, with_docnos=False)]
         if len(blocks) > 1:
             with ThreadPoolExecutor(default_threads()) as pool:

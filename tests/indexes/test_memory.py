@@ -285,8 +285,6 @@ class TestInterface:
             lambda: index.search([{"word1": -1.0}], BM25()),
             lambda: index.search([{"word1": float("nan")}], BM25()),
             lambda: index.search([{"word1": 1.0}], BM25(), feedback=RM3()),
-            lambda: index.search(["word1"], BM25(), fields={"text": 1}),
-            lambda: built(Path("no"), TEXTS, separate_fields=True),
         ):
             with pytest.raises(UsageError):
                 wrong()

@@ -75,7 +75,6 @@ class IndexRecipe(Linked):
             search.retrieval_model,
             tag=step.tag,
             feedback=search.feedback,
-            fields=search.fields,
             depth=step.study.recipe.most,
             threads=context.threads,
         )
@@ -147,7 +146,6 @@ class Inverted(IndexRecipe):
     accurate_length: bool = False  # whether BM25 sees exact lengths instead of Lucene's one byte
     # a file or folder of token weights that stand for the documents' texts
     weights: str | None = None
-    separate_fields: bool = False  # whether each field is indexed by itself too, for field weights
 
     @model_validator(mode="after")
     def _is_possible(self) -> "Inverted":
@@ -158,8 +156,6 @@ class Inverted(IndexRecipe):
             raise errors_at(((key,), error.what.rstrip("."))) from error
         if self.weights is not None and self.engine != "memory":
             raise ValueError("`weights` needs `engine: memory`")
-        if self.separate_fields and self.engine != "lucene":
-            raise ValueError("`separate_fields` needs `engine: lucene`")
         return self
 
     @property
@@ -189,9 +185,6 @@ class Inverted(IndexRecipe):
         elif self.accurate_length and name != "bm25" and "lucene" in engines:
             what = f"only bm25 reads exact lengths, and `{index}` has `accurate_length: true`"
             yield ("model",), what
-        if system.fields is not None and not self.separate_fields:
-            what = f"field weights need an index with `separate_fields: true`: `{index}`"
-            yield ("fields",), what
 
     @property
     def artifact(self) -> str:
@@ -212,7 +205,6 @@ class Inverted(IndexRecipe):
             self.vectors,
             self.accurate_length,
             weights=weights,
-            separate_fields=self.separate_fields,
         )
 
         def build(context: "Context") -> Manifest:

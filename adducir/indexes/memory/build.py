@@ -25,7 +25,7 @@ from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array, let_go, new_array, save
-from adducir.indexes.building import IndexSettings, documents_with, packed, stored
+from adducir.indexes.building import IndexSettings, packed, stored
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.jvm import translated
 from adducir.indexes.memory.inverting import (
@@ -57,7 +57,7 @@ def write(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -
     arrived = Arrived(folder, np.int32 if weights is None else np.float32)
     with translated(folder):
         with DocumentWriter(folder) as store:
-            texts = stored(documents_with(corpus, settings.fields), settings.fields, store)
+            texts = stored(corpus, settings.fields, store)
             if weights is not None:
                 docnos = {docno for docno, _ in texts}
             else:
@@ -110,15 +110,15 @@ class Arrived:
         self._tfs.write(tfs.astype(self._dtype).data)
 
     def take_texts(
-        self, texts: Iterable[tuple[str, list[bytes]]], analysis: Analysis, threads: int
+        self, texts: Iterable[tuple[str, bytes]], analysis: Analysis, threads: int
     ) -> None:
         analyser, scratch, empty = BulkAnalyser(analysis), local(), 0
 
-        def counted() -> Iterator[tuple[str, list[bytes]]]:
-            for docno, (text,) in texts:
+        def counted() -> Iterator[tuple[str, bytes]]:
+            for docno, text in texts:
                 nonlocal empty
                 empty += not text.strip(_BLANKS)  # Anserini's rule
-                yield docno, [text]
+                yield docno, text
 
         def reduced(docnos: list[str], block: bytes) -> tuple[list[str], Array, Array, Array]:
             tokens, starts = analyser.tokens(len(docnos), block)

@@ -12,7 +12,7 @@ from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.feedback import Terms
-from adducir.indexes.index import FieldWeights, Index, Ranked, in_threads
+from adducir.indexes.index import Index, Ranked, in_threads
 from adducir.indexes.kinds import KINDS, VERSIONS
 from adducir.indexes.memory.scoring import Formula, Postings, Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
@@ -63,7 +63,6 @@ class MemoryIndex(Index):
         self,
         queries: Sequence[Mapping[str, float]],
         model: Model,
-        fields: FieldWeights | None,
         depth: int | None,
         threads: int,
     ) -> Ranked:
