@@ -146,7 +146,9 @@ def made(label: str, method: str, *arguments: Any) -> Any:
     make = getattr(jvm.java_class("adducir.Analyzers"), method)
     try:
         return make(*arguments)
-    except jvm.java_exception() as error:
+    except Exception as error:
+        if type(error).__name__ != "JavaException":
+            raise
         raise MachineError(
             f"{label} cannot be analysed here: {jvm.message_of(error).splitlines()[0]}.",
             hint="If a part of Java is missing, set ADDUCIR_JAVA_HOME to a complete one (a JDK).",

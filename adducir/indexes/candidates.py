@@ -18,10 +18,9 @@ from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.index import in_threads
-from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, score, weighed
+from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, order_rows, score, weighed
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
-from adducir.indexes.memory.sorting import order_rows
 from adducir.indexes.models import Model, Statistics
 from adducir.indexes.vocabulary import TermIds, Tokenizer, Vocabulary, vocabulary_of
 

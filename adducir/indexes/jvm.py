@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 import psutil
 
@@ -260,13 +260,6 @@ def java_class(name: str) -> Any:
 
     # Adducir's own classes and the few of Lucene it names need no inherited members.
     return autoclass(name, include_protected=False, include_private=False)
-
-
-def java_exception() -> type[Exception]:
-    start()
-    from jnius import JavaException
-
-    return cast("type[Exception]", JavaException)
 
 
 def released(call: Callable[P, R]) -> Callable[P, R]:

@@ -33,9 +33,9 @@ from adducir.indexes.memory.adding import (
     take_marks,
 )
 from adducir.indexes.memory.compiled import inner, kernel
+from adducir.indexes.memory.exhaustive import order as order_row
 from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
-from adducir.indexes.memory.sorting import order as order_row
 
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
@@ -59,10 +59,7 @@ class Room(NamedTuple):
 
 @inner
 def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
-    """The score at ``rank`` (from 1) among the first ``count``, cut to its first ``digits`` bits.
-
-    A bit is set if enough scores are then still not below; 31 give the score itself.
-    """
+    """The score at ``rank`` (from 1) among ``count`` ones, cut to its first ``digits`` bits."""
     bits, value = scores.view(np.uint32), np.uint32(0)
     for place in range(30, 30 - digits, -1):
         trial, reached = np.uint32(value | np.uint32(1 << place)), 0
@@ -262,7 +259,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
         bounds[n] = np.inf
         if not whole:
             bounds[n] = _bound_of(postings, formula, queries, begin + n)
-    best = _falling(bounds)
+    best = np.argsort(-bounds, kind="mergesort")
     for n in range(size - 1, -1, -1):
         reach[n] = reach[n + 1] + bounds[best[n]]
         term = queries.terms[begin + best[n]]
@@ -273,7 +270,11 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
         numbers[n, 2], numbers[n, 3] = weight, mass
         if formula.kind != BM25_EXACT and ends[n] - starts[n] > U(_WORTH_TABLE):
             cells[n] = min(len(postings.pairs), 255)
-            _fill_table(tables[n], formula.factors, postings.pairs, formula.kind, weight, mass)
+            for code in range(cells[n]):
+                tf, norm = postings.pairs[code] >> 8, postings.pairs[code] & 255
+                factor = formula.factors[norm]
+                value = contribution(formula.kind, 0.0, weight, mass, factor, tf, ZERO)
+                tables[n, code] = value
     return Terms(numbers, tables, cells, starts, ends, rows, reach)
 
 
@@ -291,53 +292,6 @@ def _bound_of(postings: Postings, formula: Formula, queries: Queries, n: Any) ->
             )
             greatest = max(greatest, F64(value))
     return greatest * (1.0 + 1e-6)
-
-
-@kernel
-def _falling(values: Array) -> Array:
-    places = np.arange(len(values))
-    for n in range(1, len(values)):
-        place = n
-        while place > 0 and values[places[place - 1]] < values[n]:
-            places[place] = places[place - 1]
-            place -= 1
-        places[place] = n
-    return places
-
-
-@kernel
-def _fill_table(
-    table: Any, factors: Array, pairs: Array, kind: Any, weight: Any, mass: Any
-) -> None:
-    for code in range(min(len(pairs), 255)):
-        tf, norm = pairs[code] >> 8, pairs[code] & 255
-        table[code] = contribution(kind, 0.0, weight, mass, factors[norm], tf, ZERO)
-
-
-@kernel
-def _search_one(
-    postings: Postings,
-    formula: Formula,
-    queries: Queries,
-    room: Room,
-    query: Any,
-    depth: Any,
-    stripes: Any,
-) -> Any:
-    matches = 0
-    for n in range(queries.starts[query], queries.starts[query + 1]):
-        matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
-    whole = matches <= depth or postings.documents <= depth
-    query = _ask(postings, formula, queries, query, whole)
-    count = np.int64(0)
-    if stripes > 0 and matches > 8 * depth:
-        guess = _guess(postings, formula, query, room, depth, stripes)
-        if guess > ZERO:
-            count = _rank(postings, formula, query, room, depth, guess, WINDOW, 0)
-    if count < depth:  # below 0: documents that hold a term and score 0 are hits too
-        count = _rank(postings, formula, query, room, depth, F32(-1), 1024, 0)
-    _order(room, count)
-    return min(count, depth)
 
 
 @kernel
@@ -376,10 +330,23 @@ def search(
         np.empty(longest, dtype=np.uint64),
     )
     for query in range(first, last):
-        start, count = out_starts[query], 0
+        start, count = out_starts[query], np.int64(0)
         depth = out_starts[query + 1] - start
         if depth > 0:
-            count = _search_one(postings, formula, queries, room, query, depth, stripes)
+            matches = 0
+            for n in range(queries.starts[query], queries.starts[query + 1]):
+                term = queries.terms[n]
+                matches += postings.offsets[term + 1] - postings.offsets[term]
+            whole = matches <= depth or documents <= depth
+            asked = _ask(postings, formula, queries, query, whole)
+            if stripes > 0 and matches > 8 * depth:
+                guess = _guess(postings, formula, asked, room, depth, stripes)
+                if guess > ZERO:
+                    count = _rank(postings, formula, asked, room, depth, guess, WINDOW, 0)
+            if count < depth:  # below 0: documents that hold a term and score 0 are hits too
+                count = _rank(postings, formula, asked, room, depth, F32(-1), 1024, 0)
+            _order(room, count)
+            count = min(count, depth)
             for n in range(count):
                 out_docs[start + n], out_scores[start + n] = room.docs[n], room.scores[n]
         out_counts[query] = count
