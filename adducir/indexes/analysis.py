@@ -29,18 +29,11 @@ StopWords = str | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Analysis:
-    """How text becomes terms.
+    """How text becomes terms."""
 
-    Attributes:
-        stemmer: One of the language's stemmers: of English ``porter``, ``krovetz`` or ``none``.
-            Empty for the language's default.
-        stopwords: ``lucene`` (Lucene's list of the language), ``none``, or the words themselves.
-        language: A language's code.
-    """
-
-    stemmer: str = ""
+    stemmer: str = ""  # of English porter, krovetz or none; empty for the language's default
     stopwords: StopWords = "lucene"
-    language: str = "en"
+    language: str = "en"  # its code
 
     def __post_init__(self) -> None:
         kind = LANGUAGES.kind(self.language)
@@ -109,25 +102,16 @@ class Analysis:
 
 
 class Language(Recipe):
-    """How a language's text becomes terms.
-
-    Attributes:
-        stemmers: The names of its stemmers, the default first.
-        has_stopwords: Whether its analyser can be given stop words.
-        is_piecewise: Whether a text's terms are those of its pieces between blanks, each analysed
-            by itself; indexing is then faster. Bigrams over blanks, dictionaries of phrases and
-            the like forbid it.
-        is_pretokenized: Whether texts come as ready terms between blanks.
-        has_plain_feedback: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for
-            English.
-    """
+    """How a language's text becomes terms."""
 
     label: ClassVar[str]
-    stemmers: ClassVar[tuple[str, ...]] = ("lucene",)
-    has_stopwords: ClassVar[bool] = True
+    stemmers: ClassVar[tuple[str, ...]] = ("lucene",)  # the default first
+    has_stopwords: ClassVar[bool] = True  # whether its analyser can be given stop words
+    # Whether a text's terms are those of its pieces between blanks, each analysed by itself, which
+    # is faster. Bigrams over blanks, dictionaries of phrases and the like forbid it.
     is_piecewise: ClassVar[bool] = False
-    is_pretokenized: ClassVar[bool] = False
-    has_plain_feedback: ClassVar[bool] = False
+    is_pretokenized: ClassVar[bool] = False  # whether texts come as ready terms between blanks
+    has_plain_feedback: ClassVar[bool] = False  # whether RM3 takes terms of [a-z0-9] only
 
     @abstractmethod
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
@@ -136,8 +120,7 @@ class Language(Recipe):
     def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
         """An analyser, and what to stem each of its words with: ``porter``, ``krovetz``, ``none``.
 
-        Only for speed: a language whose stemmer sees one word at a time and that is one of these
-        may leave stemming to the indexer, which does each distinct word once.
+        Only for speed: the indexer stems each distinct word once.
         """
         return self.analyser(stemmer, stopwords), "none"
 

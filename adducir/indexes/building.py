@@ -26,23 +26,14 @@ _LENGTH = struct.Struct("<i")
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """What determines the content of an index.
+    """What determines the content of an index."""
 
-    Attributes:
-        fields: The fields that are indexed, joined; empty for the corpus's own default.
-        positions: Whether postings hold positions (phrase queries need them).
-        vectors: Whether documents' term vectors are stored (feedback needs them).
-        accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
-        weights: Tokens and weights that stand for the documents' texts, for the memory engine; see
-            :mod:`adducir.corpora.token_weights`.
-    """
-
-    fields: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()  # indexed as one text; empty for the corpus's own default
     analysis: Analysis = field(default_factory=Analysis)
-    positions: bool = True
-    vectors: bool = True
-    accurate_length: bool = False
-    weights: Path | None = None
+    positions: bool = True  # of terms, which phrase queries need
+    vectors: bool = True  # documents' terms, which feedback needs
+    accurate_length: bool = False  # whether BM25 sees exact lengths instead of Lucene's one byte
+    weights: Path | None = None  # token weights in place of texts, for the memory engine
 
     def __post_init__(self) -> None:
         refuse_text(self.fields, "fields")

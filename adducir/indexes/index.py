@@ -35,18 +35,11 @@ _SPAN = 64  # queries
 
 @dataclass(frozen=True)
 class Hits:
-    """The rankings of q queries with n hits in all.
+    """The rankings of q queries with n hits in all."""
 
-    Attributes:
-        counts: (q,) int32: how many hits each query has.
-        docnos: (n,) docnos, query after query, best first.
-        scores: (n,) float32, or float64 where the model is of that precision, not increasing within
-            a query.
-    """
-
-    counts: np.ndarray
-    docnos: pl.Series
-    scores: np.ndarray
+    counts: np.ndarray  # (q,) int32: how many hits each query has
+    docnos: pl.Series  # (n,) query after query, best first
+    scores: np.ndarray  # (n,) float32, or float64 as the model is; not increasing within a query
 
     def frame(self, qids: Sequence[str]) -> pl.DataFrame:
         """The columns qid, docno and score; ``qids`` names the queries in order."""

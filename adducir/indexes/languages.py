@@ -9,9 +9,8 @@ from adducir.indexes.analysis import PRETOKENIZED, Language, StopWords, made
 class AnalyserChain(Language):
     """A language analysed by parts of Lucene: a tokeniser and filters, which see one word each.
 
-    Attributes:
-        parts: The tokeniser and the filters by the names that Lucene registers, each perhaps with
-            settings: ``"snowballPorter language=German2"``.
+    ``parts`` are the names that Lucene registers, each perhaps with settings:
+    ``"snowballPorter language=German2"``.
     """
 
     parts: ClassVar[tuple[str, ...]]

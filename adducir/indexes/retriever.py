@@ -93,10 +93,8 @@ class LexicalRetriever(_OverIndex):
     row per hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
-        index: A lexical index, or its folder.
         model: The name of a retrieval model, or a model itself.
-        feedback: The name of a feedback method, or a method itself, to search twice at once;
-            :class:`QueryExpansion` shows and changes what is in between.
+        feedback: The name of a feedback method, or a method itself, to search twice at once.
         depth: Hits per query, at most; None for all documents that hold a term of the query.
         hyperparameters: Of the model; they are attributes afterwards.
     """
@@ -127,7 +125,6 @@ class QueryExpansion(_OverIndex):
     unchanged.
 
     Args:
-        index: A lexical index with document vectors, or its folder.
         feedback: The name of a feedback method, or a method itself.
         hyperparameters: Of the method; they are attributes afterwards.
     """

@@ -295,6 +295,32 @@ def _bound_of(postings: Postings, formula: Formula, queries: Queries, n: Any) ->
 
 
 @kernel
+def _search_one(
+    postings: Postings,
+    formula: Formula,
+    queries: Queries,
+    room: Room,
+    query: Any,
+    depth: Any,
+    stripes: Any,
+) -> Any:
+    matches = 0
+    for n in range(queries.starts[query], queries.starts[query + 1]):
+        matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
+    whole = matches <= depth or postings.documents <= depth
+    query = _ask(postings, formula, queries, query, whole)
+    count = np.int64(0)
+    if stripes > 0 and matches > 8 * depth:
+        guess = _guess(postings, formula, query, room, depth, stripes)
+        if guess > ZERO:
+            count = _rank(postings, formula, query, room, depth, guess, WINDOW, 0)
+    if count < depth:  # below 0: documents that hold a term and score 0 are hits too
+        count = _rank(postings, formula, query, room, depth, F32(-1), 1024, 0)
+    _order(room, count)
+    return min(count, depth)
+
+
+@kernel
 def search(
     postings: Postings,
     formula: Formula,
@@ -330,23 +356,10 @@ def search(
         np.empty(longest, dtype=np.uint64),
     )
     for query in range(first, last):
-        start, count = out_starts[query], np.int64(0)
+        start, count = out_starts[query], 0
         depth = out_starts[query + 1] - start
         if depth > 0:
-            matches = 0
-            for n in range(queries.starts[query], queries.starts[query + 1]):
-                term = queries.terms[n]
-                matches += postings.offsets[term + 1] - postings.offsets[term]
-            whole = matches <= depth or documents <= depth
-            asked = _ask(postings, formula, queries, query, whole)
-            if stripes > 0 and matches > 8 * depth:
-                guess = _guess(postings, formula, asked, room, depth, stripes)
-                if guess > ZERO:
-                    count = _rank(postings, formula, asked, room, depth, guess, WINDOW, 0)
-            if count < depth:  # below 0: documents that hold a term and score 0 are hits too
-                count = _rank(postings, formula, asked, room, depth, F32(-1), 1024, 0)
-            _order(room, count)
-            count = min(count, depth)
+            count = _search_one(postings, formula, queries, room, query, depth, stripes)
             for n in range(count):
                 out_docs[start + n], out_scores[start + n] = room.docs[n], room.scores[n]
         out_counts[query] = count
