@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 import psutil
 
@@ -120,14 +120,6 @@ def lucene_version() -> int:
     return 8 + int(anserini_version().partition(".")[0])
 
 
-def memory_limit() -> int:
-    limit = psutil.virtual_memory().total
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):
-            limit = min(limit, int(Path(name).read_text(encoding="ascii")))
-    return int(limit)
-
-
 def address_space_left() -> int | None:
     """The addresses that this process may still map, in bytes; None where nothing bounds them."""
     try:
@@ -147,7 +139,10 @@ def heap_megabytes() -> int:
     heap larger than the machine gets the process killed without a word. Java would also end a
     process that may map too little for it (``ulimit -v``): that is a MachineError.
     """
-    most = memory_limit() >> 20
+    most = psutil.virtual_memory().total >> 20
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            most = min(most, int(Path(name).read_text(encoding="ascii")) >> 20)
     left = address_space_left()
     if left is not None:
         most = min(most, (left >> 20) - _BESIDE_HEAP)
@@ -265,13 +260,6 @@ def java_class(name: str) -> Any:
 
     # Adducir's own classes and the few of Lucene it names need no inherited members.
     return autoclass(name, include_protected=False, include_private=False)
-
-
-def java_exception() -> type[Exception]:
-    start()
-    from jnius import JavaException
-
-    return cast("type[Exception]", JavaException)
 
 
 def released(call: Callable[P, R]) -> Callable[P, R]:

@@ -320,17 +320,18 @@ def lexical_ranks(
     rouge: bool = False,
 ) -> Iterator[ContextRanks]:
     from adducir.indexes.analysis import Analysis
-    from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
-    from adducir.indexes.memory.models import Okapi
+    from adducir.indexes.candidates import CandidateSet
+    from adducir.indexes.models import Okapi
+    from adducir.indexes.vocabulary import lower_split, vocabulary_of
 
     model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
-    vocabulary = vocabularies(lower_split if part.analysis == "split" else Analysis())
+    analysis = lower_split if part.analysis == "split" else vocabulary_of(Analysis())
     # The tokens of BM25 are words.
     words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
     for task in tasks:
         pairs = [context(span, read.left, read.right, words) for span in task.spans]
         queries = [" ".join(side for side in pair if side) for pair in pairs]
-        candidates = CandidateSet.over(task.texts, vocabulary(), threads)
+        candidates = CandidateSet.of_texts(task.texts, analysis, threads=threads)
         above, level = candidates.gold_counts(queries, task.gold, model)
         first = None
         if rouge:

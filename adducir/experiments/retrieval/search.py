@@ -187,8 +187,6 @@ class Search(TunableSystem):
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name  # the index
     model: Annotated[str, MODELS] = "bm25"  # the retrieval model; a dense index has none
-    # weights of separate fields: BM25F
-    fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -244,7 +242,6 @@ class Search(TunableSystem):
         return {
             "model": MODELS.settings(self.retrieval_model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({"fields": self.fields} if self.fields else {}),
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
@@ -291,7 +288,6 @@ class Search(TunableSystem):
                 texts,
                 model,
                 feedback=next(iter(feedback), None),
-                fields=self.fields,
                 depth=depth,
                 threads=threads,
             )
@@ -306,7 +302,6 @@ class Search(TunableSystem):
             "model": self.model,
             "feedback": FEEDBACK.name_of(type(self.feedback)) if self.feedback else None,
             **({"fixed": self.fixed} if self.fixed else {}),
-            **({"fields": dict(self.fields)} if self.fields else {}),
             "depth": depth or "all",
         }
         return Tunable(tried, facts, check=at)

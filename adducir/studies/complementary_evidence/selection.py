@@ -68,17 +68,18 @@ class BM25Selection(Selector):
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
         """The score of a set is the sum of its passages' scores."""
         from adducir.indexes.analysis import Analysis
-        from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
+        from adducir.indexes.candidates import CandidateSet
         from adducir.indexes.models import BM25
+        from adducir.indexes.vocabulary import lower_split, vocabulary_of
 
-        vocabulary = vocabularies(Analysis() if self.analysis == "lucene" else lower_split)
+        analysis = vocabulary_of(Analysis()) if self.analysis == "lucene" else lower_split
         model, found = BM25(k1=self.k1, b=self.b), []
         for question in questions:
             ids: tuple[str, ...] = ()
             score = 0.0
             if question.passages:
                 texts = [passage.titled for passage in question.passages]
-                candidates = CandidateSet.over(texts, vocabulary())
+                candidates = CandidateSet.of_texts(texts, analysis)
                 ranking = candidates.rank([question.question], model, self.size)
                 ids = tuple(question.passages[number].id for number in ranking.numbers[0])
                 score = float(ranking.scores[0].sum())
