@@ -35,10 +35,7 @@ _MERGED = 1 << 12  # queries
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The k best candidates of a set for each of q queries.
-
-    ``numbers`` are (q, k) int32 candidates, best first; ``scores`` (q, k) float64.
-    """
+    """The k best candidates of a set for each of q queries: (q, k) int32 and float64."""
 
     numbers: np.ndarray[tuple[int, int], np.dtype[np.int32]]
     scores: Matrix

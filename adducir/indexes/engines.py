@@ -1,5 +1,7 @@
 """The engines, by name: Lucene, the memory index, the dense one."""
 
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 def open_index(
     path: Path | str, *, device: str = "auto", tokens: int | None = None, encoder: str | None = None
 ) -> Index:
-    """Open an index of any engine.
+    """Open an index of any engine: its folder, or the name of a prebuilt one in Pyserini's cache.
 
     A dense index has an encoder: ``device`` is where it runs, ``tokens`` are the padded ones of a
     batch of queries, and ``encoder`` is its name, where it is not found under the one it had.
@@ -29,6 +31,12 @@ def open_index(
         MachineError: No Java.
     """
     path = Path(path)
+    if len(path.parts) == 1 and not path.exists():
+        # Folders are called as lucene-inverted.NAME.DATE.HASH.DIGEST.
+        cache = Path(os.environ.get("PYSERINI_CACHE") or Path.home() / ".cache/pyserini")
+        named = re.compile(rf"([^.]+\.)?{re.escape(path.name)}(\.\d{{8}}\..*)?")
+        for folder in sorted((cache / "indexes").glob("*/")):
+            path = folder if named.fullmatch(folder.name) else path
     kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
     if encoder is not None and kind != DENSE:
         raise UsageError("--encoder (in Python `encoder`) has no effect without a dense index.")

@@ -164,33 +164,6 @@ def heap_megabytes() -> int:
     return int(wished)
 
 
-def _options(java: Java) -> list[str]:
-    settings = Path(__file__).parent
-    options = [
-        f"-Xmx{java.heap}m",
-        # Signals stay Python's: an interrupted build must be able to clear up.
-        "-Xrs",
-        "-Djava.awt.headless=true",
-        f"-Dadducir.log={(cache_folder() or Path(tempfile.gettempdir())) / 'java.log'}",
-        f"-Dlog4j2.configurationFile={settings / 'java-log.xml'}",
-        # Lucene itself logs through java.util.logging; only its warnings about speed would show.
-        f"-Djava.util.logging.config.file={settings / 'java-log.properties'}",
-        "-Dslf4j.internal.verbosity=ERROR",
-    ]
-    if address_space_left() is not None:
-        # By default Java sets a gigabyte of addresses aside for classes, and a quarter for code.
-        options += ["-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=128m"]
-        options.append("-XX:ReservedCodeCacheSize=128m")
-    if "jdk.incubator.vector" in java.modules:
-        options.append("--add-modules=jdk.incubator.vector")
-    if java.version >= 22:
-        options.append("--enable-native-access=ALL-UNNAMED")
-    if java.version >= 23:
-        # Lucene unmaps its files through Unsafe; Java 24 and newer warn of it on the terminal.
-        options.append("--sun-misc-unsafe-memory-access=allow")
-    return options
-
-
 def _shared_classes(java: Java, classpath: list[str], options: list[str]) -> list[str]:
     """Options by which Java maps the classes that an earlier process loaded, in half the time.
 
@@ -236,7 +209,30 @@ def start() -> Java:
     # pyjnius looks for the library itself, and would take JAVA_HOME even where it is too old.
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["JVM_PATH"] = str(java.library)
-    classpath, options = [str(anserini_jar()), str(BRIDGE_JAR)], _options(java)
+    classpath = [str(anserini_jar()), str(BRIDGE_JAR)]
+    settings = Path(__file__).parent
+    options = [
+        f"-Xmx{java.heap}m",
+        # Signals stay Python's: an interrupted build must be able to clear up.
+        "-Xrs",
+        "-Djava.awt.headless=true",
+        f"-Dadducir.log={(cache_folder() or Path(tempfile.gettempdir())) / 'java.log'}",
+        f"-Dlog4j2.configurationFile={settings / 'java-log.xml'}",
+        # Lucene itself logs through java.util.logging; only its warnings about speed would show.
+        f"-Djava.util.logging.config.file={settings / 'java-log.properties'}",
+        "-Dslf4j.internal.verbosity=ERROR",
+    ]
+    if address_space_left() is not None:
+        # By default Java sets a gigabyte of addresses aside for classes, and a quarter for code.
+        options += ["-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=128m"]
+        options.append("-XX:ReservedCodeCacheSize=128m")
+    if "jdk.incubator.vector" in java.modules:
+        options.append("--add-modules=jdk.incubator.vector")
+    if java.version >= 22:
+        options.append("--enable-native-access=ALL-UNNAMED")
+    if java.version >= 23:
+        # Lucene unmaps its files through Unsafe; Java 24 and newer warn of it on the terminal.
+        options.append("--sun-misc-unsafe-memory-access=allow")
     jnius_config.add_classpath(*classpath)
     jnius_config.add_options(*options, *_shared_classes(java, classpath, options))
     if sys.getfilesystemencoding() == "utf-8" and locale.getencoding().lower() != "utf-8":

@@ -91,7 +91,8 @@ class LuceneIndex(Index):
             raise ArtifactError(
                 "there is no index here." if path.exists() else "no such index.",
                 path=path,
-                hint="Build one with 'adducir index SOURCE --output indexes/NAME'.",
+                hint="Build one with 'adducir index SOURCE --output indexes/NAME'; a prebuilt one "
+                "must lie in Pyserini's cache.",
             )
         super().__init__(path, manifest)
         with translated(path):

@@ -16,7 +16,7 @@ from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import jvm as java
 from adducir.indexes.building import IndexSettings
-from adducir.indexes.engines import build_index
+from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25, QLD
 
@@ -141,3 +141,18 @@ def test_pyserini_reads_the_index_and_ranks_alike(pets: LuceneIndex) -> None:
     searcher.set_bm25(0.9, 0.4)
     found = [hit.docid for hit in searcher.search("dog owners", 10)]
     assert found == [docno for docno, _ in ranking(pets, "dog owners")]
+
+
+def test_a_prebuilt_index_is_opened_by_its_name(
+    pets: LuceneIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSERINI_CACHE", str(tmp_path))
+    name = "lucene-inverted.pets-v1.0.flat.20221004.252b5e.0123456789abcdef"
+    shutil.copytree(pets.path / "lucene", tmp_path / "indexes" / name)
+    files = sorted((tmp_path / "indexes" / name).iterdir())
+    for given in ("pets-v1.0.flat", name):
+        assert ranking(open_index(given), "dog owners") == ranking(pets, "dog owners")
+    assert sorted((tmp_path / "indexes" / name).iterdir()) == files
+    for unknown in ("pets-v1.0", "pets", "flat"):
+        with pytest.raises(ArtifactError, match="Pyserini"):
+            open_index(unknown)

@@ -26,8 +26,7 @@ class MemoryIndex(Index):
     """An index that ``adducir index --engine memory`` built.
 
     Scores by Lucene's models are Lucene's and feedback is Anserini's; scores of other models are
-    doubles. Weights of ready tokens are searched by ``impact``, all else by ``bm25`` where no model
-    is named.
+    doubles. Where no model is named, weights of ready tokens are searched by ``impact``.
     """
 
     manifest: Manifest
