@@ -7,10 +7,11 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.studies.options import LINES_IN_PARTS, Shares, counted, in_parts, show_counts
+from adducir.studies.shared import LINES_IN_PARTS, Shares, counted, in_parts, show_counts
 
 GOLD_QRELS = "Write the gold passages as qrels, too: X.qrels, X.txt."
 QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
@@ -36,7 +37,6 @@ def passages(settings: Passages) -> None:
         adducir grounded-generation passages kilt_knowledgesource.json -o passages.jsonl.gz
         adducir grounded-generation passages pages.jsonl.gz --words 100 -o passages.jsonl.gz
     """
-    from adducir.cli.console import note
     from adducir.studies.grounded_generation.builders import cut_page, read_pages, write_passages
 
     pages = (page for path in settings.sources for page in read_pages(path))
@@ -71,7 +71,6 @@ def kilt(settings: Kilt) -> None:
         adducir grounded-generation kilt wow-dev.jsonl --passages passages.jsonl.gz -o dev.jsonl
         adducir grounded-generation kilt wow.jsonl --passages p.jsonl --shares .9,.1,0 -o x.jsonl
     """
-    from adducir.cli.console import note
     from adducir.core.files import file_digest
     from adducir.studies.grounded_generation.builders import kilt_contexts, read_kilt, read_passages
     from adducir.studies.grounded_generation.texts import write_contexts, write_gold
@@ -134,7 +133,6 @@ def nlgen(settings: Nlgen) -> None:
         adducir grounded-generation nlgen train_v2.1.json.gz --corpus collection.tsv -o train.jsonl
         adducir grounded-generation nlgen dev_v2.1.json.gz --first 6233 -o validation.jsonl
     """
-    from adducir.cli.console import note
     from adducir.corpora.sources import open_corpus
     from adducir.studies.grounded_generation.builders import (
         nlgen_contexts,
@@ -217,7 +215,6 @@ def generated(settings: GeneratedTexts) -> None:
         adducir grounded-generation generated a.jsonl b.jsonl -r wow-dev.jsonl --depth 5 -b a
         adducir grounded-generation generated a.jsonl -r wow-dev-kilt.jsonl --measures kilt
     """
-    from adducir.cli.common import system_names
     from adducir.statistics.comparison import compare
     from adducir.studies.grounded_generation.measures import (
         common_words,
@@ -234,7 +231,9 @@ def generated(settings: GeneratedTexts) -> None:
 
     right = read_references(*settings.references)
     trained = read_references(*settings.train) if settings.train else right
-    systems = {name: read_generated(path) for path, name in system_names(settings.files).items()}
+    systems = {
+        name: read_generated(path) for path, name in common.system_names(settings.files).items()
+    }
     answers = (text for one in trained.values() for text in one.answers)
     common_ones = common_words(answers, settings.mass)
     passages = passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}

@@ -4,15 +4,12 @@ Words are those of KILT's evaluation (``kilt/eval_downstream.py``, after SQuAD's
 32 punctuation marks of ASCII deleted, ``a``, ``an`` and ``the`` deleted, cut at white space. So
 ``don't`` is the word ``dont``, as in the Hindsight paper's lists of common words.
 
-``F1`` is the harmonic mean of precision and recall of the words of one text among those of the
-other, each as often as it occurs; 0 where either text has no word. ``Novel-F1`` (Paranjape et al.,
-ICLR 2022, section 4.4 and appendix A.2) is the same after the words that are common in the training
-targets, and those of the input x, were removed from both texts. A copy of x therefore scores 0, as
-does what consists of common words alone. Two texts without a novel word between them score 0; the
-paper does not say so.
-
-Of several answers or gold passages the nearest counts, for each measure apart. ``max F1@k`` and the
-like are the best over the texts that were generated from the first k passages (Tables 2 and 4).
+``F1`` is that of the words of two texts, each as often as it occurs; 0 where either has no word.
+``Novel-F1`` (Paranjape et al., ICLR 2022, section 4.4 and appendix A.2) is the same after the words
+that are common in the training targets, and those of the input x, were removed from both texts. Two
+texts without a novel word between them score 0; the paper does not say so. Of several answers or
+gold passages the nearest counts, for each measure apart. ``max F1@k`` and the like are the best
+over the texts that were generated from the first k passages (Tables 2 and 4).
 
 KILT (Petroni et al., NAACL 2021, section 5, ``kilt/eval_retrieval.py``) measures Wikipedia pages. A
 question has one or several evidence sets, the pages behind each of its answers. Its ROUGE-L is that
@@ -252,11 +249,8 @@ def _subsequence(first: Sequence[str], second: Sequence[str]) -> set[str]:
 def kilt(*, on_pages: bool = False) -> TextMeasures:
     """KILT's measures of answers and pages, as its official script computes them.
 
-    ``R-precision`` and ``Recall@5`` of pages; ``F1`` and ``ROUGE-L`` of the answer, the best over
-    the right answers; ``KILT-F1`` and ``KILT-ROUGE-L``: the same where R-precision is 1, else 0.
-    The script stops where a prediction is missing; here it counts 0. Texts in Adducir's form name
-    passages, not pages: the page of passage ``4041-2`` is ``4041``. ``on_pages``: only references
-    of which a page is known count. (The lines of KILT's test sets have neither answer nor page.)
+    ``KILT-F1`` and ``KILT-ROUGE-L`` count where R-precision is 1. The script stops where a
+    prediction is missing; here it counts 0. ``on_pages``: only references with a known page count.
     """
 
     def values(reference: Reference, generated: Generated) -> list[float]:
@@ -276,7 +270,7 @@ def kilt(*, on_pages: bool = False) -> TextMeasures:
 
 
 def pages_of(generated: Generated) -> Sequence[str]:
-    """The pages that a system found: as given, else those of the passages that outputs name."""
+    """The pages that a system found, or those of its passages: of ``4041-2`` the page ``4041``."""
     docnos = (output.docno or "" for output in generated.outputs)
     return generated.pages or [page for docno in docnos if (page := docno.rpartition("-")[0])]
 
@@ -328,8 +322,7 @@ def mass_scores(
 ) -> Scores:
     """``Mass@k``, the sharpness of distributions over passages (Hindsight, figures 4 and 5).
 
-    The scores of an input's passages, or log-likelihoods, become probabilities by a softmax; Mass@k
-    is the sum of the k greatest.
+    The sum of the k greatest probabilities, by a softmax of scores or log-likelihoods.
     """
     values = np.ones((len(scores), len(cutoffs)))
     for row, one in enumerate(scores.values()):

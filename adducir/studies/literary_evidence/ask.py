@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from adducir.cli import common
 from adducir.cli.command import option as field
+from adducir.cli.console import is_terminal, note, open_progress
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.texts import visible
-from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
 from adducir.studies.books import body, read_plain, stem_of, title_of
 from adducir.studies.sentences import paragraph_bounds, sentence_bounds
@@ -139,6 +139,8 @@ class SearchableBooks:
         encoders: "Mapping[str, tuple[EncoderSource, DualEncoder]] | None" = None,
         keep: Path | None = None,
     ) -> None:
+        from adducir.indexes.candidates import CandidateSet
+
         self.length = length
         self.starts = [(book, start) for book in books for start in book.passages(length)]
         if not self.starts:
@@ -250,7 +252,6 @@ def ask(settings: Ask) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from adducir.cli.console import is_terminal, note, open_progress
     from adducir.core.files import cache_folder
     from adducir.models.sources import MINILM_INSTALL, model_source
     from adducir.studies.literary_evidence.sources import text_files

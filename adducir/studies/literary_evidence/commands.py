@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.console import columns, near, note, open_progress, show
 from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.tabled import Printing, Tabled, digests
 from adducir.cli.workers import Computing
@@ -15,7 +16,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.studies.literary_evidence.ask import ask
 from adducir.studies.literary_evidence.finding import Rules
-from adducir.studies.options import (
+from adducir.studies.shared import (
     LINES_IN_PARTS,
     Cutoffs,
     Drawing,
@@ -66,7 +67,6 @@ def quotations(settings: Quotations) -> None:
         adducir literary-evidence quotations --primary novels --secondary works -o relic.json
         adducir literary-evidence quotations --primary novels --secondary works -o x.json --words 8
     """
-    from adducir.cli.console import columns, note, open_progress, show
     from adducir.corpora.spans import write_spans
     from adducir.studies.literary_evidence.quotations import (
         REASONS,
@@ -140,7 +140,6 @@ def retrieve(settings: Retrieve) -> None:
     if (settings.relic is None) == (not settings.spans):
         raise UsageError("give one of --spans and --relic.")
 
-    from adducir.cli.console import near, note, open_progress
     from adducir.core.chunks import Chunking
     from adducir.encoders.reading import Settings
     from adducir.encoders.sources import encoder_source
@@ -279,7 +278,6 @@ def proxy_make(settings: ProxyMake) -> None:
     Examples:
         adducir literary-evidence proxy-make --run a.trec -c c.tsv --spans x.jsonl -o t.csv --key k
     """
-    from adducir.cli.console import note, open_progress
     from adducir.corpora.documents import text_of
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.spans import read_spans

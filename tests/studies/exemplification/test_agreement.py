@@ -11,9 +11,8 @@ from scipy import stats
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from adducir.core.errors import InputError, UsageError
-from adducir.studies.exemplification.agreement import agreement_of, unigram_overlap
-from adducir.studies.exemplification.ratings import read_ratings
-from adducir.studies.options import Drawing
+from adducir.studies.exemplification.agreement import agreement_of, read_ratings, unigram_overlap
+from adducir.studies.shared import Drawing
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: 4 observers, 12

@@ -19,7 +19,7 @@ from adducir.studies.literary_evidence.proxy import (
     write_key,
     write_task,
 )
-from adducir.studies.options import Drawing
+from adducir.studies.shared import Drawing
 from adducir.tables.table import Layout
 
 TEXTS = {

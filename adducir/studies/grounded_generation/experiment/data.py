@@ -1,12 +1,10 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments.
 
-Arguments for one conclusion are many passages that are equally relevant to it. The input x of an
-example is the conclusion, its passages are the premises, each cut to some words; the target y is a
-sentence of one of them, of which words were dropped at random, and that passage is the gold one. So
-a retriever that sees x alone can find the gold passage among those of its conclusion by chance
+Of arguments the input x is the conclusion, the passages are the premises, each cut to some words;
+the target y is a sentence of one of them, of which words were dropped at random, and that passage
+is the gold one. So a retriever that sees x alone finds it among those of its conclusion by chance
 only: Success@k is min(1, k / passages of the conclusion) at most. Content words of x can be
-replaced by nonce words, the same for the same word: the relation of x to its passages is then to be
-learned, and y still shows it.
+replaced by nonce words: the relation of x to its passages is then to be learned.
 """
 
 from collections import Counter

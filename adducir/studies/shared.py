@@ -1,23 +1,34 @@
-"""What the commands of several studies share."""
+"""What several studies share: files in parts, counts on the terminal, and Fleiss' kappa.
+
+Fleiss' kappa (Psychological Bulletin 76, 1971) is that of units with equally many ratings:
+kappa = (P - P_e) / (1 - P_e), P the share of agreeing pairs of raters, P_e the sum of the squared
+shares of the categories.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.console import columns, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
+from adducir.corpora.records import PARTS, check_shares, split
+from adducir.statistics.differences import percentile_interval
 
 T = TypeVar("T")
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+"""Gives the (B,) values of samples that hold each unit ``weights`` (B, U) times; NaN for none."""
 
 
 def _shares(text: str) -> dict[str, float]:
-    from adducir.corpora.records import PARTS, check_shares
-
     try:
         shares = dict(zip(PARTS, map(float, text.split(",")), strict=True))
     except ValueError:
@@ -43,8 +54,6 @@ def in_parts(
     settings: Any, items: Sequence[T], group: Callable[[T], str]
 ) -> Iterator[tuple[str, Path, Sequence[T]]]:
     """The parts of an output by ``shares``: name, file and items, a group in one of them."""
-    from adducir.corpora.records import split
-
     parts: Mapping[str, Sequence[T]] = {"": items}
     if settings.shares is not None:
         parts = split(items, group, settings.shares, settings.seed)
@@ -80,16 +89,41 @@ class Drawing(Recipe):
 
 def counted(items: Iterable[T], doing: str, unit: str) -> Iterator[T]:
     """The same items, counted on the terminal while they are read."""
-    from adducir.cli.console import open_progress
-
     with open_progress() as progress, progress.doing(doing, None, unit):
         for item in items:
             progress.advance(1)
             yield item
 
 
-def show_counts(rows: Mapping[str, int] | Sequence[tuple[str, int]]) -> None:
-    from adducir.cli.console import columns, show
+def show_counts(rows: Mapping[str, int]) -> None:
+    show("\n".join(columns([(name, f"{count:,}") for name, count in rows.items()])))
 
-    pairs = rows.items() if isinstance(rows, Mapping) else rows
-    show("\n".join(columns([(name, f"{count:,}") for name, count in pairs])))
+
+def fleiss_kappa(table: Floats) -> Statistic:
+    """Fleiss' kappa of (N, C) counts, each row of the same sum."""
+    raters = table.sum(axis=1)
+    agreeing = ((table**2).sum(axis=1) - raters) / (raters * (raters - 1))
+
+    def of(weights: Floats) -> Floats:
+        used = weights @ table
+        shares = used / used.sum(axis=1, keepdims=True)
+        expected = (shares**2).sum(axis=1)
+        observed = (weights @ agreeing) / weights.sum(axis=1)
+        varied = (used > 0).sum(axis=1) > 1
+        return np.asarray((observed - expected) / np.where(varied, 1 - expected, np.nan))
+
+    return of
+
+
+def estimated(
+    statistic: Statistic, clusters: NDArray[np.integer[Any]], drawing: Drawing
+) -> tuple[float, float, float] | None:
+    """The value of a statistic and the ends of its interval, clusters drawn; None for no value."""
+    if not clusters.size:
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = float(statistic(np.ones((1, clusters.size)))[0])
+    if not np.isfinite(value):
+        return None
+    drawn = drawing.samples, drawing.seed, drawing.confidence
+    return value, *percentile_interval(statistic, clusters, *drawn)
