@@ -29,7 +29,7 @@ from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.indexes.arrays import damaged
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, no_terms
+from adducir.indexes.index import FieldWeights, Hits, Index, Query
 from adducir.indexes.models import Model
 from adducir.models.machine import choose_device, using_threads
 
@@ -119,7 +119,7 @@ class DenseIndex(Index):
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
         if feedback is not None or fields is not None or len(texts) < len(queries):
-            raise no_terms()
+            self._refuse_without_vectors()
         with using_threads(threads):
             vectors = self.encoder.encode_queries(texts, tokens=self._tokens)
         return self.search_vectors(vectors, depth=depth, threads=threads)
@@ -128,7 +128,8 @@ class DenseIndex(Index):
         self, vectors: Floats, *, depth: int | None = 1000, threads: int | None = None
     ) -> Hits:
         """Rank the documents for (q, D) vectors."""
-        check_search([], depth)
+        if depth is not None and depth < 1:
+            raise UsageError(f"a depth must be 1 or more, not {depth}.")
         if len(vectors) and vectors.shape[1] != self._index.d:
             raise UsageError(
                 f"the index has vectors of {self._index.d} numbers, the queries of "

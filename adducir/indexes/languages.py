@@ -30,8 +30,8 @@ class Language(Recipe):
             by itself; indexing is then faster. Bigrams over blanks, dictionaries of phrases and
             the like forbid it.
         is_pretokenized: Whether texts come as ready terms between blanks.
-        has_plain_feedback: Whether RM3 and BM25PRF take terms of ``[a-z0-9]`` only, Anserini's
-            filter for English.
+        has_plain_feedback: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for
+            English.
     """
 
     label: ClassVar[str]

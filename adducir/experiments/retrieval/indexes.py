@@ -197,9 +197,6 @@ class Inverted(IndexRecipe):
             method = FEEDBACK.name_of(type(feedback))
             what = f"{method.upper()} reads document vectors, and the index `{index}` has"
             yield (method,), f"{what} `vectors: false`"
-        if feedback is not None and self.engine not in feedback.engines:
-            method = FEEDBACK.name_of(type(feedback))
-            yield (method,), f"{_CALLED[self.engine]} has no {method}: `{index}`"
         if self.engine not in engines:
             others = " or ".join(f"`engine: {engine}`" for engine in engines)
             what = f"{_CALLED[self.engine]} has no model {name}"
