@@ -19,7 +19,6 @@ from adducir.studies.grounded_generation.builders import (
     read_kilt,
     read_nlgen,
     read_pages,
-    read_passages,
 )
 from adducir.studies.grounded_generation.experiment.data import ArgumentsRecipe, build_bed
 from adducir.studies.grounded_generation.texts import (
@@ -45,23 +44,6 @@ def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
     assert list(read_contexts(tmp_path / name)) == CONTEXTS
     with pytest.raises(InputError):
         write_contexts([CONTEXTS[0], CONTEXTS[0]], tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        [1],
-        {"id": "2", "input": "x", "question": "y"},
-        {"id": "2", "input": "x", "gold": "d1"},
-        {"id": "2", "input": "x", "gold": ["d 1"]},
-        {"id": "1", "input": "x"},
-    ],
-)
-def test_a_line_that_is_not_a_context_is_named(tmp_path: Path, record) -> None:
-    path = lines(tmp_path / "contexts.jsonl", {"id": "1", "input": "x"}, record)
-    with pytest.raises(InputError) as caught:
-        list(read_contexts(path))
-    assert (caught.value.path, caught.value.line) == (path, 2)
 
 
 FIRST = "Bucatini , also known as perciatelli , is a thick pasta. It is hollow.\n"
@@ -168,26 +150,6 @@ def test_gold_is_every_passage_that_shares_a_character(tmp_path) -> None:
         name: gold for name, (*_, gold) in wanted.items()
     }
     assert (counts["found"], counts["several"], counts["lost"]) == (4, 1, 2)
-
-
-@pytest.mark.parametrize(
-    ("read", "record"),
-    [
-        (read_pages, [1]),
-        (read_pages, {**PAGE, "text": "all"}),
-        (read_passages, PAGE),
-        (read_kilt, example() | {"id": "a b"}),
-        (read_kilt, example() | {"output": ["a"]}),
-        (read_kilt, example("x", start=("1", 2))),
-        (read_kilt, example("0")),
-    ],
-)
-def test_bad_lines_are_named(tmp_path, read, record) -> None:
-    good = {read_pages: PAGE, read_kilt: example("0")}.get(read)
-    path = lines(tmp_path / "x.jsonl", *([good] if good else []), record)
-    with pytest.raises(InputError) as caught:
-        list(read(path))
-    assert (caught.value.path, caught.value.line) == (path, 2 if good else 1)
 
 
 def query(number, answers, selected="A thick  pasta.", **more):

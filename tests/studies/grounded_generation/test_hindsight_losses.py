@@ -8,7 +8,7 @@ import torch
 
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.hindsight.model import Computed
-from adducir.studies.grounded_generation.hindsight.recipe import PARTS, TRAINS, SampleRecipe
+from adducir.studies.grounded_generation.hindsight.recipe import PARTS, SampleRecipe
 from adducir.studies.grounded_generation.hindsight.training import loss_of
 
 GENERATOR = np.random.default_rng(5)
@@ -43,39 +43,6 @@ def test_losses_and_gradients_are_those_of_the_enumerated_formula(name, found) -
     gradients = torch.autograd.grad(ours.sum(), parts, allow_unused=True, materialize_grads=True)
     wanted = torch.autograd.grad(brute.sum(), parts, allow_unused=True, materialize_grads=True)
     for one, other in zip(gradients, wanted, strict=True):
-        assert torch.allclose(one, other, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", TRAINS)
-def test_gradients_are_those_of_finite_differences(name, found) -> None:
-    def value(*values):
-        return loss_of(name, dict(zip(PARTS, values, strict=True)))
-
-    assert torch.autograd.gradcheck(value, tuple(found.values()), eps=1e-6, atol=1e-6)
-
-
-def test_the_bound_lies_below_by_the_divergence_to_the_exact_posterior(found) -> None:
-    log_p, log_q = (found[part].log_softmax(-1) for part in ("retriever", "guide"))
-    likelihood = found["generator"]
-    exact = (log_p + likelihood).log_softmax(-1)
-    gap = loss_of("elbo", found) - loss_of("marginal", found)
-    assert (gap > 0).all()
-    to_exact = (log_q.exp() * (log_q - exact)).sum(-1)
-    assert torch.allclose(gap, to_exact, atol=1e-10)
-
-
-def test_with_the_exact_posterior_both_methods_are_one(found) -> None:
-    """Values, and the gradients of retriever and generator (the identity behind EM)."""
-    exact = (found["retriever"].log_softmax(-1) + found["generator"]).detach()
-    bound = loss_of("elbo", {**found, "guide": exact})
-    whole = loss_of("marginal", found)
-    assert torch.allclose(bound, whole, atol=1e-12)
-    parts = [found["retriever"], found["generator"]]
-    for one, other in zip(
-        torch.autograd.grad(bound.sum(), parts),
-        torch.autograd.grad(whole.sum(), parts),
-        strict=True,
-    ):
         assert torch.allclose(one, other, atol=1e-12)
 
 

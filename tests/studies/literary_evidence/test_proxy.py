@@ -229,19 +229,3 @@ def test_agreement_of_judges(key):
     assert f"Fleiss' kappa {fleiss_kappa(counts):.3f}" in told
     assert f"free-marginal {fleiss_kappa(counts, 'rand'):.3f}" in told
     assert "all agree on 40.0%" in told
-
-
-def test_formulas_of_a_task_are_harmless_and_read_as_they_were(tmp_path):
-    texts = {"=t": "=1+1", "-a": "@SUM(A1)\rx", "+b": "'=2"}
-    asked = [question("=q", "=t", "g", "-2+3+cmd|' /C calc'!A0")]
-    key, _ = make_key(asked, {"=q": ["-a", "+b"]}, texts)
-    write_task(key, asked, texts, tmp_path / "task.csv")
-    write_key(key, tmp_path / "key.csv")
-    for name in ("task.csv", "key.csv"):
-        with (tmp_path / name).open(encoding="utf-8", newline="") as handle:
-            for row in csv.reader(handle):
-                assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row)
-    assert read_key(tmp_path / "key.csv") == key
-    filled = (tmp_path / "task.csv").read_text(encoding="utf-8").replace(",,", ",2,")
-    (tmp_path / "anna.csv").write_text(filled, encoding="utf-8")
-    assert read_choices(tmp_path / "anna.csv", key, "anna")["anna"].tolist() == [2]
