@@ -61,32 +61,31 @@ def hotpotqa(settings: HotpotQA) -> None:
         adducir complementary-evidence hotpotqa hotpot_dev.json --gold found -o test.jsonl.gz
     """
     from adducir.indexes.models import BM25
-    from adducir.studies.complementary_evidence.builders import (
-        bm25_pools,
-        paragraphs_of_corpus,
-        read_hotpotqa,
-        with_passages,
-    )
+    from adducir.studies.complementary_evidence import builders
     from adducir.studies.complementary_evidence.questions import write_questions
 
-    read = [question for path in settings.sources for question in read_hotpotqa(path)]
+    read = [question for path in settings.sources for question in builders.read_hotpotqa(path)]
     if not read:
         raise UsageError("there are no questions.")
     rows = {"questions read": len(read)}
     if settings.own:
-        made = [with_passages(question, question.paragraphs) for question in read]
+        made = [builders.with_passages(question, question.paragraphs) for question in read]
         whole = [question for question in made if not any(question.missing)]
         found = sum(bool(question.gold) for question in whole)
         rows["  with all gold paragraphs among their own"] = found
         made = made if settings.gold == "found" else whole
     else:
         searched: dict[str, str] = {}
-        more = (one for source in settings.paragraphs for one in paragraphs_of_corpus(source))
+        more = (
+            one for source in settings.paragraphs for one in builders.paragraphs_of_corpus(source)
+        )
         for one in chain.from_iterable((*(question.paragraphs for question in read), more)):
             searched.setdefault(one.title, f"{one.title}\n{one.text}")
         model, size, gold = BM25(k1=settings.k1, b=settings.b), settings.passages, settings.gold
         with open_progress():
-            made, counts = bm25_pools(read, searched, passages=size, gold=gold, model=model)
+            made, counts = builders.bm25_pools(
+                read, searched, passages=size, gold=gold, model=model
+            )
         rows |= {
             "paragraphs searched": len(searched),
             "  questions with a gold paragraph that is not available": counts["unknown"],

@@ -43,10 +43,7 @@ _SHORT, _ZERO = 1e-6, 1e-12
 
 
 class Selector(Recipe):
-    """A way to select sets of passages that needs no trained model; its fields are its settings.
-
-    Other packages add selectors by the entry-point group ``adducir.selectors``.
-    """
+    """A way to select sets that needs no trained model (entry points ``adducir.selectors``)."""
 
     @abstractmethod
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
@@ -112,21 +109,13 @@ class DRNSelection(Recipe):
 
 @dataclass(frozen=True)
 class Pool:
-    """What g needs of the N most relevant passages of a question, in the order of P(p|q).
+    """What g needs of the N most relevant passages of a question, in the order of P(p|q)."""
 
-    Attributes:
-        numbers: (N,) the passages.
-        relevance: (N,) P(p|q).
-        towards: (N,) inner products with the question's unit vector.
-        products: (N, N) inner products.
-        apart: (N, N) bounded distances.
-    """
-
-    numbers: NDArray[np.int64]
-    relevance: Floats
-    towards: Floats
-    products: Floats
-    apart: Floats
+    numbers: NDArray[np.int64]  # (N,) the passages
+    relevance: Floats  # (N,) P(p|q)
+    towards: Floats  # (N,) inner products with the question's unit vector
+    products: Floats  # (N, N) inner products
+    apart: Floats  # (N, N) bounded distances
 
     @classmethod
     def of(

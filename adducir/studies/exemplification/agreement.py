@@ -50,13 +50,9 @@ TITLES: dict[What, str] = {"rating": "Rating", "rank": "Rank"}
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Judgements of systems' answers to items, a row of ``frame`` for each.
+    """Judgements of systems' answers to items, a row of ``frame`` for each."""
 
-    Item, rater and system are categories in the order of the file; label is the rating as text,
-    rating and rank are NaN for none.
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # item, rater, system (Enum), label (text), rating, rank (NaN: none), line
     path: Path
 
     def has(self, what: What) -> bool:
@@ -154,17 +150,11 @@ def number_of(text: str) -> float:
 
 
 class Counts(NamedTuple):
-    """How often each of C values was given to each of U units.
+    """How often each of C values was given to each of U units."""
 
-    Attributes:
-        table: (U, C); units without a rating are left out.
-        values: (C,) rising; 0 to C - 1 where they are mere categories.
-        items: (U,) the item of each unit.
-    """
-
-    table: Floats
-    values: Floats
-    items: Integers
+    table: Floats  # (U, C); units without a rating are left out
+    values: Floats  # (C,) rising; 0 to C - 1 where they are mere categories
+    items: Integers  # (U,) the item of each unit
 
     def where(self, kept: NDArray[np.bool_]) -> "Counts":
         return Counts(self.table[kept], self.values, self.items[kept])
@@ -172,16 +162,13 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far raters agree on ``units``, answers with the most common number of ratings.
-
-    ``left_out`` units have another number, ``single`` ones one rating, which says nothing to alpha.
-    """
+    """How far raters agree."""
 
     figures: dict[str, float | None]
-    raters: int
-    units: int
-    left_out: int
-    single: int
+    raters: int  # the most common number of ratings
+    units: int  # answers with so many
+    left_out: int  # with another number
+    single: int  # with one, which says nothing to alpha
 
 
 def agreement_of(

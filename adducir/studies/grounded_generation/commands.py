@@ -134,26 +134,24 @@ def nlgen(settings: Nlgen) -> None:
         adducir grounded-generation nlgen dev_v2.1.json.gz --first 6233 -o validation.jsonl
     """
     from adducir.corpora.sources import open_corpus
-    from adducir.studies.grounded_generation.builders import (
-        nlgen_contexts,
-        read_nlgen,
-        write_references,
-    )
+    from adducir.studies.grounded_generation import builders
     from adducir.studies.grounded_generation.texts import write_contexts, write_gold
 
-    questions, counts = read_nlgen(settings.source)
+    questions, counts = builders.read_nlgen(settings.source)
     kept = questions[settings.skip :][: settings.first]
     if not kept:
         raise UsageError(
             f"nothing is left: {len(questions):,} queries have a well-formed answer.",
             hint="Give another file, or a smaller --skip.",
         )
-    contexts = nlgen_contexts(kept, open_corpus(settings.corpus) if settings.corpus else ())
+    contexts = builders.nlgen_contexts(
+        kept, open_corpus(settings.corpus) if settings.corpus else ()
+    )
     write_contexts(contexts, settings.output)
     if settings.qrels is not None:
         write_gold(contexts, settings.qrels)
     if settings.references is not None:
-        write_references(kept, settings.references)
+        builders.write_references(kept, settings.references)
     show_counts(
         {
             "queries read": counts["queries"],
@@ -216,32 +214,25 @@ def generated(settings: GeneratedTexts) -> None:
         adducir grounded-generation generated a.jsonl -r wow-dev-kilt.jsonl --measures kilt
     """
     from adducir.statistics.comparison import compare
-    from adducir.studies.grounded_generation.measures import (
-        common_words,
-        groups,
-        measured,
-        with_data,
-    )
-    from adducir.studies.grounded_generation.texts import (
-        passages_of,
-        read_generated,
-        read_references,
-    )
+    from adducir.studies.grounded_generation import measures, texts
     from adducir.tables.build import build_table
 
-    right = read_references(*settings.references)
-    trained = read_references(*settings.train) if settings.train else right
+    right = texts.read_references(*settings.references)
+    trained = texts.read_references(*settings.train) if settings.train else right
     systems = {
-        name: read_generated(path) for path, name in common.system_names(settings.files).items()
+        name: texts.read_generated(path)
+        for path, name in common.system_names(settings.files).items()
     }
     answers = (text for one in trained.values() for text in one.answers)
-    common_ones = common_words(answers, settings.mass)
-    passages = passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
-    named = settings.measures or with_data(right, systems.values(), passages)
-    known = groups(common_ones, passages, settings.depth)
+    common_ones = measures.common_words(answers, settings.mass)
+    passages = (
+        texts.passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
+    )
+    named = settings.measures or measures.with_data(right, systems.values(), passages)
+    known = measures.groups(common_ones, passages, settings.depth)
     used = [known[name] for name in dict.fromkeys(named)]
-    runs = {name: {name: texts} for name, texts in systems.items()}
-    scores, notes = measured(runs, right, used)
+    runs = {name: {name: found} for name, found in systems.items()}
+    scores, notes = measures.measured(runs, right, used)
     if any("Novel-F1" in one.names for one in used):
         where = "the training targets" if settings.train else "the references: no --train was given"
         share = f"{len(common_ones):,} common words make up {settings.mass:.0%} of the words"

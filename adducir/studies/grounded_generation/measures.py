@@ -80,14 +80,9 @@ def f1(first: str, second: str, known: Collection[str] = ()) -> float:
 
 @dataclass(frozen=True)
 class TextMeasures:
-    """Measures that are computed together, a value each for every reference that counts.
+    """Measures that are computed together, a value each for every reference that counts."""
 
-    Attributes:
-        name: How they are asked for; heads their columns.
-        values: The value of each measure of what was generated for a reference.
-    """
-
-    name: str
+    name: str  # how they are asked for; heads their columns
     names: tuple[str, ...]
     counts: Callable[[Reference], bool]
     values: Callable[[Reference, Generated], list[float]]
@@ -131,9 +126,6 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
     """F1, Novel-F1 and ROUGE-L of generated texts with the right answers."""
     words = frozenset(common)
 
-    def counts(reference: Reference) -> bool:
-        return bool(reference.answers) and not reference.unanswerable
-
     def row(reference: Reference, output: Output) -> list[float]:
         text, known = output.text, words.union(words_of(reference.input))
         each = [
@@ -141,7 +133,10 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
         ]
         return [max(column) for column in zip(*each, strict=True)]
 
-    return _by_rank("answers", ("F1", "Novel-F1", "ROUGE-L"), counts, row, depth)
+    names = ("F1", "Novel-F1", "ROUGE-L")
+    return _by_rank(
+        "answers", names, lambda one: bool(one.answers) and not one.unanswerable, row, depth
+    )
 
 
 def grounding(common: Collection[str], passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
@@ -173,14 +168,14 @@ def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
     Inputs without a gold passage among ``passages``, texts by docno, are left out.
     """
 
-    def counts(reference: Reference) -> bool:
-        return any(docno in passages for docno in reference.gold)
-
     def row(reference: Reference, output: Output) -> list[float]:
         gold = (passages[docno] for docno in reference.gold if docno in passages)
         return [max(f1(output.text, text) for text in gold)]
 
-    return _by_rank("knowledge", ("Knowledge-F1",), counts, row, depth)
+    known = passages.keys()
+    return _by_rank(
+        "knowledge", ("Knowledge-F1",), lambda one: bool({*one.gold} & known), row, depth
+    )
 
 
 def r_precision(pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
@@ -262,10 +257,8 @@ def kilt(*, on_pages: bool = False) -> TextMeasures:
         recall = recall_at(5, pages, reference.evidence)
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
 
-    def counts(reference: Reference) -> bool:
-        return bool(reference.evidence or (reference.answers and not on_pages))
-
     names = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
+    counts = lambda one: bool(one.evidence or (one.answers and not on_pages))  # noqa: E731
     return TextMeasures("kilt", names, counts, values)
 
 

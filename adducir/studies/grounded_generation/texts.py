@@ -39,16 +39,13 @@ _HINT = "docs/generation.md shows the three forms that are read."
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class GroundedContext:
-    """A context x, the target text y, and the docnos of the passages that y draws on.
-
-    Contexts of one group are not independent: tests and splits keep them together.
-    """
+    """A context x, the target text y, and the docnos of the passages that y draws on."""
 
     id: Id
     input: str
     target: str = ""
     gold: Annotated[tuple[Id, ...], AfterValidator(all_different)] = ()
-    group: str | None = None
+    group: str | None = None  # within which contexts are not independent
 
 
 def read_contexts(path: Path) -> Iterator[GroundedContext]:
@@ -82,14 +79,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a system generated for one input: a text for each passage, in the order of their ranks.
-
-    The first is the system's answer; the pages are those of the passages (KILT's provenance).
-    """
+    """What a system generated for one input; the first text is its answer."""
 
     id: str
-    outputs: tuple[Output, ...]
-    pages: tuple[str, ...] = ()
+    outputs: tuple[Output, ...]  # for each passage, in the order of their ranks
+    pages: tuple[str, ...] = ()  # of the passages (KILT's provenance)
 
     @property
     def answer(self) -> str:
@@ -98,20 +92,14 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is right for one input.
-
-    Attributes:
-        gold: The docnos of the passages that the answer was written from.
-        evidence: The pages behind each answer (KILT).
-        unanswerable: Whether the right answer is that there is none (MS MARCO).
-    """
+    """What is right for one input."""
 
     id: str
     answers: tuple[str, ...]
     input: str = ""
-    gold: tuple[str, ...] = ()
-    evidence: tuple[tuple[str, ...], ...] = ()
-    unanswerable: bool = False
+    gold: tuple[str, ...] = ()  # docnos of the passages that the answer was written from
+    evidence: tuple[tuple[str, ...], ...] = ()  # the pages behind each answer (KILT)
+    unanswerable: bool = False  # the right answer is that there is none (MS MARCO)
 
     @classmethod
     def of(cls, context: GroundedContext) -> "Reference":

@@ -125,20 +125,14 @@ def _inputs(
 
 @dataclass(frozen=True)
 class Problem:
-    """Contexts and passages.
-
-    Attributes:
-        parts: The numbers of the contexts of ``train``, ``validation`` and ``test``.
-        relevant: By group, how many passages are equally relevant; empty where that is not known.
-        pages: The Wikipedia pages of passages by docno, where they have a ``wikipedia_id``.
-    """
+    """Contexts and passages."""
 
     contexts: Sequence[GroundedContext]
-    parts: Mapping[str, NDArray[np.int64]]
+    parts: Mapping[str, NDArray[np.int64]]  # their numbers by part
     docnos: Sequence[str]
     passages: Sequence[str]
-    relevant: Mapping[str, int]
-    pages: Mapping[str, str] = field(default_factory=dict)
+    relevant: Mapping[str, int]  # passages that are equally relevant to a group, where known
+    pages: Mapping[str, str] = field(default_factory=dict)  # the ``wikipedia_id`` of passages
 
     def texts(self, guide: GuideRecipe) -> dict[str, Sequence[str]]:
         """What the retriever reads of contexts, what the guide does, the passages."""
