@@ -20,7 +20,7 @@ from typer.main import get_command
 
 import adducir
 from adducir.cli.console import PlainHelp
-from adducir.core.registry import points_of
+from adducir.core.points import points_of
 
 if TYPE_CHECKING:
     from adducir.cli.command import Command
@@ -71,7 +71,7 @@ COMMANDS = {
         "deepct",
     ),
     "deepct show": Entry("Print a text with the weight of each word.", MODELS, "deepct"),
-    "new": Entry("Create the folders of a new study.", HELP, "study"),
+    "new": Entry("Create the folders of a new study, or a plug-in.", HELP, "study"),
     "demo": Entry("Run the bundled experiment, from corpus to table.", HELP, "study"),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
     "doctor": Entry("Check the installation, and say how to fix what is missing.", HELP),
@@ -85,8 +85,12 @@ STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of the docstring of the package that it is in is the group's help."""
 for _point in sorted(points_of("commands")):
-    _package = import_module(_point.module.rpartition(".")[0] or _point.module)
-    GROUPS[_point.name] = Entry((_package.__doc__ or "").partition("\n")[0], STUDIES)
+    try:
+        _package = import_module(_point.module.rpartition(".")[0] or _point.module)
+        _help = (_package.__doc__ or "").partition("\n")[0]
+    except Exception as error:  # noqa: BLE001  (the other commands work)
+        _help = f"Cannot be imported: {error!r}"
+    GROUPS[_point.name] = Entry(_help, STUDIES)
     STUDY_POINTS[_point.name] = _point
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 

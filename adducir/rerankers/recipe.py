@@ -37,13 +37,14 @@ _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_ou
 class Pointwise(ABC):
     """A network with its tokenizer; it computes in ``precision``, in batches of ``tokens``."""
 
-    network: Any
+    network: Any = None
     tokenizer: Any
     precision: Precision = "float32"
     tokens: int | None = None
 
     def to(self, device: "torch.device") -> None:
-        self.network.to(device)
+        if self.network is not None:
+            self.network.to(device)
 
     def batched(
         self, lengths: Sequence[int], compute: Callable[[NDArray[np.int64]], Sequence[Any]]
