@@ -11,7 +11,7 @@ from adducir.cli.tabled import Tabled, digests
 from adducir.cli.workers import Computing
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.recipe import Recipe, without
-from adducir.studies.shared import LINES_IN_PARTS, Shares, in_parts, show_counts
+from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, show_counts
 
 
 class Building(Recipe):

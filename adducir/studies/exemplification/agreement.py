@@ -30,7 +30,8 @@ from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import Testing
-from adducir.studies.shared import Drawing, Floats, Statistic, estimated, fleiss_kappa
+from adducir.studies.agreement import Floats, Statistic, estimated, fleiss_kappa
+from adducir.studies.options import Drawing
 from adducir.tables.build import Figure, build_table, figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 

@@ -12,7 +12,7 @@ from adducir.cli.tabled import Printing, Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.statistics.settings import CORRECTIONS, TESTS, Testing
-from adducir.studies.shared import Drawing, counted
+from adducir.studies.options import Drawing, counted
 
 if TYPE_CHECKING:
     from adducir.studies.exemplification.texts import Text

@@ -11,7 +11,7 @@ from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.studies.shared import LINES_IN_PARTS, Shares, counted, in_parts, show_counts
+from adducir.studies.options import LINES_IN_PARTS, Shares, counted, in_parts, show_counts
 
 GOLD_QRELS = "Write the gold passages as qrels, too: X.qrels, X.txt."
 QRELS = Writes("file", (".qrels", ".txt", ".tsv"))

@@ -16,7 +16,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.studies.literary_evidence.ask import ask
 from adducir.studies.literary_evidence.finding import Rules
-from adducir.studies.shared import (
+from adducir.studies.options import (
     LINES_IN_PARTS,
     Cutoffs,
     Drawing,

@@ -31,7 +31,8 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
-from adducir.studies.shared import Drawing, estimated, fleiss_kappa
+from adducir.studies.agreement import estimated, fleiss_kappa
+from adducir.studies.options import Drawing
 from adducir.tables.build import figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 

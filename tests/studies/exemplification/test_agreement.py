@@ -11,7 +11,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from adducir.core.errors import InputError, UsageError
 from adducir.studies.exemplification.agreement import agreement_of, read_ratings, unigram_overlap
-from adducir.studies.shared import Drawing
+from adducir.studies.options import Drawing
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: 4 observers, 12

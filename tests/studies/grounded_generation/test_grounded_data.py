@@ -66,10 +66,8 @@ PAGE = {
 
 
 def span(one: PagePassage) -> tuple:
-    return (
-        (one.start_paragraph_id, one.start_character),
-        (one.end_paragraph_id, one.end_character),
-    )
+    start, end = "start_paragraph_id start_character", "end_paragraph_id end_character"
+    return tuple(tuple(getattr(one, name) for name in side.split()) for side in (start, end))
 
 
 def page(*paragraphs: str) -> Page:
@@ -117,15 +115,10 @@ def test_every_word_stands_in_one_passage_where_it_says(paragraphs, words) -> No
         assert " ".join(inside).split() == one.text.split()
 
 
-def example(name="6bc2-99d6_3", start=(1, 57), end=(1, 70), wikipedia_id="4041"):
-    places = zip(("start", "end"), (start, end), strict=True)
-    place = {
-        f"{side}_{what}": value
-        for side, pair in places
-        for what, value in zip(("paragraph_id", "character"), pair, strict=True)
-    }
-    provenance = [{"wikipedia_id": wikipedia_id, "title": "B", "bleu_score": 1.0, **place}]
-    output = [{"answer": "They are hollow.", "provenance": provenance}]
+def example(name="6bc2-99d6_3", start=(1, 57), end=(1, 70)):
+    names = ["start_paragraph_id", "start_character", "end_paragraph_id", "end_character"]
+    place = {"wikipedia_id": "4041", **dict(zip(names, (*start, *end), strict=True))}
+    output = [{"answer": "They are hollow.", "provenance": [place]}]
     return {"id": name, "input": "Hi!\nWhat is bucatini?", "output": output}
 
 
@@ -157,14 +150,8 @@ def query(number, answers, selected="A thick  pasta.", **more):
         {"is_selected": 0, "passage_text": "No.", "url": "http://a"},
         {"is_selected": 1, "passage_text": selected, "url": "http://b"},
     ]
-    return {
-        "answers": ["short"],
-        "passages": passages,
-        "query": f". what is {number}?",
-        "query_id": number,
-        "wellFormedAnswers": answers,
-        **more,
-    }
+    row = {"answers": ["short"], "passages": passages, "query": f". what is {number}?"}
+    return {**row, "query_id": number, "wellFormedAnswers": answers, **more}
 
 
 ROWS = [

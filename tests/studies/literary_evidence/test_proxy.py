@@ -19,7 +19,7 @@ from adducir.studies.literary_evidence.proxy import (
     write_key,
     write_task,
 )
-from adducir.studies.shared import Drawing
+from adducir.studies.options import Drawing
 from adducir.tables.table import Layout
 
 TEXTS = {
@@ -66,13 +66,9 @@ def test_the_order_is_shuffled_by_seed_and_item_alone():
 
 
 def test_a_sample_keeps_the_order_of_the_questions():
-    ids = [
-        [
-            int(name[1:])
-            for name in make_key(questions(50), ranked(50, "a", "b"), TEXTS, **how)[0].answers
-        ]
-        for how in ({"sample": 7, "seed": 3}, {"sample": 7, "seed": 4})
-    ]
+    asked, found = questions(50), ranked(50, "a", "b")
+    keys = [make_key(asked, found, TEXTS, sample=7, seed=seed)[0] for seed in (3, 4)]
+    ids = [[int(name[1:]) for name in key.answers] for key in keys]
     assert ids[0] == sorted(ids[0])
     assert len(ids[0]) == 7
     assert ids[0] != ids[1]

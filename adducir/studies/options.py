@@ -1,16 +1,9 @@
-"""What several studies share: files in parts, counts on the terminal, and Fleiss' kappa.
-
-Fleiss' kappa (Psychological Bulletin 76, 1971) is that of units with equally many ratings:
-kappa = (P - P_e) / (1 - P_e), P the share of agreeing pairs of raters, P_e the sum of the squared
-shares of the categories.
-"""
+"""What the commands of several studies share."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from adducir.cli import common
@@ -19,13 +12,9 @@ from adducir.cli.console import columns, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
-from adducir.corpora.records import PARTS, check_shares, split
-from adducir.statistics.differences import percentile_interval
+from adducir.corpora.records import PARTS, check_shares, part_of
 
 T = TypeVar("T")
-Floats = NDArray[np.float64]
-Statistic = Callable[[Floats], Floats]
-"""Gives the (B,) values of samples that hold each unit ``weights`` (B, U) times; NaN for none."""
 
 
 def _shares(text: str) -> dict[str, float]:
@@ -54,9 +43,13 @@ def in_parts(
     settings: Any, items: Sequence[T], group: Callable[[T], str]
 ) -> Iterator[tuple[str, Path, Sequence[T]]]:
     """The parts of an output by ``shares``: name, file and items, a group in one of them."""
-    parts: Mapping[str, Sequence[T]] = {"": items}
-    if settings.shares is not None:
-        parts = split(items, group, settings.shares, settings.seed)
+    parts: dict[str, list[T]] = {name: [] for name in settings.shares or [""]}
+    for item in items:
+        name = part_of(group(item), settings.shares, settings.seed) if settings.shares else ""
+        parts[name].append(item)
+    if settings.shares and (empty := [name for name, some in parts.items() if not some]):
+        hint = "Use another seed or other shares, or more data."
+        raise UsageError(f"nothing fell into {' and '.join(empty)}.", hint=hint)
     for name, some in parts.items():
         yield name, part_path(settings.output, name), some
 
@@ -97,33 +90,3 @@ def counted(items: Iterable[T], doing: str, unit: str) -> Iterator[T]:
 
 def show_counts(rows: Mapping[str, int]) -> None:
     show("\n".join(columns([(name, f"{count:,}") for name, count in rows.items()])))
-
-
-def fleiss_kappa(table: Floats) -> Statistic:
-    """Fleiss' kappa of (N, C) counts, each row of the same sum."""
-    raters = table.sum(axis=1)
-    agreeing = ((table**2).sum(axis=1) - raters) / (raters * (raters - 1))
-
-    def of(weights: Floats) -> Floats:
-        used = weights @ table
-        shares = used / used.sum(axis=1, keepdims=True)
-        expected = (shares**2).sum(axis=1)
-        observed = (weights @ agreeing) / weights.sum(axis=1)
-        varied = (used > 0).sum(axis=1) > 1
-        return np.asarray((observed - expected) / np.where(varied, 1 - expected, np.nan))
-
-    return of
-
-
-def estimated(
-    statistic: Statistic, clusters: NDArray[np.integer[Any]], drawing: Drawing
-) -> tuple[float, float, float] | None:
-    """The value of a statistic and the ends of its interval, clusters drawn; None for no value."""
-    if not clusters.size:
-        return None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = float(statistic(np.ones((1, clusters.size)))[0])
-    if not np.isfinite(value):
-        return None
-    drawn = drawing.samples, drawing.seed, drawing.confidence
-    return value, *percentile_interval(statistic, clusters, *drawn)
