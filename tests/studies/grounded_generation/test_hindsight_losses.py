@@ -71,7 +71,7 @@ def within_binomial(observed: int, count: int, share: float) -> bool:
 
 def test_drawing_without_replacement_against_enumeration() -> None:
     """n = 4, k = 2: the probability of each passage to be drawn, over all orders."""
-    weights, count = np.array([0.5, 0.25, 0.15, 0.1]), 20_000
+    weights, count = np.array([0.5, 0.25, 0.15, 0.1]), 5_000
     exact = np.zeros(4)
     for first, second in permutations(range(4), 2):
         exact[[first, second]] += weights[first] * weights[second] / (1 - weights[first])
@@ -83,7 +83,7 @@ def test_drawing_without_replacement_against_enumeration() -> None:
 
 
 def test_a_temperature_divides_scores() -> None:
-    count, own = 20_000, closed([0, 1], [0, 1], np.log([4.0, 1.0]))
+    count, own = 5_000, closed([0, 1], [0, 1], np.log([4.0, 1.0]))
     recipe = SampleRecipe(k=1, sampler="retriever", temperature=2.0)
     first = sum(one == [0] for one in many(recipe, count, own))
     assert within_binomial(first, count, 2 / 3)  # sqrt(4) to sqrt(1)
