@@ -1,4 +1,4 @@
-"""Files of records with unique ids, one JSON object per line, and the parts of their groups."""
+"""Files of records with unique ids, one JSON object per line, and splits of them by groups."""
 
 import hashlib
 import math
@@ -19,6 +19,7 @@ from adducir.core.texts import repeated
 R = TypeVar("R", bound=Any)
 """What has an ``id``, unique in its file."""
 T = TypeVar("T")
+Item = TypeVar("Item")
 Values = TypeVar("Values", bound=tuple[Any, ...])
 PARTS = ("train", "validation", "test")
 DEFAULT_SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
@@ -103,11 +104,30 @@ def parsed_as(kind: type[T]) -> Callable[[Any], T]:
     return parse
 
 
-def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
-    """The part of a group: its hash, as a number in [0, 1), against the running sum of shares.
+def split(
+    items: Iterable[Item],
+    key: Callable[[Item], str],
+    shares: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> dict[str, list[Item]]:
+    """Divide items by a key: spans by their groups, questions by their ids.
 
-    It is the same in every file, and the shares hold on average only.
+    An item's part depends on its key, the seed and the shares alone, and is the same in every file;
+    the shares (by default 0.8, 0.1 and 0.1) hold on average only.
     """
+    wanted = DEFAULT_SHARES if shares is None else shares
+    check_shares(wanted)
+    parts: dict[str, list[Item]] = {name: [] for name in PARTS if name in wanted}
+    for item in items:
+        parts[part_of(key(item), wanted, seed)].append(item)
+    if empty := [name for name in parts if wanted[name] and not parts[name]]:
+        hint = "Use another seed or other shares, or more data."
+        raise UsageError(f"nothing fell into {' and '.join(empty)}.", hint=hint)
+    return parts
+
+
+def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
+    """The part of a group: its hash, as a number in [0, 1), against the running sum of shares."""
     names = [name for name in PARTS if shares.get(name)]
     digest = hashlib.sha256(f"{seed}\0{group}".encode("utf-8", "surrogatepass")).digest()
     place = int.from_bytes(digest[:8]) / 2**64

@@ -12,7 +12,7 @@ from adducir.cli.console import columns, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
-from adducir.corpora.records import PARTS, check_shares, part_of
+from adducir.corpora.records import PARTS, check_shares, split
 
 T = TypeVar("T")
 
@@ -43,13 +43,9 @@ def in_parts(
     settings: Any, items: Sequence[T], group: Callable[[T], str]
 ) -> Iterator[tuple[str, Path, Sequence[T]]]:
     """The parts of an output by ``shares``: name, file and items, a group in one of them."""
-    parts: dict[str, list[T]] = {name: [] for name in settings.shares or [""]}
-    for item in items:
-        name = part_of(group(item), settings.shares, settings.seed) if settings.shares else ""
-        parts[name].append(item)
-    if settings.shares and (empty := [name for name, some in parts.items() if not some]):
-        hint = "Use another seed or other shares, or more data."
-        raise UsageError(f"nothing fell into {' and '.join(empty)}.", hint=hint)
+    parts: Mapping[str, Sequence[T]] = {"": items}
+    if settings.shares is not None:
+        parts = split(items, group, settings.shares, settings.seed)
     for name, some in parts.items():
         yield name, part_path(settings.output, name), some
 

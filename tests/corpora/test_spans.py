@@ -6,7 +6,7 @@ import json
 import pytest
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.records import DEFAULT_SHARES, check_shares, part_of
+from adducir.corpora.records import part_of, split
 from adducir.corpora.spans import MaskedSpan, context, read_spans, write_spans
 
 SPAN = MaskedSpan(
@@ -70,20 +70,33 @@ def test_contexts_are_cut_to_what_is_nearest(arguments, wanted):
     assert context(SPAN, **arguments) == wanted
 
 
-def test_shares_hold_on_average_whatever_their_order():
-    names = [f"g{n}" for n in range(5000)]
-    parts = [part_of(name, DEFAULT_SHARES) for name in names]
+def group_of(name):
+    return name.partition(":")[0]
+
+
+def test_splits_keep_groups_apart_and_the_order_on_average():
+    items = [f"g{n}:{k}" for n in range(5000) for k in (0, 1)]
+    parts = split(items, group_of)
+    assert list(parts) == ["train", "validation", "test"]
+    groups = [set(map(group_of, part)) for part in parts.values()]
+    assert sum(map(len, groups)) == len(set().union(*groups)) == 5000
+    assert parts["train"] == [item for item in items if group_of(item) in groups[0]]
     # Four standard deviations of a binomial: 4 * sqrt(5000 * .8 * .2) = 113
-    assert abs(parts.count("train") - 4000) < 113
-    assert parts.count("validation") + parts.count("test") == 5000 - parts.count("train")
-    turned = dict(reversed(DEFAULT_SHARES.items()))
-    assert parts == [part_of(name, turned) for name in names]
-    assert parts != [part_of(name, DEFAULT_SHARES, 6) for name in names]
+    assert abs(len(groups[0]) - 4000) < 113
+    assert split(items, group_of, seed=6) != parts
+
+
+def test_a_group_has_one_part_whatever_else_is_in_the_file():
+    every = split([f"g{n}" for n in range(300)], group_of, seed=5)
+    some = split([f"g{n}" for n in range(100, 250)], group_of, seed=5)
+    assert all(set(some[part]) <= set(every[part]) for part in some)
+    shares = {"test": 0.1, "validation": 0.1, "train": 0.8}  # the order is of no account
+    assert all(part_of(group, shares, 5) == part for part in every for group in every[part])
 
 
 @pytest.mark.parametrize(
-    "shares", [{"train": 0.5, "test": 0.4}, {"train": 1.5, "test": -0.5}, {"dev": 1.0}]
+    "shares", [{"train": 0.5, "test": 0.4}, {"train": 1.5, "test": -0.5}, {"dev": 1.0}, None]
 )
 def test_shares_that_do_not_fit(shares):
     with pytest.raises(UsageError):
-        check_shares(shares)
+        split(["only"], group_of, shares)

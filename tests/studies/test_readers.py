@@ -1,12 +1,10 @@
-"""The studies' files of JSON lines: a wrong line is named, and parts share no group."""
+"""The studies' files of JSON lines: whatever is wrong with a line, the error names it."""
 
 import json
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError
 from adducir.studies.complementary_evidence.builders import read_hotpotqa, read_mnli
 from adducir.studies.complementary_evidence.questions import read_questions, read_selected
 from adducir.studies.exemplification.texts import read_texts
@@ -16,7 +14,6 @@ from adducir.studies.grounded_generation.texts import (
     read_generated,
     read_references,
 )
-from adducir.studies.options import in_parts
 
 CONTEXT = {"id": "1", "input": "x"}
 PLACE = {"start_paragraph_id": 1, "start_character": 2, "end_paragraph_id": 1, "end_character": 3}
@@ -76,19 +73,3 @@ def test_a_wrong_line_is_named(tmp_path, read, good, bad):
     with pytest.raises(InputError) as caught:
         list(read(path))
     assert (caught.value.path, caught.value.line) == (path, 3)
-
-
-def test_parts_keep_groups_together_and_the_order():
-    def divided(items, shares, seed=0):
-        settings = SimpleNamespace(shares=shares, seed=seed, output=Path("x.jsonl.gz"))
-        return {path.name: some for _, path, some in in_parts(settings, items, lambda one: one[0])}
-
-    items = [(f"g{n}", k) for n in range(300) for k in (0, 1)]
-    parts = divided(items, {"train": 0.5, "test": 0.5})
-    assert list(parts) == ["x.train.jsonl.gz", "x.test.jsonl.gz"]
-    groups = [{group for group, _ in some} for some in parts.values()]
-    assert len(groups[0]) + len(groups[1]) == len(groups[0] | groups[1]) == 300
-    assert parts["x.test.jsonl.gz"] == [one for one in items if one[0] in groups[1]]
-    assert divided(items, None) == {"x.jsonl.gz": items}
-    with pytest.raises(UsageError):
-        divided(items[:1], {"train": 0.5, "test": 0.5})

@@ -258,8 +258,9 @@ def kilt(*, on_pages: bool = False) -> TextMeasures:
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
 
     names = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
-    counts = lambda one: bool(one.evidence or (one.answers and not on_pages))  # noqa: E731
-    return TextMeasures("kilt", names, counts, values)
+    return TextMeasures(
+        "kilt", names, lambda one: bool(one.evidence or (one.answers and not on_pages)), values
+    )
 
 
 def pages_of(generated: Generated) -> Sequence[str]:

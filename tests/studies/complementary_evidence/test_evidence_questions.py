@@ -40,16 +40,13 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path, name: str) -> None:
     questions = [QUESTION, EvidenceQuestion("q2", "Nothing known", PASSAGES[:1])]
     assert write_questions(questions, tmp_path / name) == 2
     assert list(read_questions(tmp_path / name)) == questions
+    assert QUESTION.relevant == {0, 1, 3}
+    assert QUESTION.gold_ids == ({"p0", "p3"}, {"p1", "missing 0"})
     if name.endswith(".gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()).count(b"\n") == 2
     selected = [SelectedSet("q1", ("p3", "p0"), 0.1 + 0.2), SelectedSet("q2", ())]
     write_selected(selected, tmp_path / name)
     assert list(read_selected(tmp_path / name)) == selected
-
-
-def test_what_is_known_of_the_gold() -> None:
-    assert QUESTION.relevant == {0, 1, 3}
-    assert QUESTION.gold_ids == (frozenset({"p0", "p3"}), frozenset({"p1", "missing 0"}))
 
 
 def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
