@@ -1,6 +1,6 @@
 """``adducir literary-evidence``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -27,8 +27,6 @@ from adducir.studies.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
     from adducir.studies.literary_evidence.proxy import Chosen
@@ -172,7 +170,7 @@ def retrieve(settings: Retrieve) -> None:
 
 def _tasks(
     spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
-) -> "Iterator[SpanTask]":
+) -> Iterator["SpanTask"]:
     """The tasks, read anew; in other processes, too."""
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import task_among
