@@ -26,8 +26,8 @@ from adducir.runs.read import read_run
 from adducir.runs.write import read_metadata
 from adducir.studies.complementary_evidence.builders import read_hotpotqa, read_mnli
 from adducir.studies.complementary_evidence.questions import read_questions, read_selected
+from adducir.studies.exemplification.agreement import read_ratings
 from adducir.studies.exemplification.extraction import Tally, extract_examples
-from adducir.studies.exemplification.ratings import read_ratings
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.builders import (
     cut_page,
