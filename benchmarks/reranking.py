@@ -26,6 +26,7 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
+from adducir.models.work import Running
 from adducir.rerankers.cross_encoder import KIND
 from adducir.rerankers.registry import open_reranker
 
@@ -84,7 +85,7 @@ def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int)
     import sentence_transformers
 
     peer = sentence_transformers.CrossEncoder(str(folder), device="cpu")
-    model = open_reranker(f"cross-encoder:{folder}", device="cpu").model
+    model = open_reranker(f"cross-encoder:{folder}", running=Running("cpu")).model
     logits = peer.predict(pairs, activation_fn=torch.nn.Identity())
     apart = agree(model.scores(pairs), logits, depth)
     shown = peer.predict(pairs)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.deepct.model import Encoded, TermWeighter
-from adducir.models.machine import Precision, seed_of
+from adducir.models.machine import seed_of
+from adducir.models.work import PLAIN, Running
 
 Row = Mapping[str, Any]
 """A passage: docno, and of its words keys, firsts, targets, is_stop; its ids."""
@@ -78,10 +79,10 @@ def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]
     return found
 
 
-def by_model(weighter: TermWeighter, precision: Precision = "float32") -> Weigh:
+def by_model(weighter: TermWeighter, running: Running = PLAIN) -> Weigh:
     def weigh(rows: Sequence[Row]) -> Sequence[NDArray[Any]]:
         encoded = [Encoded(row["ids"].astype(np.int64), row["firsts"]) for row in rows]
-        return weighter.weights(encoded, precision=precision)
+        return weighter.weights(encoded, running)
 
     return weigh
 

@@ -29,10 +29,9 @@ from adducir.deepct.recipe import DeepCTRecipe, Settings
 from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
 from adducir.deepct.terms import STOP_LISTS, Matcher, stop_words
 from adducir.deepct.words import match_key
-from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer
-from adducir.models.machine import Precision, choose_device, seed_of
-from adducir.training.card import Card
+from adducir.models.machine import choose_device, seed_of
+from adducir.models.work import PLAIN, Running, padded
 from adducir.training.data import Rows, TrainingData, sample, stored
 from adducir.training.leaks import documents_left
 from adducir.training.recipe import listed
@@ -58,18 +57,6 @@ _COUNTED = (
 _TOGETHER = 256
 _MEASURED, _KNOWN = 500, 20_000
 """Passages that a trained model is measured on, and that tf-idf has its idf of."""
-_SUMMARY = (
-    "A DeepCT term weighter (Dai and Callan, 2020): it gives each word of a passage a weight that "
-    "says how much the word matters to what the passage is about. A word's weight is {weight} of "
-    "its first word piece."
-)
-_USAGE = """```sh
-adducir deepct show --model {name} --text "Nuclear energy is clean and safe."
-adducir deepct expand --model {name} --corpus CORPUS --output expanded.jsonl.gz
-```
-
-The network is a token classifier with one label:
-`transformers.AutoModelForTokenClassification.from_pretrained("{name}")`."""
 
 
 class DeepCT(Trainable[DeepCTRecipe]):
@@ -77,6 +64,18 @@ class DeepCT(Trainable[DeepCTRecipe]):
     artifact = "term-weighter"
     columns = ("ids", "firsts", "targets", "is_stop")
     unit = "passages"
+    card = """A DeepCT term weighter (Dai and Callan, 2020): it gives each word of a passage a
+weight, how much the word matters to what the passage is about, from its first word piece.
+
+## Use
+
+```sh
+adducir deepct show --model {name} --text "Nuclear energy is clean and safe."
+adducir deepct expand --model {name} --corpus CORPUS --output expanded.jsonl.gz
+```
+
+The network is a token classifier with one label:
+`transformers.AutoModelForTokenClassification.from_pretrained("{name}")`."""
 
     def __init__(self, recipe: DeepCTRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
@@ -267,12 +266,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
         errors: torch.Tensor = ((weights - batch["targets"]) ** 2)[batch["counted"]]
         return errors.sum() / max(1, len(errors))
 
-    def save(self, model: "torch.nn.Module", folder: Path) -> None:
-        network: Any = model
-        network.save_pretrained(folder)
-        load_tokenizer(self.base).save_pretrained(folder)
-        self.model_settings.save(folder)
-
     def summary(self, data: TrainingData) -> str:
         counts = data.counts
         left_out = counts["excluded"] + counts["copies"]
@@ -314,26 +307,16 @@ class DeepCT(Trainable[DeepCTRecipe]):
         )
         return [head, *("{name:<16} {mean:.3f}  [{low:.3f}, {high:.3f}]".format(**w) for w in ways)]
 
-    def card(self) -> Card:
-        is_sigmoid = self.recipe.activation == "sigmoid"
-        return Card(
-            _SUMMARY.format(weight="the sigmoid of the logit" if is_sigmoid else "the logit"),
-            ("term-weighting", "deepct", "information-retrieval"),
-            _USAGE,
-        )
 
-
-def evaluate_recovery(
-    training: DeepCT, model: Path, *, device: str = "auto", precision: Precision = "float32"
-) -> list[str]:
+def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -> list[str]:
     """How well a model, the untrained one, tf-idf and chance recover terms of passages held out."""
-    place = choose_device(device)
+    place = choose_device(running.device)
     trained = TermWeighter.load(model).to(place)
     with TemporaryDirectory() as folder:
         data = training.dataset(Path(folder))
         untrained = TermWeighter(training.model(), trained.reader).to(place)
         weighters = {"trained": trained, "untrained": untrained}
-        ways = {name: by_model(one, precision) for name, one in weighters.items()}
+        ways = {name: by_model(one, running) for name, one in weighters.items()}
         found = training.recovery(ways, data)
     if found is None:
         raise InputError("no passage held out has a reference term.", path=training.corpus.source)

@@ -26,10 +26,9 @@ from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
 from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import Floats, Side
 from adducir.encoders.sources import EncoderSource
-from adducir.models.arrays import read_shard
-from adducir.models.batches import tokens_for
+from adducir.models.artifacts import read_shard
 from adducir.models.machine import computing_in
-from adducir.models.work import PLAIN, ModelWork, Running
+from adducir.models.work import PLAIN, ModelWork, Running, tokens_for
 
 if TYPE_CHECKING:
     import torch
@@ -125,7 +124,6 @@ class EncodingWork(ModelWork):
         from adducir.encoders.model import load_encoder
 
         encoder: Any = (self.encoder or load_encoder(self.source)).to(device)
-        options = {"tokens": self.running.tokens, "precision": self.running.precision}
 
         def arrays(items: Sequence[Item]) -> Mapping[str, Floats]:
             contents = [content for _, content in items]
@@ -134,7 +132,7 @@ class EncodingWork(ModelWork):
             else:
                 is_query = self.texts.side == "query"
                 encode = encoder.encode_queries if is_query else encoder.encode_documents
-            return {KIND: encode(contents, **options)}
+            return {KIND: encode(contents, self.running)}
 
         return arrays
 

@@ -47,13 +47,13 @@ class TextEncoder(Recipe):
     def to(self, device: "torch.device") -> "TextEncoder":
         return self
 
-    def encode_contexts(self, spans: Sequence[MaskedSpan], **_: Any) -> Floats:
+    def encode_contexts(self, spans: Sequence[MaskedSpan], *_: Any) -> Floats:
         return self.encode_queries([" ".join(filter(None, context(span))) for span in spans])
 
-    def encode_queries(self, texts: Sequence[str], **_: Any) -> Floats:
+    def encode_queries(self, texts: Sequence[str], *_: Any) -> Floats:
         return np.ascontiguousarray(self.encode(texts, "query"), dtype=np.float32)
 
-    def encode_documents(self, texts: Sequence[str], **_: Any) -> Floats:
+    def encode_documents(self, texts: Sequence[str], *_: Any) -> Floats:
         return np.ascontiguousarray(self.encode(texts, "document"), dtype=np.float32)
 
 

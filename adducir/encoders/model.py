@@ -8,19 +8,9 @@ Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine as similarity all vecto
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from sentence_transformers import SentenceTransformer, SparseEncoder
-from sentence_transformers.sentence_transformer.modules import (
-    Dense,
-    Normalize,
-    Pooling,
-    Router,
-    Transformer,
-)
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_document, json_object
@@ -28,7 +18,6 @@ from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.kinds import Floats, Side
 from adducir.encoders.reading import ContextPart, Ids, InputReader, LengthPart, Reader, Settings
 from adducir.encoders.sources import EncoderSource
-from adducir.models.batches import in_order, padded
 from adducir.models.loading import (
     explaining,
     load_config,
@@ -36,8 +25,13 @@ from adducir.models.loading import (
     load_tokenizer,
     longest_input,
 )
-from adducir.models.machine import Precision, computing_in, seed_of
+from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
+from adducir.models.work import PLAIN, Numbers, Running, computed, padded
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer, SparseEncoder
 
 PoolingMode = Literal["first", "mean", "pooler"]
 """The vector of the first token ([CLS], <s>), as both papers have it; the mean of the tokens; or
@@ -53,7 +47,7 @@ _MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
 class DualEncoder:
     """A network, as ``SentenceTransformer`` loads it, with what makes token ids of texts."""
 
-    def __init__(self, model: SentenceTransformer, inputs: InputReader) -> None:
+    def __init__(self, model: "SentenceTransformer", inputs: InputReader) -> None:
         self.model, self.inputs = model, inputs
 
     @classmethod
@@ -74,6 +68,9 @@ class DualEncoder:
         whole contexts without a mask. ``separate`` towers are made of one if need be; ``seed`` is
         that of new poolers, where the encoder is to be trained.
         """
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.sentence_transformer.modules import Normalize, Router
+
         if source.texts is not None:
             raise InputError(f"{source.name} is not a network, which this needs.")
         base = source.settings or Settings()
@@ -117,48 +114,38 @@ class DualEncoder:
         self.model.save(str(folder), create_model_card=False)
         self.inputs.settings.save(folder)
 
-    def to(self, device: torch.device) -> "DualEncoder":
+    def to(self, device: "torch.device") -> "DualEncoder":
         self.model.to(device)
         return self
 
     @property
-    def device(self) -> torch.device:
+    def device(self) -> "torch.device":
         return self.model.device
 
-    def forward(self, inputs: Sequence[Ids], side: Side) -> torch.Tensor:
+    def forward(self, inputs: Sequence[Ids], side: Side) -> "torch.Tensor":
         """Vectors (n, D) of some inputs, with gradient where there is one."""
         reader = self.inputs.query if side == "query" else self.inputs.document
         ids, mask = padded(inputs, reader.padding, self.device)
         features: Any = {"input_ids": ids, "attention_mask": mask}
         return self.model(features, task=side)["sentence_embedding"]
 
-    def vectors(
-        self,
-        inputs: Sequence[Ids],
-        side: Side,
-        *,
-        tokens: int | None = None,
-        precision: Precision = "float32",
-    ) -> Floats:
-        """(n, D) float32 vectors of token ids; none depends on ``tokens`` of a batch (to 1e-5)."""
-        self.model.eval()
+    def vectors(self, inputs: Sequence[Ids], side: Side, running: Running = PLAIN) -> Floats:
+        """(n, D) float32 vectors of token ids; none depends on its batch (to 1e-5)."""
 
-        def compute(numbers: NDArray[np.int64]) -> Any:
-            with torch.inference_mode(), computing_in(precision, self.model):
-                return self.forward([inputs[n] for n in numbers], side).cpu().numpy()
+        def compute(numbers: Numbers) -> Any:
+            return self.forward([inputs[n] for n in numbers], side).cpu().numpy()
 
-        lengths = [len(one) for one in inputs]
-        rows = in_order(lengths, compute, tokens=tokens, device=self.device)
+        rows = computed(self.model, [len(one) for one in inputs], compute, running)
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
-    def encode_contexts(self, spans: Sequence[MaskedSpan], **options: Any) -> Floats:
-        return self.vectors(self.inputs.contexts(spans), "query", **options)
+    def encode_contexts(self, spans: Sequence[MaskedSpan], running: Running = PLAIN) -> Floats:
+        return self.vectors(self.inputs.contexts(spans), "query", running)
 
-    def encode_queries(self, texts: Sequence[str], **options: Any) -> Floats:
-        return self.vectors(self.inputs.queries(texts), "query", **options)
+    def encode_queries(self, texts: Sequence[str], running: Running = PLAIN) -> Floats:
+        return self.vectors(self.inputs.queries(texts), "query", running)
 
-    def encode_documents(self, texts: Sequence[str], **options: Any) -> Floats:
-        return self.vectors(self.inputs.documents(texts), "document", **options)
+    def encode_documents(self, texts: Sequence[str], running: Running = PLAIN) -> Floats:
+        return self.vectors(self.inputs.documents(texts), "document", running)
 
 
 def load_encoder(source: EncoderSource) -> Any:
@@ -166,8 +153,10 @@ def load_encoder(source: EncoderSource) -> Any:
     return DualEncoder.load(source) if source.texts is None else source.texts
 
 
-def load_sparse_encoder(source: ModelSource) -> SparseEncoder:
+def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
     """A learned sparse encoder; of a plain model its masked language model, pooled as SPLADE is."""
+    from sentence_transformers import SparseEncoder
+
     folder = _folder(source)
     own, config = folder / "config_sentence_transformers.json", folder / "config.json"
     is_sparse = own.is_file() and json_object(own).get("model_type") == "SparseEncoder"
@@ -196,8 +185,11 @@ def _folder(source: ModelSource) -> Path:
 
 def _loaded(
     source: ModelSource, pooling: PoolingMode | None, seed: int | None
-) -> SentenceTransformer:
+) -> "SentenceTransformer":
     """A model by sentence-transformers; our own loading holds its weights to be whole."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+
     folder, is_plain = _folder(source), plain_pooling(source) is not None
     with explaining("model", folder):
         if is_plain:
@@ -210,7 +202,12 @@ def _loaded(
             model.similarity_fn_name = "cosine" if stated == "cosine" else "dot"
             for name, module in model.named_modules():
                 if isinstance(module, Transformer):
-                    inner = replace(source, folder=folder / _place(folder, name))
+                    if (folder / _ROUTES).is_file():  # 0.sub_modules.query.0
+                        *_, route, number = name.split(".")
+                        place = f"{route}_{number}_Transformer"
+                    else:
+                        place = str(json_document(folder / _MODULES)[int(name)].get("path", ""))
+                    inner = replace(source, folder=folder / place)
                     longest = module.max_seq_length
                     module.model = load_model(inner, _kind_of(inner))
                     module.processor = load_tokenizer(inner)
@@ -228,7 +225,10 @@ def _loaded(
     return model
 
 
-def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> list[torch.nn.Module]:
+def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> "list[torch.nn.Module]":
+    import torch
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+
     folder = source.local()
     if seed is not None:
         torch.manual_seed(seed)
@@ -271,21 +271,13 @@ def _kind_of(source: ModelSource) -> str:
     return "AutoModel"
 
 
-def _place(folder: Path, name: str) -> str:
-    """Where in a folder the weights of a module lie: ``0``, or ``0.sub_modules.query.0``."""
-    if (folder / _ROUTES).is_file():
-        *_, route, number = name.split(".")
-        return f"{route}_{number}_Transformer"
-    return str(json_document(folder / _MODULES)[int(name)].get("path", ""))
-
-
-def _transformer(model: SentenceTransformer, side: Side) -> Transformer:
+def _transformer(model: "SentenceTransformer", side: Side) -> Any:
+    """The first module of a side's tower."""
     first: Any = model[0]
-    routes: Any = first.sub_modules if isinstance(first, Router) else {side: [first]}
-    return routes[side][0]
+    return first.sub_modules[side][0] if hasattr(first, "sub_modules") else first
 
 
-def _reader(model: SentenceTransformer, side: Side) -> Reader:
+def _reader(model: "SentenceTransformer", side: Side) -> Reader:
     module = _transformer(model, side)
     longest = longest_input(module.model.config, module.tokenizer)
     prompt = model.prompts.get(side) or ""

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, islice
-from pathlib import Path
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -20,9 +19,8 @@ from adducir.core.chunks import Chunking
 from adducir.encoders.encoding import CHUNK, Item, described
 from adducir.encoders.ranking import Distinct, Floats, Scores, SpanTask
 from adducir.encoders.sources import EncoderSource
-from adducir.models.arrays import read_shard
-from adducir.models.machine import Precision
-from adducir.models.work import ModelWork
+from adducir.models.artifacts import read_shard
+from adducir.models.work import ModelWork, Running
 
 if TYPE_CHECKING:
     import torch
@@ -43,13 +41,13 @@ Scored = tuple[SpanTask, Scores, Distinct]
 class VectorSource(Protocol):
     """What makes vectors; it can be pickled, and is small.
 
-    ``identity`` is all that determines the vectors of a side beside texts and batches; ``load``
-    gives what encodes texts and spans, in batches of so many padded tokens.
+    ``identity`` is all that determines the vectors of a side beside texts, batches and precision;
+    ``load`` gives what encodes texts and spans.
     """
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]: ...
 
-    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]: ...
+    def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]: ...
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,9 @@ class DualVectors:
 
     source: EncoderSource
     options: Mapping[str, Any]
-    precision: Precision
 
     def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the encoder itself
-        return DualVectors, (self.source, self.options, self.precision)
+        return DualVectors, (self.source, self.options)
 
     @cached_property
     def encoder(self) -> "DualEncoder":
@@ -75,14 +72,13 @@ class DualVectors:
             for key, one in self.options.items()
             if not (key == "context" and side == "candidates")
         }
-        return {"model": self.source.identity(), "options": given, "precision": self.precision}
+        return {"model": self.source.identity(), "options": given}
 
-    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+    def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]:
         encoder = self.encoder.to(device)
-        options: Any = {"tokens": tokens, "precision": self.precision}
         return (
-            lambda texts: iter(encoder.encode_documents(texts, **options)[:, None]),
-            lambda spans: iter(encoder.encode_contexts(spans, **options)[:, None]),
+            lambda texts: iter(encoder.encode_documents(texts, running)[:, None]),
+            lambda spans: iter(encoder.encode_contexts(spans, running)[:, None]),
         )
 
 
@@ -98,7 +94,8 @@ class SpanWork(ModelWork):
     unit: ClassVar[str] = "texts"
 
     def identity(self) -> Mapping[str, Any]:
-        return {**super().identity(), "vectors": self.vectors.identity(self.side)}
+        how = {"vectors": self.vectors.identity(self.side), "precision": self.running.precision}
+        return {**super().identity(), **how}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "tasks": None}  # a worker is given its own
@@ -115,7 +112,7 @@ class SpanWork(ModelWork):
         return described(item)
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Any]]:
-        of_texts, of_spans = self.vectors.load(device, self.running.tokens)
+        of_texts, of_spans = self.vectors.load(device, self.running)
 
         def arrays(items: Sequence[Item]) -> Mapping[str, Any]:
             found = list[Floats]()
@@ -172,21 +169,6 @@ def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
     return scores
 
 
-class _Taken:
-    """The vectors of texts in the files of chunks, taken from the first to the last."""
-
-    def __init__(self, files: Sequence[Path]) -> None:
-        self._each = (
-            vectors
-            for arrays in map(read_shard, files)
-            for vectors in np.split(arrays["values"], np.cumsum(arrays["counts"])[:-1])
-        )
-
-    def take(self, count: int) -> MultiVectors:
-        parts = list(islice(self._each, count))
-        return MultiVectors.of(parts, parts[0].shape[1] if parts else 0)
-
-
 @contextmanager
 def scored(
     work: SpanWork, chunking: Chunking, kept: Chunking | None = None
@@ -194,18 +176,28 @@ def scored(
     """What ranks the candidates of each task; ``kept``: where their chunks lie, if apart."""
     with ExitStack() as stack:
 
-        def taken(side: SpanSide, place: Chunking) -> _Taken:
-            return _Taken(stack.enter_context(place.made(replace(work, side=side))).files)
+        def vectors_of(side: SpanSide, place: Chunking) -> Iterator[Floats]:
+            chunks = map(
+                read_shard, stack.enter_context(place.made(replace(work, side=side))).files
+            )
+            parts = (np.split(one["values"], np.cumsum(one["counts"])[:-1]) for one in chunks)
+            return chain.from_iterable(parts)
 
         if kept is None:
-            candidates = contexts = taken("both", chunking)
+            candidates = contexts = vectors_of("both", chunking)
         else:
-            candidates, contexts = taken("candidates", kept), taken("contexts", chunking)
+            candidates, contexts = vectors_of("candidates", kept), vectors_of("contexts", chunking)
 
         def each() -> Iterator[Scored]:
             for task in work.tasks():
-                among = candidates.take(len(task.same.firsts))
-                yield task, _scores(contexts.take(len(task.spans)), among), task.same
+                among, own = (
+                    MultiVectors.of(parts, parts[0].shape[1] if parts else 0)
+                    for parts in (
+                        list(islice(candidates, len(task.same.firsts))),
+                        list(islice(contexts, len(task.spans))),
+                    )
+                )
+                yield task, _scores(own, among), task.same
 
         yield each()
 

@@ -24,10 +24,9 @@ from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.encoders.model import DualEncoder, PoolingMode, Similarity, Towers, plain_pooling
 from adducir.encoders.reading import ContextPart, LengthPart
 from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
-from adducir.models.batches import padded
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
-from adducir.training.card import Card
+from adducir.models.work import padded
 from adducir.training.data import DataPart, Rows, TrainingData, divided, same_number, stored
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
@@ -42,18 +41,6 @@ COSINE_TEMPERATURE = 0.05
 
 _COLUMNS = {"context": "[int32]", "span": "[int32]", "same": "int64", "group": "int32"}
 _TOGETHER = 1024
-_SUMMARY = (
-    "A dual encoder that finds the passage masked in a context: contexts and passages go through "
-    "{towers}, and their vectors are compared by {similarity}. It was trained with in-batch "
-    "negatives (dense-RELiC, Thai et al., 2022; EGRET, Wang et al., 2022)."
-)
-_USAGE = """```sh
-adducir encode --model {name} --spans spans.jsonl.gz --side span --output vectors
-adducir literary-evidence ask BOOK.txt "a prompt" --model {name}
-```
-
-In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes contexts,
-`encode_document` passages."""
 
 
 class BatchPart(Recipe):
@@ -110,6 +97,18 @@ class EncoderTraining(Trainable[EncoderRecipe]):
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
     unit = "spans"
+    card = """A dual encoder that finds the passage masked in a context, trained with in-batch
+negatives (dense-RELiC, Thai et al., 2022; EGRET, Wang et al., 2022).
+
+## Use
+
+```sh
+adducir encode --model {name} --spans spans.jsonl.gz --side span --output vectors
+adducir literary-evidence ask BOOK.txt "a prompt" --model {name}
+```
+
+In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes contexts,
+`encode_document` passages."""
 
     def __init__(
         self,
@@ -243,15 +242,6 @@ class EncoderTraining(Trainable[EncoderRecipe]):
         return (
             f"{len(data.train):,} spans of {counts['train_groups']:,} groups to train on, "
             f"{len(data.validation):,} of {counts['validation_groups']:,} held out"
-        )
-
-    def card(self) -> Card:
-        towers = "an encoder each" if self.recipe.towers == "separate" else "one encoder"
-        is_cosine = self.encoder.model.similarity_fn_name == "cosine"
-        return Card(
-            _SUMMARY.format(towers=towers, similarity="cosine" if is_cosine else "inner product"),
-            ("sentence-transformers", "information-retrieval", "masked-span-retrieval"),
-            _USAGE,
         )
 
 

@@ -33,6 +33,7 @@ from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, no_terms
 from adducir.indexes.models import Model
 from adducir.models.machine import choose_device, using_threads
+from adducir.models.work import Running
 
 KIND = "dense-index"
 INDEX = "index.faiss"
@@ -117,7 +118,7 @@ class DenseIndex(Index):
         if feedback is not None or fields is not None or len(texts) < len(queries):
             raise no_terms()
         with using_threads(threads):
-            vectors = self.encoder.encode_queries(texts, tokens=self._tokens)
+            vectors = self.encoder.encode_queries(texts, Running(tokens=self._tokens))
         return self.search_vectors(vectors, depth=depth, threads=threads)
 
     def search_vectors(

@@ -54,7 +54,16 @@ class ModelSource:
             return f"hub:{self.name}@{self.revision or 'main'}"
         if (self.folder / MANIFEST).is_file():
             return read_manifest(self.folder).fingerprint
-        return f"files:{_digest(self.folder)}"
+        paths = [
+            path
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith(".")
+        ]
+        digest, digests = hashlib.sha256(), source_digests(paths)
+        for path, one in zip(paths, digests, strict=True):
+            digest.update(f"{path.relative_to(self.folder).as_posix()} {one}\n".encode())
+        unread = fingerprint(digests)
+        return f"files:{digest.hexdigest() if is_known(unread) else unread}"
 
     def local(self) -> Path:
         """The folder with the model's files, fetched from the Hub where need be."""
@@ -215,16 +224,3 @@ def _refuse_custom_code(path: Path) -> None:
             hint="If a class of transformers computes the same, remove `auto_map` from a copy of "
             "the model; otherwise wrap the model as a system or a kind of your own.",
         )
-
-
-def _digest(folder: Path) -> str:
-    paths = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith(".")
-    ]
-    digest, digests = hashlib.sha256(), source_digests(paths)
-    for path, one in zip(paths, digests, strict=True):
-        digest.update(f"{path.relative_to(folder).as_posix()} {one}\n".encode())
-    unread = fingerprint(digests)
-    return digest.hexdigest() if is_known(unread) else unread

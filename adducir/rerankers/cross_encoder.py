@@ -18,14 +18,15 @@ from pydantic import model_validator
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
+from adducir.core.recipe import Recipe
 from adducir.core.texts import shortened
 from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Encoded, PairReader
-from adducir.rerankers.pairs import ExamplesPart
-from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe, has_architecture
-from adducir.training.data import HeldOut
-from adducir.training.recipe import ModelRecipe
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, has_architecture
+from adducir.training.data import CorpusPart, HeldOut, Seed
+from adducir.training.leaks import WithoutPart
+from adducir.training.recipe import ModelRecipe, Several
 
 if TYPE_CHECKING:
     import torch
@@ -37,6 +38,53 @@ _UNNAMED = re.compile(r"(label )?\d*")
 _OF_CROSS_ENCODERS = ("sentence_transformers", "sbert_ce_default_activation_function")
 """What sentence-transformers writes into a CrossEncoder's configuration, now and before 4.0."""
 _MONOBERT = "castorini/monobert-large-msmarco"
+
+
+class LeaksPart(WithoutPart):
+    """Leak control: what must not be trained on.
+
+    Attributes:
+        topics: Topics whose queries are left out, whatever their qids.
+    """
+
+    topics: Several = ()
+
+
+class ExamplesPart(Recipe):
+    """Judged topics with runs, or documents alone.
+
+    Attributes:
+        query_field: The documents' field that is the query; the rest is a positive of it.
+        most: Documents that are trained on so, at most.
+        topic_field: The topics' field that is the query.
+        runs: Where negatives come from, beside what is judged.
+        grade: The least grade of a positive.
+        depth: How far down a run's documents are negatives.
+        negatives: Negatives for each positive, at most.
+    """
+
+    corpus: CorpusPart
+    query_field: str | None = None
+    most: Length | None = None
+    topics: str | None = None
+    topic_field: str | None = None
+    qrels: Several = ()
+    runs: Several = ()
+    grade: int = 1
+    depth: Length = 100
+    negatives: Length = 4
+    seed: Seed = 0
+    without: LeaksPart = LeaksPart()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ExamplesPart":
+        if self.query_field is not None and (self.topics or self.qrels or self.runs):
+            raise ValueError("with `query_field`, documents are trained on without judgements")
+        if self.query_field is None and self.most is not None:
+            raise ValueError("`most` has no effect without `query_field`")
+        if self.query_field is None and not (self.topics and self.qrels):
+            raise ValueError("give `topics` and `qrels`, or `query_field`, beside `corpus`")
+        return self
 
 
 class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
@@ -116,7 +164,7 @@ class MonoBERTRecipe(CrossEncoderRecipe):
         return data
 
 
-class CrossEncoder(Joint):
+class CrossEncoder(Pointwise):
     def __init__(
         self, network: Any, tokenizer: Any, *, length: int | None, label: int | str | None
     ) -> None:

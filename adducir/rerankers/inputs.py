@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
-from adducir.models.batches import padded
 from adducir.models.loading import longest_input
+from adducir.models.work import padded
 
 if TYPE_CHECKING:
     import torch

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
-from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
+from adducir.models.work import computed, padded
 from adducir.rerankers.inputs import Ids, fitted, t5_ids, token_ids
 from adducir.rerankers.recipe import (
     Length,
@@ -102,7 +102,7 @@ class LiT5(Pointwise):
         # generate() takes from the model's own what an argument leaves open.
         network.generation_config = self._plain
 
-    def encode(self, query: str, texts: Sequence[str]) -> list[Ids]:
+    def read(self, query: str, texts: Sequence[str]) -> list[Ids]:
         """Token ids of a window's passages, numbered from 1."""
         tokenizer, most = self.tokenizer, self.recipe.length
         opening, closing = token_ids(tokenizer, ["Search Query:", "Relevance Ranking:"], most)
@@ -110,9 +110,8 @@ class LiT5(Pointwise):
         (query_ids,) = token_ids(tokenizer, [query], most)
         labels = [f"Passage: [{number}]" for number in range(1, len(texts) + 1)]
         found = []
-        for label, text in zip(
-            token_ids(tokenizer, labels, most), token_ids(tokenizer, texts, most), strict=True
-        ):
+        both = (token_ids(tokenizer, some, most) for some in (labels, texts))
+        for label, text in zip(*both, strict=True):
             room = most - len(opening) - len(label) - len(closing)
             cut, passage = fitted(query_ids, text, max(0, room))
             found.append(np.concatenate((opening, cut, label, passage, closing)))
@@ -122,15 +121,15 @@ class LiT5(Pointwise):
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 
-        self.network.eval()
-        ids, mask = padded(self.encode(query, texts), self._padding, self.network.device)
+        ids, mask = padded(self.read(query, texts), self._padding, self.network.device)
         encoder = self.network.get_encoder()
 
         def compute(rows: NDArray[np.int64]) -> Any:
             return encoder(input_ids=ids[rows], attention_mask=mask[rows]).last_hidden_state
 
-        states = torch.cat(self.batched([ids.shape[1]] * len(ids), compute)).unsqueeze(0)
-        with torch.inference_mode(), computing_in(self.precision, self.network):
+        lengths = [ids.shape[1]] * len(ids)
+        states = torch.cat(computed(self.network, lengths, compute, self.running)).unsqueeze(0)
+        with torch.inference_mode(), computing_in(self.running.precision, self.network):
             written = self.network.generate(
                 encoder_outputs=BaseModelOutput(last_hidden_state=states),
                 attention_mask=mask.reshape(1, -1),

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from adducir.core.errors import InputError
-from adducir.models.batches import padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
+from adducir.models.work import padded
 from adducir.rerankers.inputs import Ids, fitted_pairs, t5_ids, token_ids
-from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe, has_architecture
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, has_architecture
 
 if TYPE_CHECKING:
     import torch
@@ -64,16 +64,12 @@ class MonoT5Recipe(RerankerRecipe):
 
     def load(self, source: ModelSource) -> "MonoT5":
         network, tokenizer = load_model(source, "AutoModelForSeq2SeqLM"), load_tokenizer(source)
-        tokens = self.tokens or tokens_of(source.name)
-        return MonoT5(network, tokenizer, length=self.length, tokens=tokens)
+        return MonoT5(network, tokenizer, self.tokens or tokens_of(source.name), self.length)
 
 
-class MonoT5(Joint):
-    def __init__(
-        self, network: Any, tokenizer: Any, *, tokens: tuple[str, str], length: int
-    ) -> None:
+class MonoT5(Pointwise):
+    def __init__(self, network: Any, tokenizer: Any, tokens: tuple[str, str], length: int) -> None:
         self.network, self.tokenizer = network, tokenizer
-        self.length = longest_input(network.config, tokenizer, length)
         known = tokenizer.get_vocab()
         for token in tokens:
             if token not in known:
@@ -86,7 +82,8 @@ class MonoT5(Joint):
         self._query, self._document, relevant = parts
         self._first, end, self._padding = t5_ids(network, tokenizer)
         self._end = np.append(relevant, end)
-        self._room = self.length - sum(map(len, (self._query, self._document, self._end)))
+        prompt = sum(map(len, (self._query, self._document, self._end)))
+        self._room = longest_input(network.config, tokenizer, length) - prompt
 
     def encode(self, pairs: Sequence[Pair]) -> list[Ids]:
         return [

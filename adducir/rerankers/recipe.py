@@ -4,7 +4,7 @@ A model scores pairs of query and text (:class:`Pointwise`); each kind has a fil
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -14,8 +14,8 @@ from pydantic import Field
 from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe
 from adducir.models.artifacts import write_settings
-from adducir.models.batches import in_order
-from adducir.models.machine import Precision, computing_in
+from adducir.models.machine import Precision
+from adducir.models.work import PLAIN, Running, computed
 from adducir.training.recipe import Several
 
 if TYPE_CHECKING:
@@ -35,50 +35,32 @@ _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_ou
 
 
 class Pointwise(ABC):
-    """A network with its tokenizer; it computes in ``precision``, in batches of ``tokens``."""
+    """A network with its tokenizer; a kind gives ``encode`` and ``values``, or ``scores``."""
 
     network: Any
     tokenizer: Any
-    precision: Precision = "float32"
-    tokens: int | None = None
+    running: Running = PLAIN
 
     def to(self, device: "torch.device") -> None:
         self.network.to(device)
 
-    def batched(
-        self, lengths: Sequence[int], compute: Callable[[NDArray[np.int64]], Sequence[Any]]
-    ) -> list[Any]:
-        """What ``compute`` gives of inputs by number, in batches by tokens, without gradient."""
-        import torch
-
-        def forward(numbers: NDArray[np.int64]) -> Sequence[Any]:
-            with torch.inference_mode(), computing_in(self.precision, self.network):
-                return compute(numbers)
-
-        self.network.eval()
-        return in_order(lengths, forward, tokens=self.tokens, device=self.network.device)
-
-    @abstractmethod
-    def scores(self, pairs: Sequence[Pair]) -> Scores:
-        """(n,) scores of pairs, greater for better; they depend on others only if listwise."""
-
-
-class Joint(Pointwise):
-    @abstractmethod
     def encode(self, pairs: Sequence[Pair]) -> Sequence[Any]:
         """What the network reads of each pair; its ``len()`` is in tokens."""
+        raise NotImplementedError
 
-    @abstractmethod
     def values(self, batch: Sequence[Any]) -> "torch.Tensor":
         """(n,) the scores of encoded pairs."""
+        raise NotImplementedError
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
+        """(n,) scores of pairs, greater for better; they depend on others only if listwise."""
         inputs = self.encode(pairs)
 
         def compute(numbers: NDArray[np.int64]) -> list[float]:
             return self.values([inputs[n] for n in numbers]).double().tolist()
 
-        return np.array(self.batched(list(map(len, inputs)), compute), dtype=float)
+        found = computed(self.network, list(map(len, inputs)), compute, self.running)
+        return np.array(found, dtype=float)
 
 
 class RerankerRecipe(Recipe):
@@ -134,11 +116,7 @@ class RerankerRecipe(Recipe):
         return self.scores
 
 
-def config_of(source: "ModelSource") -> dict[str, Any]:
-    return json_object(source.local() / "config.json")
-
-
 def has_architecture(source: "ModelSource", *endings: str) -> bool:
     """Whether a model is of a class whose name ends so, such as ``ForSequenceClassification``."""
-    names = config_of(source).get("architectures")
+    names = json_object(source.local() / "config.json").get("architectures")
     return isinstance(names, list) and any(str(name).endswith(endings) for name in names)

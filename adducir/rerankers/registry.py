@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.artifacts import refuse_damaged
 from adducir.core.config import load, validate
 from adducir.core.errors import ArtifactError, InputError, MachineError
 from adducir.core.files import study_folder
 from adducir.core.json_lines import json_object
 from adducir.core.registry import Family
 from adducir.corpora.sources import expanded
-from adducir.models.artifacts import as_settings, read_settings
-from adducir.models.batches import tokens_for
+from adducir.models.artifacts import as_settings
 from adducir.models.machine import choose_device
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
+from adducir.models.work import PLAIN, Running
 from adducir.rerankers.recipe import SETTINGS_FILE, Pointwise, RerankerRecipe, Scores
 from adducir.training.recipe import listed
 
@@ -45,16 +46,19 @@ _VERSION = 4
 
 @dataclass(frozen=True)
 class Reranker:
-    """A reranker that is loaded when it is first needed."""
+    """A reranker that is loaded when it is first needed.
+
+    Its recipe says the precision, and the tokens of a batch where ``running`` does not.
+    """
 
     name: str
     recipe: RerankerRecipe
     source: ModelSource
-    device: str = "auto"
+    running: Running = PLAIN
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process loads the model itself.
-        return Reranker, (self.name, self.recipe, self.source, self.device)
+        return Reranker, (self.name, self.recipe, self.source, self.running)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -63,18 +67,16 @@ class Reranker:
     @cached_property
     def model(self) -> Pointwise:
         model = self.recipe.load(self.source)
-        model.precision, model.tokens = self.recipe.precision, self.batch_tokens
-        model.to(choose_device(self.device))
+        tokens = self.running.tokens or self.recipe.batch_tokens
+        model.running = replace(self.running, tokens=tokens, precision=self.recipe.precision)
+        model.to(choose_device(self.running.device))
         return model
 
-    @property
-    def batch_tokens(self) -> int:
-        return self.recipe.batch_tokens or tokens_for(choose_device(self.device))
-
-    def in_batches(self, tokens: int | None) -> "Reranker":
-        """The same with so many padded tokens in a batch; None: with its own."""
-        given = {} if tokens is None else {"batch_tokens": tokens}
-        return replace(self, recipe=self.recipe.model_copy(update=given))
+    def check(self) -> None:
+        """Fetch what is to be loaded; an error where that cannot be had, or is of another kind."""
+        if self.recipe.base:
+            self.source.local()
+            self.source.local_tokenizer()
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -106,7 +108,7 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
 
 
 def open_reranker(
-    name: str | Path, folder: Path | None = None, *, device: str = "auto"
+    name: str | Path, folder: Path | None = None, running: Running = PLAIN
 ) -> Reranker:
     """The reranker of a name; nothing is loaded yet, and relative paths start in ``folder``.
 
@@ -116,15 +118,14 @@ def open_reranker(
     """
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()
-    if path.suffix in RECIPES:
-        recipe = read_recipe(path)
-        if is_trained(recipe):
-            return open_trained(path, path.with_suffix(""), device=device)
-        return Reranker(text, recipe, source_of(recipe, study_folder(path)), device)
-    if (path / SETTINGS_FILE).is_file():
-        return open_trained(text, path, device=device)
     kind, colon, rest = text.partition(":")
-    if text in RERANKERS and not path.exists():
+    if path.suffix in RECIPES:
+        recipe, start = read_recipe(path), study_folder(path)
+        if is_trained(recipe):
+            return open_trained(path, path.with_suffix(""), running)
+    elif (path / SETTINGS_FILE).is_file():
+        return open_trained(text, path, running)
+    elif text in RERANKERS and not path.exists():
         recipe = RERANKERS.make(text)
     elif colon and kind in RERANKERS:
         recipe = RERANKERS.make(kind, {"base": rest})
@@ -140,7 +141,7 @@ def open_reranker(
                 f"cross-encoder:{source.name}; the kinds are {', '.join(RERANKERS)}.",
             )
         recipe = RERANKERS.make(found, {"base": text})
-    return Reranker(text, recipe, source_of(recipe, start), device)
+    return Reranker(text, recipe, source_of(recipe, start), running)
 
 
 def read_recipe(path: Path) -> RerankerRecipe:
@@ -161,7 +162,7 @@ def is_trained(recipe: RerankerRecipe) -> bool:
     return getattr(recipe, "examples", None) is not None
 
 
-def open_trained(name: str | Path, model: Path, *, device: str = "auto") -> Reranker:
+def open_trained(name: str | Path, model: Path, running: Running = PLAIN) -> Reranker:
     """The reranker that was trained in a folder; by its recipe, it is used as that says now."""
     path = model / SETTINGS_FILE
     if not path.is_file():
@@ -170,7 +171,8 @@ def open_trained(name: str | Path, model: Path, *, device: str = "auto") -> Rera
             path=model,
             hint=f"Train it: adducir train {name}",
         )
-    settings = {**read_settings(path), "base": str(model)}
+    refuse_damaged(model)
+    settings = {**json_object(path), "base": str(model)}
     if Path(name).suffix in RECIPES:
         own_keys = {"fields", "precision", "batch_tokens"}
         settings |= read_recipe(Path(name)).model_dump(include=own_keys)
@@ -178,7 +180,7 @@ def open_trained(name: str | Path, model: Path, *, device: str = "auto") -> Rera
     if kind not in RERANKERS:
         raise InputError(f"there is no model {kind!r}.", path=path)
     own = as_settings(path, settings, RERANKERS.kind(kind))
-    return Reranker(str(name), own, ModelSource(str(name), model), device)
+    return Reranker(str(name), own, ModelSource(str(name), model), running)
 
 
 def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:

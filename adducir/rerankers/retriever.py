@@ -9,9 +9,9 @@ import pyterrier as pt
 from adducir.corpora.topics import Topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
+from adducir.models.work import Running
 from adducir.rerankers.registry import Reranker, open_reranker
-from adducir.rerankers.rerank import rerank
-from adducir.rerankers.texts import StoredTexts, Texts
+from adducir.rerankers.rerank import Texts, rerank
 from adducir.runs.run import SCHEMA, Run
 
 
@@ -40,12 +40,12 @@ class RerankingTransformer(pt.Transformer):
     ) -> None:
         super().__init__()
         if not isinstance(reranker, Reranker):
-            reranker = open_reranker(reranker, device=device)
+            reranker = open_reranker(reranker, running=Running(device))
         self.reranker, self.text_attr = reranker, text_attr
-        self._texts: StoredTexts | None = None
+        self._texts: Texts | None = None
         if index is not None:
             opened = open_index(index) if isinstance(index, Path | str) else index
-            self._texts = StoredTexts(opened.documents, reranker.fields or opened.fields)
+            self._texts = Texts.stored(opened.documents, reranker.fields or opened.fields)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         wanted = ["qid", "query", "docno"] + ([] if self._texts else [self.text_attr])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Part = Literal["train", "validation", "test"]
 Share = Annotated[float, Field(ge=0, lt=1)]
+Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 """Rows, each with its part: train, validation or test."""
 
@@ -45,7 +46,7 @@ class HeldOut(Recipe):
 
     share: Share = 0.1
     test: Share = 0.0
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
@@ -80,7 +81,7 @@ class GroupShares(Recipe):
     """
 
     shares: dict[Part, float] | None = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> Self:

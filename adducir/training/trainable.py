@@ -1,4 +1,4 @@
-"""What a kind of model brings to a training: recipe, data, network, loss.
+"""What a kind of model brings to a training: recipe, data, network, loss; its model card.
 
 The constructor of a :class:`Trainable` opens what a recipe names and reads no data; ``settings``
 and ``inputs`` say what determines the weights, so that the model's fingerprint is known before
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.artifacts import artifact_fingerprint, is_current
-from adducir.models.batches import shuffled_batches, token_batches
+from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
-from adducir.training.card import Card
+from adducir.models.work import shuffled_batches, token_batches
 from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Trainable(ABC, Generic[R]):
         version: Raised whenever the same recipe would give other weights.
         columns: The columns of the data that the loss reads; None for all.
         unit: What a row is called in the progress.
+        card: What the model is and how it is used, in Markdown; ``{name}`` is the model's folder.
     """
 
     recipe_type: ClassVar[type[ModelRecipe]]
@@ -47,6 +48,8 @@ class Trainable(ABC, Generic[R]):
     version: ClassVar[int] = 3
     columns: ClassVar[tuple[str, ...] | None] = None
     unit: ClassVar[str] = "examples"
+    card: ClassVar[str] = ""
+    base: Any  # the source of the pretrained model
 
     def __init__(self, recipe: R, folder: Path) -> None:
         self.recipe, self.folder = recipe, folder
@@ -62,6 +65,11 @@ class Trainable(ABC, Generic[R]):
     @abstractmethod
     def inputs(self) -> Mapping[str, str]:
         """The fingerprints of what the model is trained on, by name."""
+
+    @property
+    def model_settings(self) -> Any:
+        """What is kept beside the weights: its ``save(folder)`` writes it."""
+        return self.recipe
 
     @property
     def canonical(self) -> dict[str, Any]:
@@ -91,13 +99,11 @@ class Trainable(ABC, Generic[R]):
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         """The mean loss of a batch, with gradient."""
 
-    @abstractmethod
-    def save(self, model: "torch.nn.Module", folder: Path) -> None:
+    def save(self, model: Any, folder: Path) -> None:
         """Write weights (safetensors), tokenizer and settings."""
-
-    @abstractmethod
-    def card(self) -> Card:
-        """What the model card says of it."""
+        model.save_pretrained(folder)
+        load_tokenizer(self.base).save_pretrained(folder)
+        self.model_settings.save(folder)
 
     def summary(self, data: "TrainingData") -> str:
         """What it is trained on, in a line."""
@@ -121,3 +127,50 @@ class Trainable(ABC, Generic[R]):
     def report(self, counts: Mapping[str, Any]) -> Sequence[str]:
         """Lines for whoever has trained a model: what was measured of it."""
         return ()
+
+    def write_card(
+        self, folder: Path, name: str, counts: Mapping[str, Any], history: Mapping[str, Any]
+    ) -> None:
+        """Write ``README.md``: what the model is, how it was made, how that went."""
+        base = self.recipe.base.replace("\\", "\\\\").replace('"', '\\"')
+        lines = ["---", "library_name: transformers", f'base_model: "{base}"', "tags:"]
+        lines += [f"- {self.artifact}", "- information-retrieval", "---", "", f"# {name}", ""]
+        lines.append(self.card.replace("{name}", name))
+        made = self.recipe.model_dump(mode="json", exclude_none=True)
+        plain = {key: value for key, value in counts.items() if not isinstance(value, Mapping)}
+        for heading, table in {"Recipe": made, "Counts": plain}.items():
+            lines += ["", f"## {heading}", "", "| | |", "|---|---|"]
+            lines += [f"| {key} | {_cell(value)} |" for key, value in table.items()]
+        lines += [
+            "",
+            "## Training",
+            "",
+            f"{history['steps']:,} steps in {history['seconds']:,.0f} s",
+        ]
+        if epoch := kept_epoch(history):
+            lines[-1] += f"; the weights are of step {history['best_step']:,} (epoch {epoch})"
+        lines += ["", "| epoch | step | training loss | validation loss |", "|---:|---:|---:|---:|"]
+        for one in history["validations"]:
+            losses = one["training_loss"], one["validation_loss"]
+            shown = " | ".join("" if loss is None else f"{loss:.5f}" for loss in losses)
+            lines.append(f"| {one['epoch']:g} | {one['step']:,} | {shown} |")
+        (folder / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def kept_epoch(record: Mapping[str, Any]) -> str:
+    """Which epoch's weights were kept, of how many: ``1 of 3, stopped early``; empty if unknown."""
+    epochs = {entry["step"]: entry["epoch"] for entry in record.get("validations", ())}
+    if record.get("best_step") not in epochs:
+        return ""
+    stop = ", stopped early" if record.get("stopped_early") else ""
+    return f"{epochs[record['best_step']]:g} of {max(epochs.values()):g}{stop}"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_cell(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_cell, value)) or "none"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value).replace("|", "\\|").replace("\n", " ")

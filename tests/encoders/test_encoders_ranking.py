@@ -66,7 +66,7 @@ def test_a_collection_with_equal_texts(tiny):
     task = task_among([*spans, twin], [*spans, twin, far])
     assert len(task.texts) == 22
     source = encoder_source(str(tiny))
-    vectors = DualVectors(source, {}, "float32")
+    vectors = DualVectors(source, {})
     work = SpanWork(vectors=vectors, tasks=partial(list, [task]), size=6)
     with scored(work, Chunking()) as each:
         ((_, scores, same),) = each

@@ -17,6 +17,7 @@ from tiny import WORDS, sharpened, tiny_bert, tiny_colbert
 from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
+from adducir.models.work import Running
 from adducir.rerankers.lit5 import repaired, windows
 from adducir.rerankers.registry import open_reranker
 
@@ -43,7 +44,7 @@ def opened(tmp_path, text):
 def assert_batches_change_nothing(model, pairs):
     whole = model.scores(pairs)
     for tokens in (1, 70, 300):
-        model.tokens = tokens
+        model.running = Running(tokens=tokens)
         np.testing.assert_allclose(model.scores(pairs), whole, rtol=1e-5, atol=2e-5)
     order = np.random.default_rng(0).permutation(len(pairs))
     shuffled = model.scores([pairs[number] for number in order])
@@ -271,7 +272,7 @@ def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
                 written.append(int(network.lm_head(out)[0, -1].argmax()))
         expected = tokenizer.decode(written, skip_special_tokens=True)
         assert model.answer(query, texts) == expected
-        model.tokens = 60  # the encoder sees few passages at a time
+        model.running = Running(tokens=60)  # the encoder sees few passages at a time
         assert model.answer(query, texts) == expected
         assert sorted(model.order(query, texts)) == list(range(len(texts)))
     assert len(model.order(QUERIES[0], [])) == 0
@@ -279,7 +280,7 @@ def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
 
 def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
     model = opened(tmp_path, f"model: lit5\nbase: {t5}\nlength: 30\n").model
-    for ids in model.encode(QUERIES[0], [LONG, "cats"]):
+    for ids in model.read(QUERIES[0], [LONG, "cats"]):
         message = model.tokenizer.convert_ids_to_tokens(ids.tolist())
         assert len(ids) <= 30
         assert message[-4:] == ["▁Relevance", "▁Ranking", ":", "</s>"]

@@ -155,7 +155,7 @@ class RankStep(ArtifactStep):
         work = SpanWork(
             vectors=vectors,
             tasks=partial(list, tasks),
-            running=context.running(),
+            running=context.running(self.study.recipe.precision),
         )
         own, found = context.chunking(self.path), []
         kept = own if self.models else context.chunking(self.path.parent)

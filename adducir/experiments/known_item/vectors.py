@@ -3,7 +3,7 @@
 import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -28,15 +28,9 @@ from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, 
 from adducir.experiments.step import ModelStep
 from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision
 from adducir.models.sources import RECIPES, ModelSource, model_source
-from adducir.rerankers.colbert import (
-    ColBERTRecipe,
-    LateInteraction,
-    LateRecipe,
-    MaxSimRecipe,
-    Reading,
-)
+from adducir.models.work import Running
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
@@ -96,7 +90,7 @@ class _Encoder(_Vectors):
             "lengths": None if lengths == LengthPart() else lengths,
             "pooling": pooling,
         }
-        return DualVectors(source, how, step.study.recipe.precision)
+        return DualVectors(source, how)
 
 
 class Pretrained(_Encoder):
@@ -236,12 +230,12 @@ class _Late(_Vectors):
 
     lengths: LengthPart = LengthPart()
 
-    like: ClassVar[type[LateRecipe]]
+    like: ClassVar[type[MaxSimRecipe]]
 
-    def reading(self) -> Reading:
+    def reading(self) -> MaxSimRecipe:
         lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}
         given = {name: count for name, count in lengths.items() if count is not None}
-        return self.like.model_validate({"base": getattr(self, self.kind), **given}).reading
+        return self.like.model_validate({"base": getattr(self, self.kind), **given})
 
     def read_as(self) -> tuple[LengthPart, None]:
         return self.lengths, None
@@ -256,8 +250,7 @@ class _Late(_Vectors):
         return self._source(step.study).identity()
 
     def vectors(self, step: RankStep) -> "LateVectors":
-        source, precision = self._source(step.study), step.study.recipe.precision
-        return LateVectors(source, self.reading(), precision, step.read_of_context)
+        return LateVectors(self._source(step.study), self.reading(), step.read_of_context)
 
 
 class ColBERT(_Late):
@@ -268,7 +261,7 @@ class ColBERT(_Late):
     """
 
     kind: ClassVar[str] = "colbert"
-    like: ClassVar[type[LateRecipe]] = ColBERTRecipe
+    like: ClassVar[type[MaxSimRecipe]] = ColBERTRecipe
     colbert: str
 
 
@@ -280,43 +273,40 @@ class MaxSim(_Late):
     """
 
     kind: ClassVar[str] = "maxsim"
-    like: ClassVar[type[LateRecipe]] = MaxSimRecipe
+    like: ClassVar[type[MaxSimRecipe]] = MaxSimRecipe
     maxsim: str
 
 
 @dataclass(frozen=True)
 class LateVectors:
     source: ModelSource
-    reading: Reading
-    precision: Precision
+    reading: MaxSimRecipe
     read: ContextRecipe
 
     def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the model itself
-        return LateVectors, (self.source, self.reading, self.precision, self.read)
+        return LateVectors, (self.source, self.reading, self.read)
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]:
         read = {} if side == "candidates" else self.read.model_dump(mode="json")
-        model, reading = self.source.identity(), asdict(self.reading)
-        return {"model": model, "reading": reading, "precision": self.precision, "context": read}
+        model, reading = self.source.identity(), self.reading.fingerprint_inputs
+        return {"model": model, "reading": reading, "context": read}
 
     @cached_property
     def model(self) -> LateInteraction:
-        found = LateInteraction.load(self.source, self.reading)
-        found.precision = self.precision
-        return found
+        return LateInteraction.load(self.source, self.reading)
 
-    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+    def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]:
         model, read = self.model, self.read
+        model.running = running
         model.to(device)
-        model.network.eval()
 
         def of_spans(spans: Sequence[MaskedSpan]) -> list[Floats]:
             pairs = [context(span, read.left, read.right, read.words) for span in spans]
             room = model.room_of_queries
             texts = [nearest(model.tokenizer, *pair, room=room, side=read.tokens) for pair in pairs]
-            return model.token_vectors(model.queries(texts), tokens)
+            return model.token_vectors(model.queries(texts))
 
-        return lambda texts: model.token_vectors(model.documents(texts), tokens), of_spans
+        return lambda texts: model.token_vectors(model.documents(texts)), of_spans
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:

@@ -31,8 +31,7 @@ from adducir.rerankers.registry import (
     open_trained,
     read_recipe,
 )
-from adducir.rerankers.rerank import rerank
-from adducir.rerankers.texts import StoredTexts
+from adducir.rerankers.rerank import Texts, rerank
 from adducir.runs.metadata import reranked_method
 from adducir.training.recipe import listed
 
@@ -146,13 +145,12 @@ class Rerank(System):
         """The candidates, reranked by the planned model."""
         scorer: Scorer = step.opened
 
-        def opener() -> Reranker:
-            found = replace(scorer.open(), device=context.device)
-            return found.in_batches(context.batch_tokens)
-
-        reranker = context.shared(("reranker", step.trial.run), opener)
+        reranker = context.shared(
+            ("reranker", step.trial.run),
+            lambda: replace(scorer.open(), running=context.running()),
+        )
         index = step.parts["texts"].open(context)
-        texts = StoredTexts(index.documents, self.fields or reranker.fields or index.fields)
+        texts = Texts.stored(index.documents, self.fields or reranker.fields or index.fields)
         with using_threads(context.threads):
             found = rerank(
                 of_topics(step.parts["rerank"].read(), step.topics),
@@ -161,7 +159,6 @@ class Rerank(System):
                 reranker,
                 depth=self.depth,
                 tag=step.tag,
-                threads=context.threads,
                 chunking=Chunking(step.path, context.execution),
             )
         # Candidates are named without the machine's paths.

@@ -33,10 +33,10 @@ from torch import Tensor
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.models.artifacts import ModelSettings
-from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource, trained_folder
+from adducir.models.work import in_order, padded
 from adducir.studies.complementary_evidence.losses import complementary_loss, drn_loss
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 from adducir.studies.complementary_evidence.selection import (

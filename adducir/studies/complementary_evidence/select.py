@@ -13,7 +13,7 @@ import orjson
 from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, validated
-from adducir.models.arrays import read_shard
+from adducir.models.artifacts import read_shard
 from adducir.models.sources import ModelSource, trained_folder
 from adducir.models.work import Arrays, ModelWork
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion, SelectedSet

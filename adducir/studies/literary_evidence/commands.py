@@ -169,7 +169,7 @@ def retrieve(settings: Retrieve) -> None:
     given = {name: count for name, count in sides.items() if count is not None}
     read = {"context": context.model_copy(update=given)}
     work = SpanWork(
-        vectors=DualVectors(source, read, settings.precision),
+        vectors=DualVectors(source, read),
         tasks=partial(_tasks, settings.spans, settings.candidates, relic),
         running=settings.running(),
     )

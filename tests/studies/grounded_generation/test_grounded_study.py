@@ -157,8 +157,8 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) 
     for name in ("killed", "whole"):
         (place / "experiments" / f"{name}.yaml").write_text(one)
     assert main(["experiment", "experiments/whole.yaml", "--threads", "1"]) == 0
-    monkeypatch.setattr("adducir.training.run.CHECKPOINT_SECONDS", 0.0)
-    save = sys.modules["adducir.training.run"].save_weights
+    monkeypatch.setattr("adducir.training.trainer.CHECKPOINT_SECONDS", 0.0)
+    save = sys.modules["adducir.training.trainer"].save_weights
     steps: list[int] = []
 
     def killing(*others):
@@ -167,7 +167,7 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) 
         if len(steps) in (20, 30):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("adducir.training.run.save_weights", killing)
+    monkeypatch.setattr("adducir.training.trainer.save_weights", killing)
     codes = [main(["experiment", "experiments/killed.yaml", "--threads", "1"]) for _ in range(4)]
     assert codes[0] != 0
     assert codes[-1] == 0

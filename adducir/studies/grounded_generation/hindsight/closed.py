@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from adducir.encoders.span_vectors import MultiVectors, maxsim_packed
 from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
 from adducir.indexes.models import BM25
-from adducir.models.arrays import Stored, read_shard
-from adducir.models.batches import in_order
+from adducir.models.artifacts import Stored, read_shard
 from adducir.models.machine import computing_in
-from adducir.models.work import Arrays
+from adducir.models.work import Arrays, in_order
 from adducir.studies.grounded_generation.hindsight.model import (
     Data,
     Hindsight,

@@ -20,7 +20,7 @@ from adducir.studies.grounded_generation.hindsight.losses import (
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Numbers
 from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe, SampleRecipe
 from adducir.training.recipe import listed
-from adducir.training.run import fit
+from adducir.training.trainer import fit
 
 _PAIRS = 128  # of context and passage, that a network computes at a time in a validation
 
