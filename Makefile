@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # PyTorch's own index: make demo TORCH='torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu'
 TORCH ?= torch==2.13.0
 
-.PHONY: demo test slow browser lint bench jar clean help
+.PHONY: demo test slow browser lint docs bench jar clean help
 
 help:
 	@echo "make demo    set up .venv and run the main job on the bundled collection"
@@ -17,6 +17,7 @@ help:
 	@echo "make slow    the slow tests"
 	@echo "make browser the tests of reports in chromium (apt-get install chromium)"
 	@echo "make lint    ruff, the type checker and the import layers"
+	@echo "make docs    the documentation site, in site/; every link is checked"
 	@echo "make bench   the benchmarks, against their peers, but those that take hours or collections"
 	@echo "make jar     compile the Java bridge (needs a JDK)"
 	@echo "make clean   remove .venv and caches"
@@ -41,6 +42,10 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 bench: $(VENV)/.tested
 	@for each in startup.py indexing.py "indexing.py --engine memory --documents 300000" \

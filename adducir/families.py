@@ -44,7 +44,7 @@ def family(name: str) -> "Family[Any]":
     """
     if name not in FAMILIES:
         raise UsageError(
-            f"there is no family {name!r}{nearest(name, FAMILIES) or '.'}",
+            f"unknown family {name!r}{nearest(name, FAMILIES) or '.'}",
             hint=f"The families are {', '.join(FAMILIES)}.",
         )
     return cast("Family[Any]", imported(FAMILIES[name]))

@@ -1,5 +1,7 @@
 """What every kind of every family must pass, ours and other packages' alike.
 
+It is used once, on little data, where its family's kinds need nothing else.
+
 >>> from adducir.testing import check_kind
 >>> check_kind("fusion", "rrf")
 
@@ -7,15 +9,30 @@ Nothing here needs pytest: what a kind lacks is an ``AssertionError`` that says 
 """
 
 import sys
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
 
 from adducir.core.errors import UsageError
 from adducir.core.registry import Family
+from adducir.corpora.qrels import Qrels
+from adducir.evaluation.lists import Judgements, Lists
+from adducir.evaluation.scores import Scores
 from adducir.families import family as family_of
 from adducir.families import meaning
+from adducir.indexes.candidates import CandidateSet
+from adducir.indexes.feedback import Document, FeedbackMethod
+from adducir.runs.run import Run
+from adducir.statistics.comparison import compare
+from adducir.statistics.settings import PairFamily
+from adducir.tables.build import build_table
 
 __all__ = ["check_kind"]
+
+Checks: TypeAlias = Iterator[tuple[bool, str]]
+"""What must hold of a kind, and what is wrong where it does not."""
 
 
 def check_kind(family: str, name: str, *, settings: Mapping[str, Any] | None = None) -> None:
@@ -68,6 +85,103 @@ def check_kind(family: str, name: str, *, settings: Mapping[str, Any] | None = N
         if {int, float} & {*types[key]} and isinstance(written[key], int | float)
     }
     _must(known.make(name, {**written, **texts}) == made, f"{name}: its texts become another.")
+    for holds, what in _USES[family](made) if family in _USES else ():
+        _must(holds, f"{name}: {what}.")
+
+
+def _finite(values: Any, *shape: int) -> bool:
+    array = np.asarray(values)
+    return array.shape == shape and bool(np.isfinite(array).all())
+
+
+def _fusion(made: Any) -> Checks:
+    run = Run.of({"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}, tag="run")
+    yield _finite(made.contributions(run), 3), "contributions() is not a number for each row"
+    sums = made.combined(np.array([2.0, 1.0]), np.array([2.0, 1.0]))
+    yield _finite(sums, 2), "combined() is not a score for each sum"
+
+
+def _measure(made: Any) -> Checks:
+    run = Run.of({"1": {"a": 3.0, "x": 2.0, "b": 1.0}, "2": {"x": 1.0}}, tag="run")
+    qrels = Qrels.of({"1": {"a": 0, "b": 1}, "2": {"a": 1}, "3": {"c": 1}})
+    values = made.values(Lists.find(run, Judgements.prepare(qrels, "zero")))
+    yield _finite(values, 3), "values() is not a number for each topic of the qrels"
+
+
+_SCORES = np.array([[0.1, 0.5, 0.2, 0.9], [0.3, 0.4, 0.6, 0.8], [0.2, 0.6, 0.7, 0.8]])
+_PAIRS = np.array([0, 0]), np.array([1, 2])
+
+
+def _test(made: Any) -> Checks:
+    statistics, p = made.pairs(_SCORES, *_PAIRS)
+    yield np.shape(statistics) == (2,), "its statistics are not one for each pair"
+    yield _finite(p, 2) and 0 < p.min() <= p.max() <= 1, "a p-value is not in (0, 1]"
+    yield bool(made.title), "its title is empty"
+
+
+def _correction(made: Any) -> Checks:
+    p = np.array([0.04, 0.01])
+    adjusted = made.of_pairs(PairFamily(p, _SCORES, *_PAIRS))
+    yield (
+        _finite(adjusted, 2) and 0 <= adjusted.min() <= adjusted.max() <= 1,
+        ("its adjusted p-values are not from 0 to 1"),
+    )
+
+
+def _table(made: Any) -> Checks:
+    scores = Scores.of("A", ["1", "2"], ["AP"], np.array([[0.5], [0.25]]))
+    table = build_table(compare(scores))
+    text = made.render(table)
+    yield (
+        isinstance(text, str) and "A" in text and text.endswith("\n"),
+        ("render() is not the table's text, ending in a line break"),
+    )
+    yield made.ending.startswith("."), "its ending does not begin with a point"
+
+
+def _model(made: Any) -> Checks:
+    if "memory" not in made.engines():
+        return
+    texts = CandidateSet.of_texts(["cats and dogs", "cats", "birds"])
+    found = texts.scores(["cats"], made)
+    yield _finite(found, 1, 3), "its scores are not numbers"
+    yield found[0, 2] == 0, "a document without a term of the query has a score other than 0"
+
+
+def _feedback(made: Any) -> Checks:
+    if type(made).expanded is not FeedbackMethod.expanded:
+        documents = [Document(2.0, {"cats": 1, "dogs": 2}), Document(1.0, {"birds": 1})]
+        known: Any = SimpleNamespace(documents=30, frequency=lambda _: 1)
+        weights = made.expanded({"cats": 1}, documents[: made.depth], known)
+        yield bool(weights) and min(weights.values()) >= 0, "expanded() has no weights of 0 or more"
+
+
+def _encoder(made: Any) -> Checks:
+    both = made.encode_documents(["cats and dogs", "birds"])
+    yield both.ndim == 2 and _finite(both, 2, both.shape[1]), "encode() is not a vector per text"
+    alone = made.encode_documents(["birds"])
+    yield np.allclose(alone, both[1:], atol=1e-4), "a vector depends on the other texts"
+
+
+def _reranker(made: Any) -> Checks:
+    if made.base == "":  # others have weights, which are not known here
+        pairs = [("cats", "cats and dogs"), ("birds", "")]
+        yield _finite(made.load(None).scores(pairs), 2), "scores() is not a number for each pair"
+        yield bool(made.scale(None)), "scale() does not say what its scores are"
+
+
+_USES: dict[str, Callable[[Any], Checks]] = {
+    "fusion": _fusion,
+    "measures": _measure,
+    "tests": _test,
+    "corrections": _correction,
+    "tables": _table,
+    "models": _model,
+    "feedback": _feedback,
+    "encoders": _encoder,
+    "rerankers": _reranker,
+}
+"""What uses a kind of a family once, on little data."""
 
 
 def _must(holds: bool, what: str) -> None:

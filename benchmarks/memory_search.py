@@ -1,15 +1,16 @@
 """Searching by the memory engine against bm25s, PISA, tantivy and Lucene: queries a second.
 
-Every system indexes the same documents and gets the same query texts. Its time runs from texts to
-a data frame of query, docno and score, analysis of the queries included, all queries in one call
-if it can take them; that is repeated, and the best time of a process counts. Each process warms up
+Every system indexes the same documents and gets the same query texts. Its time runs from texts to a
+data frame of query, docno and score, analysis of the queries included, all queries in one call if
+it can take them; that is repeated, and the best time of a process counts. Each process warms up
 with a few queries. The processor time of all threads is reported beside the time, because it
 depends less on what else the machine does. All leave out the same 33 stop words, Lucene's: with a
-longer list of its own, a system searches fewer terms. bm25s runs with numba; PISA with its fastest
-algorithm; tantivy gives numbers of documents by a fast field, which we turn into docnos. Lucene 10
-("lucene10", with --anserini a jar of Anserini 2, in pyserini 2's source distribution) is called
-without Adducir, and less is asked of it: its queries are parsed before, and docnos are not read;
-"lucene10-reordered" is given the documents in an order that suits it (bisection.py).
+longer list of its own, a system searches fewer terms. bm25s runs with numba, its index built in
+chunks (bm25s_index.py); PISA with its fastest algorithm; tantivy gives numbers of documents by a
+fast field, which we turn into docnos. Lucene 10 ("lucene10", with --anserini a jar of Anserini 2,
+in pyserini 2's source distribution) is called without Adducir, and less is asked of it: its queries
+are parsed before, and docnos are not read; "lucene10-reordered" is given the documents in an order
+that suits it (bisection.py).
 
 Peers that are not installed are left out. They can live in another environment, which must have
 numpy, pandas and polars:
@@ -39,6 +40,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from bisection import write_reordered
+from bm25s_index import write_bm25s
 from peers import in_turn, report, run_apart
 from synthetic import TEXTS, queries, real_queries, write_jsonl
 
@@ -82,13 +84,8 @@ def bm25s(folder: Path, depth: int, threads: int) -> Search:
 
     stemmer, path = Stemmer.Stemmer("english"), folder / "bm25s"
     if not path.exists():
-        texts = [text for _, text in _documents(folder)]
-        tokens = bm25s.tokenize(
-            texts, stopwords=_STOPWORDS.split(), stemmer=stemmer, show_progress=False
-        )
-        index = bm25s.BM25(method="lucene", k1=0.9, b=0.4)
-        index.index(tokens, show_progress=False)
-        index.save(path)
+        texts = (text for _, text in _documents(folder))
+        write_bm25s(texts, path, stopwords=_STOPWORDS.split(), stemmer=stemmer)
     index = bm25s.BM25.load(path, backend="numba")
     index.activate_numba_scorer()
     docnos = np.array(_docnos(folder))

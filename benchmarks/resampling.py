@@ -21,8 +21,7 @@ import numpy as np
 from arch.bootstrap import MCS
 from significance import ranx_randomisation, scipy_randomisation, show_times, synthetic, timed
 
-from adducir.statistics.best_set import confidence_sets
-from adducir.statistics.corrections import MaxT
+from adducir.statistics.corrections import MaxT, confidence_sets
 from adducir.statistics.settings import PairFamily
 from adducir.statistics.tests import Randomisation
 

@@ -1,7 +1,10 @@
 """The documents say what the program does: commands, options, recipe keys, links, output."""
 
+import ast
+import json
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -60,7 +63,7 @@ def command_lines(name: str) -> Iterator[list[str]]:
     """The words of every ``adducir`` line of the sh blocks, without the program's name."""
     for block in blocks(name, "sh"):
         for line in block.replace("\\\n", " ").splitlines():
-            words = shlex.split(line, comments=True)
+            words = shlex.split(line.partition(" && ")[0], comments=True)
             if words[:1] == ["adducir"]:
                 yield words[1:]
 
@@ -280,6 +283,51 @@ def test_the_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.Monk
     assert {"index", "search", "fuse", "check", "evaluate", "experiment", "new"} <= set(done)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "own-data",
+        "reproduce",
+        "shared-task",
+        pytest.param("rerank-tutorial", marks=pytest.mark.slow),
+        pytest.param("train-tutorial", marks=pytest.mark.slow),
+    ],
+)
+def test_a_tutorial_runs_as_it_stands(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands of ours run in this process, the lines between them in a shell."""
+    monkeypatch.chdir(tmp_path)
+    script = "\n".join(blocks(f"docs/{name}.md", "sh")).replace("\\\n", " ")
+    for piece in re.split(r"^((?:! )?adducir .*|.* && cd study)$", script, flags=re.M):
+        fails, command = piece.startswith("! "), piece.removeprefix("! ")
+        command, enters, _ = command.partition(" && cd ")
+        if command.startswith("adducir "):
+            words = shlex.split(command)[1:]
+            given = [one for word in words for one in sorted(map(str, Path().glob(word))) or [word]]
+            assert bool(main(given)) == fails, piece
+            if enters:
+                monkeypatch.chdir("study")
+        elif piece.strip():
+            subprocess.run(["bash", "-euc", piece], check=True)
+
+
+def test_the_notebook_shows_what_its_cells_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for cell in json.loads(text("docs/notebook.ipynb"))["cells"]:
+        if cell["cell_type"] == "code":
+            lines = ast.parse("".join(cell["source"])).body
+            last = lines.pop() if isinstance(lines[-1], ast.Expr) else None
+            exec(compile(ast.Module(lines, []), "notebook", "exec"), names)
+            if last is not None:
+                found = eval(compile(ast.Expression(last.value), "notebook", "eval"), names)
+                (shown,) = cell["outputs"]
+                assert found._repr_html_() == "".join(shown["data"]["text/html"])
+
+
 @pytest.mark.slow
 def test_the_term_weights_of_the_readme(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -305,7 +353,8 @@ def test_the_term_weights_of_the_readme(
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"]
+    "name",
+    ["README.md", "docs/coming-from.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"],
 )
 def test_python_lines_run(
     name: str,

@@ -26,9 +26,7 @@ class Check(Recipe):
     index: Path | None = option(
         "The index, to find unknown documents.", "-i", metavar="FOLDER", default=None
     )
-    measures: list[str] = option(
-        "Measures that are to be computed from the runs.", "-m", default=[]
-    )
+    measures: list[str] = option("Measures to be computed from the runs.", "-m", default=[])
     format: Literal["terminal", "csv", "json"] = option(
         "How findings are printed.", default="terminal"
     )
@@ -86,7 +84,7 @@ def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
         own = [one for one in found if one.run == run]
         counts = Counter(one.severity for one in own)
         shown = [f"{n} {_SHOWN[kind]}{'s' * (n > 1)}" for kind, n in counts.items()]
-        yield f"{run}: {', '.join(shown) or 'nothing to remark'}"
+        yield f"{run}: {', '.join(shown) or 'no findings'}"
         for one in own:
             place = f"{run}:{one.line}: " if one.line else ""
             yield f"  {one.severity:<7}  {place}{one.message} [{one.code}]"

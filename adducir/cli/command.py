@@ -234,11 +234,11 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
         more = f" Further keys: {keys}." if keys and one.is_set else ""
         parameters.append(one.parameter(f"{one.field.description}{more}"))
     if rare and not takes_set:
-        text = f"What is rarely needed, one of {keys}; can be repeated."
+        text = f"A rarely needed setting, one of {keys}; can be repeated."
         taken = typer.Option("--set", help=text, metavar="KEY=VALUE")
         parameters.append(_keyword("set", list[str], taken, []))
     if writes:
-        text = "Overwrite existing output, whoever made it."
+        text = "Overwrite existing output."
         taken = typer.Option("--force", help=text, metavar="")
         parameters.append(_keyword("force", bool, taken, False))
 
@@ -289,7 +289,7 @@ def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Rec
         elif rest is None:
             rare = rare_fields(recipe)
             guess = nearest(key, rare) or f"; the keys are {', '.join(sorted(rare))}."
-            raise UsageError(f"--set {key}: there is no such key here{guess}", hint=hint)
+            raise UsageError(f"--set {key}: unknown key{guess}", hint=hint)
         elif rest.is_mapping:
             given.setdefault(rest.name, {})[name] = value
         else:
@@ -320,8 +320,7 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
     """Refuse what may not be written before anything is done."""
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
-    from adducir.core.files import is_standard_output
-    from adducir.core.streams import keeping_pipes
+    from adducir.core.files import is_standard_output, keeping_pipes
 
     claims.enter_context(keeping_pipes())
     claims.enter_context(replacing_anything(force))
@@ -344,7 +343,7 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
             raise UsageError(f"{option} is the root of the file system: name a folder in it.")
         other = written.setdefault(place, option)
         if other is not option:
-            raise UsageError(f"{other} and {option} are one file.", hint="Name two.")
+            raise UsageError(f"{other} and {option} are the same file.", hint="Name two.")
     for option in written.values():
         own, path = cast("Writes", option.writes), getattr(settings, option.name)
         for part in own.paths(path, settings) if own.paths else [path]:
@@ -362,7 +361,7 @@ def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) ->
     from adducir.core.files import refuse_unwritable
 
     if path.is_dir():
-        raise InputError("this is a folder, where a file is to be written.", path=path)
+        raise InputError("this is a folder, but a file is to be written.", path=path)
     ending = Path(path.name.removesuffix(".gz")).suffix
     endings = writes.endings
     if writes.what == "table":
@@ -378,13 +377,13 @@ def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) ->
         and re.fullmatch(r"\.[A-Za-z]\w*", ending)
         and (endings or writes.what == "run")
     ):
-        hint = f"Let it end in one of {', '.join(endings or ('.trec', '.trec.gz'))}."
+        hint = f"Its name must end in one of {', '.join(endings or ('.trec', '.trec.gz'))}."
         raise UsageError(f"{option} {path}: no {writes.what} ends in {ending}.", hint=hint)
     if path.exists() and not path.is_file():
         return
     refuse_unwritable(path)
     if path.exists() and path.stat().st_size and not _is_own(path, writes.what):
-        refuse_other(path, f"the {writes.what} that stands here does not say that Adducir made it")
+        refuse_other(path, f"this {writes.what} is not marked as written by Adducir")
 
 
 def _is_own(path: Path, what: str) -> bool:

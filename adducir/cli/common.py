@@ -67,18 +67,18 @@ Depth = Annotated[
 ]
 Tag = Annotated[str | None, option("The run's tag.", shown="the file's name")]
 DocnoField = Annotated[
-    str | None, option("The field of the docno, where it has none of the usual names.")
+    str | None, option("The field that holds the docno, if its name is unusual.")
 ]
 CorpusFormat = Annotated[
     str | None,
     FORMATS,
     option("The format of the files, if their names do not show it.", "--format"),
 ]
-Rebuild = Annotated[bool, option("Build even what is there already.")]
+Rebuild = Annotated[bool, option("Rebuild what exists.")]
 Changes = Annotated[
     tuple[str, ...],
     option(
-        "Change the recipe for this time, as in training.epochs=2; can be repeated.",
+        "Override a key of the recipe, as in training.epochs=2; can be repeated.",
         "--set",
         metavar="KEY=VALUE",
     ),
@@ -86,10 +86,10 @@ Changes = Annotated[
 Threads = Annotated[int | None, option("Threads.", ge=1, shown="one per core")]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],
-    option("Where the model runs; 'auto' takes a GPU if any."),
+    option("Where the model runs; 'auto' uses a GPU if there is one."),
 ]
 PrecisionOption = Annotated[
-    Precision, option("What the model computes in; bfloat16 is coarser, and mostly faster.")
+    Precision, option("Numeric precision; bfloat16 is coarser and usually faster.")
 ]
 
 

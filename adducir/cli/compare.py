@@ -86,7 +86,7 @@ def _directed(
         if name in told:
             raise UsageError(f"{name} is named by --higher-is-better and --lower-is-better.")
         told[name] = True
-    hint = "Say it by --higher-is-better or --lower-is-better."
+    hint = "Say so with --higher-is-better or --lower-is-better."
     every = [pair for one in each for pair in one.measures.items()]
     known = {name: falls(measure) for name, measure in every if is_known(measure)}
     for name, measure in every:
@@ -104,7 +104,7 @@ def _directed(
     falling = [name for name, is_so in (known | told).items() if is_so]
     notes = [f"Lower values are better: {', '.join(falling)}."] if falling else []
     if unknown:
-        notes.append(f"Higher values were taken as better: {', '.join(unknown)}.")
+        notes.append(f"Higher values are assumed to be better: {', '.join(unknown)}.")
 
     def directed(name: str, measure: "Measure") -> "Measure":
         is_so = (known | told).get(name, False)
@@ -132,6 +132,6 @@ def _check(scores: "Scores", names: "Sequence[str] | dict[str, bool]") -> None:
     for name in names:
         if name not in scores.measures:
             raise UsageError(
-                f"{', '.join(scores.systems[:3])}: there are no values of {name}.",
+                f"{', '.join(scores.systems[:3])}: no values of {name}.",
                 hint=f"There are values of {', '.join(scores.measures)}.",
             )

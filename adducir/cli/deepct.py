@@ -31,7 +31,7 @@ class Evaluate(Recipe):
 
 
 def deepct_evaluate(settings: Evaluate) -> None:
-    """Measure how well a term weighter recovers the reference terms of passages held out.
+    """Measure how well a term weighter recovers the reference terms of held-out passages.
 
     Average precision per passage, with bootstrap intervals over documents: of the model, of the
     same model before training, of tf-idf, and of constant weights. The passages are those of the
@@ -53,7 +53,7 @@ def deepct_evaluate(settings: Evaluate) -> None:
         if not isinstance(training, DeepCT):
             raise UsageError(f"{settings.recipe} is not the recipe of a term weighter.")
         if not (training.recipe.held_out.test or training.recipe.held_out.share):
-            raise UsageError("the recipe holds out nothing: set `held_out.test`.")
+            raise UsageError("the recipe holds nothing out: set `held_out.test`.")
         running = Running(settings.device, settings.threads, precision=settings.precision)
         model = settings.model or trained_folder(settings.recipe)
         lines = evaluate_recovery(training, model, running)
@@ -80,7 +80,7 @@ class Expand(Computing):
         "Write each word with its count, for the memory engine, not repeated.", default=False
     )
     keep: Annotated[common.Names, needs("pairs")] = option(
-        "With --pairs: fields whose own words are counted too, with commas or repeated.",
+        "With --pairs: fields whose own words are counted too, comma-separated or repeated.",
         metavar="FIELDS",
         default=(),
         rare=True,
@@ -89,7 +89,7 @@ class Expand(Computing):
     format: common.CorpusFormat = None
     device: common.Device = "auto"
     precision: Precision = option(
-        "What the model computes in; bfloat16 is coarser, and mostly faster.",
+        "Numeric precision; bfloat16 is coarser and usually faster.",
         default="float32",
         rare=True,
     )
@@ -116,7 +116,7 @@ def deepct_expand(settings: Expand) -> None:
 
     output = settings.output
     if settings.weights is None and is_standard_output(output):
-        raise UsageError("standard output has no name to keep the weights by: give --weights.")
+        raise UsageError("with standard output, give --weights.")
     folder = trained_folder(settings.model)
     target = settings.weights or output.with_name(f"{stem(output)}.weights")
     with open_progress():

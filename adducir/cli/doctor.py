@@ -27,7 +27,7 @@ class Check(NamedTuple):
 
 
 class Doctor(Recipe):
-    as_json: bool = option("Print what is found as JSON.", "--json", default=False)
+    as_json: bool = option("Print the findings as JSON.", "--json", default=False)
 
 
 def doctor(settings: Doctor) -> int:
@@ -113,7 +113,7 @@ def _package(needed: Requirement) -> str:
     module: Any = importlib.import_module(needed.module)
     version = importlib.metadata.version(needed.name)
     if not SpecifierSet(needed.versions).contains(version, prereleases=True):
-        raise AdducirError(f"{version}, but Adducir was made for {needed.versions}")
+        raise AdducirError(f"{version}, but Adducir needs {needed.versions}")
     is_gpu = needed.name == "torch" and module.cuda.is_available()
     return f"{version}, GPU: {module.cuda.get_device_name(0)}" if is_gpu else version
 

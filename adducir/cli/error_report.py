@@ -15,6 +15,7 @@ from adducir.core.errors import (
     machine_error,
 )
 from adducir.core.packages import lacking
+from adducir.core.points import blamed
 from adducir.core.texts import shortened, visible
 
 EXIT_READER_GONE = 141
@@ -38,7 +39,7 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         print("adducir: interrupted.", file=sys.stderr)
         return EXIT_INTERRUPTED
-    known = _meaning(error) or lacking(error)
+    known = _meaning(error) or lacking(error) or blamed(error)
     if known is None:
         what = " ".join(str(error).split())
         print_error(

@@ -9,8 +9,8 @@ from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
 from adducir.core.recipe import Needs, needs
 
-MEASURES = "Measures as ir_measures, trec_eval or papers name them, with blanks between them."
-POOL_SEEDS = "Take runs whose names differ only in seed1, seed2, ... for runs of one system."
+MEASURES = "Measures as ir_measures, trec_eval or papers name them, separated by blanks."
+POOL_SEEDS = "Treat runs whose names differ only in seed1, seed2, ... as runs of one system."
 
 
 class Evaluate(Tabled):
@@ -41,7 +41,7 @@ class Evaluate(Tabled):
     )
     pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
     model_qrels: Annotated[str | None, needs("judge")] = option(
-        "Judgements of a model, of the topics of --qrels and others: prediction-powered means and "
+        "A model's judgements of the topics of --qrels and of others: prediction-powered means and "
         "differences are stated.",
         default=None,
         reads=True,

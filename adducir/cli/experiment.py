@@ -21,10 +21,10 @@ class Experiment(Computing):
     conditions = dict.fromkeys(Computing.model_fields, RUN)
     file: Path = option("The experiment file.", metavar="FILE", argument=True)
     dry_run: bool = option(
-        "Check everything but absent and large data, print the plan, stop.", default=False
+        "Check everything except missing and large data, print the plan and stop.", default=False
     )
     changes: tuple[str, ...] = option(
-        "Change the file's content for this time, as in systems.BM25.k1=1.2; can be repeated.",
+        "Override a key of the file, as in systems.BM25.k1=1.2; can be repeated.",
         "--set",
         metavar="KEY=VALUE",
         default=(),
@@ -33,7 +33,7 @@ class Experiment(Computing):
     threads: Annotated[common.Threads, RUN] = None
     device: Annotated[common.Device, RUN] = "auto"
     allow_code: Annotated[bool, RUN] = option(
-        "Let Python code that the file names run, as it is now.", default=False
+        "Allow the Python code that the file names to run, as it is now.", default=False
     )
     format: Annotated[TableFormat, RUN] = None
     output: Table = None
@@ -62,8 +62,8 @@ def experiment(settings: Experiment) -> None:
                 f"this study has {plan.study.tables} tables, and --output is one file.",
                 hint=f"Leave it out: all formats go to {near(plan.output)}.",
             )
-        from adducir.experiments.context import Context
         from adducir.experiments.experiment import run_experiment
+        from adducir.experiments.step import Context
 
         context = Context(
             settings.threads, settings.device, settings.batch_tokens, settings.execution()

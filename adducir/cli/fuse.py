@@ -13,7 +13,7 @@ class Fuse(Recipe):
     output: common.RunOutput
     method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
     weights: common.Numbers = option(
-        "One per run, with commas or repeated.", default=(), shown="1 for each"
+        "One per run, comma-separated or repeated.", default=(), shown="1 for each"
     )
     more: dict[str, str] = option(
         "A hyperparameter of the method (`adducir kinds fusion` lists them), as in k=10; can be "

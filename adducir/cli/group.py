@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adducir.cli.command import Command
 
 CORE = "From a corpus to a table"
-MODELS = "Models that are trained"
+MODELS = "Trained models"
 HELP = "Setting up"
 STUDIES = "The studies"
 
@@ -61,7 +61,7 @@ COMMANDS = {
     ),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS, "models"),
     "deepct evaluate": Entry(
-        "Measure how well a term weighter recovers the reference terms of passages held out.",
+        "Measure how well a term weighter recovers the reference terms of held-out passages.",
         MODELS,
         "deepct",
     ),
@@ -71,7 +71,7 @@ COMMANDS = {
         "deepct",
     ),
     "deepct show": Entry("Print a text with the weight of each word.", MODELS, "deepct"),
-    "new": Entry("Create the folders of a new study.", HELP, "study"),
+    "new": Entry("Create the folders of a new study, or a plug-in.", HELP, "study"),
     "demo": Entry("Run the bundled experiment, from corpus to table.", HELP, "study"),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
     "doctor": Entry("Check the installation, and say how to fix what is missing.", HELP),
@@ -85,15 +85,19 @@ STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of the docstring of the package that it is in is the group's help."""
 for _point in sorted(points_of("commands")):
-    _package = import_module(_point.module.rpartition(".")[0] or _point.module)
-    GROUPS[_point.name] = Entry((_package.__doc__ or "").partition("\n")[0], STUDIES)
+    try:
+        _package = import_module(_point.module.rpartition(".")[0] or _point.module)
+        _help = (_package.__doc__ or "").partition("\n")[0]
+    except Exception as error:  # noqa: BLE001  (the other commands work)
+        _help = f"Cannot be imported: {error!r}"
+    GROUPS[_point.name] = Entry(_help, STUDIES)
     STUDY_POINTS[_point.name] = _point
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
     "file, 4 something missing on the machine, 5 a missing artifact, or one that Adducir did not "
-    "create, 6 a part of the work not done, 70 an error in Adducir itself, 130 interrupted, "
+    "create, 6 incomplete work, 70 an error in Adducir itself, 130 interrupted, "
     "141 nobody read the output."
 )
 
@@ -172,7 +176,7 @@ def _options(
         typer.Option(
             "--verify",
             help="Read every file of the indexes and models that are opened, and compare its "
-            "digest, though it was read before; works anywhere.",
+            "digest, even if verified before; works anywhere.",
         ),
     ] = False,
 ) -> None:

@@ -33,7 +33,7 @@ class Index(Computing):
     )
     output: Path = option("The index's folder, such as indexes/NAME.", "-o", writes=common.FOLDER)
     fields: common.Names = option(
-        "The fields to index, with commas or repeated.", default=(), shown="the corpus's texts"
+        "The fields to index, comma-separated or repeated.", default=(), shown="the corpus's texts"
     )
     engine: Literal["lucene", "memory", "dense"] | None = option(
         "Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
@@ -41,7 +41,7 @@ class Index(Computing):
         shown="lucene; with --weights memory",
     )
     weights: Annotated[Path | None, needs(engine=("memory", None))] = option(
-        "Index these weights of the documents' tokens (JSON lines) in place of texts.",
+        "Index these token weights (JSON lines) instead of texts.",
         default=None,
     )
     language: Annotated[str | None, LEXICAL] = option(
@@ -92,7 +92,7 @@ class Index(Computing):
         "Where the encoder runs.", default="auto", rare=True
     )
     precision: Annotated[Precision, DENSE] = option(
-        "What the encoder computes in; bfloat16 is coarser, and mostly faster.",
+        "Numeric precision; bfloat16 is coarser and usually faster.",
         default="float32",
         rare=True,
     )

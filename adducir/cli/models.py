@@ -76,26 +76,26 @@ class Encode(Computing):
     )
     output: Path = option("The folder of the vectors or weights.", "-o", writes=common.FOLDER)
     sparse: bool = option(
-        "Token weights by a learned sparse encoder (SPLADE, for example), in place of vectors.",
+        "Token weights by a learned sparse encoder (SPLADE, for example), instead of vectors.",
         default=False,
     )
     corpus: str | None = option(
         "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", default=None, reads=True
     )
-    spans: Path | None = option("Masked spans, in place of a corpus.", default=None)
+    spans: Path | None = option("Masked spans, instead of a corpus.", default=None)
     side: Annotated[Literal["context", "span"], needs("spans")] = option(
         "With --spans: encode the contexts, or the spans themselves.", default="context"
     )
     topics: Annotated[str | None, needs("sparse")] = option(
-        "With --sparse: the queries of topics, in place of a corpus.", "-t", default=None
+        "With --sparse: the queries of topics, instead of a corpus.", "-t", default=None
     )
     fields: Annotated[common.Names, needs("corpus")] = option(
-        "With --corpus: the fields to encode, with commas or repeated.",
+        "With --corpus: the fields to encode, comma-separated or repeated.",
         default=(),
         shown="the corpus's texts",
     )
     docno_field: Annotated[str | None, needs("corpus")] = option(
-        "The field of the docno, where it has none of the usual names.", default=None, rare=True
+        "The field that holds the docno, if its name is unusual.", default=None, rare=True
     )
     format: Annotated[common.CorpusFormat, needs("corpus")] = None
     device: common.Device = "auto"

@@ -29,12 +29,12 @@ class Rerank(Computing):
         default=None,
         reads=True,
     )
-    depth: int = option("Documents per topic that are put in a new order.", default=100, ge=1)
+    depth: int = option("Documents per topic to rerank.", default=100, ge=1)
     topic_field: str | None = option(
         "Topic field used as the query.", default=None, shown="as for search"
     )
     fields: common.Names = option(
-        "The documents' fields to read, with commas or repeated.",
+        "The documents' fields to read, comma-separated or repeated.",
         default=(),
         shown="the recipe's, or those indexed",
     )
@@ -53,7 +53,7 @@ def rerank(settings: Rerank) -> None:
             -m maxsim:minilm -o runs/reranked.trec.gz
     """
     if (settings.index is None) == (settings.corpus is None):
-        raise UsageError("give one of --index and --corpus, which the texts come from.")
+        raise UsageError("give either --index or --corpus, for the texts.")
 
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking

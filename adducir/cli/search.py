@@ -73,7 +73,7 @@ class Search(Recipe):
         "Print the terms that feedback added.", default=False
     )
     encoder: str | None = option(
-        "The encoder of a dense index, where it is not found.", default=None, rare=True
+        "The encoder of a dense index, if it is not found.", default=None, rare=True
     )
     depth: common.Depth = 1000
     threads: common.Threads = None

@@ -1,5 +1,8 @@
 """``adducir new`` and ``adducir demo``."""
 
+import re
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from adducir.cli import common
@@ -15,24 +18,29 @@ STARTER = Path(__file__).parent / "starter"
 
 class New(Recipe):
     folder: Path = option("A new or empty folder.", metavar="FOLDER", argument=True)
+    plugin: bool = option("Create a package for measures and rerankers of your own.", default=False)
 
 
 def new(settings: New) -> None:
-    """Create the folders of a new study.
+    """Create the folders of a new study, or a plug-in.
 
     The study holds an experiment file that runs as it is, on the collection that comes with
-    Adducir.
+    Adducir. A plug-in is a package with a measure, a reranker, its recipe and their test, all of
+    which work once it is installed: pip install -e FOLDER.
 
     Examples:
         adducir new my-study
-        adducir new studies/touche
+        adducir new --plugin my-measures
     """
     from adducir.cli.console import note
 
-    make_study(settings.folder)
-    note(
-        f"made the study {settings.folder}; try: cd {settings.folder} && adducir experiment {FILE}"
-    )
+    folder = settings.folder
+    if settings.plugin:
+        make_plugin(folder)
+        note(f"made the plug-in {folder}; try: pip install -e {folder} && adducir kinds measures")
+    else:
+        make_study(folder)
+        note(f"made the study {folder}; try: cd {folder} && adducir experiment {FILE}")
 
 
 class Demo(Recipe):
@@ -67,30 +75,54 @@ def demo(settings: Demo) -> None:
 
 
 def make_study(folder: Path) -> None:
-    """Make a study in a folder that does not exist yet, or holds nothing but ``.git``.
+    files = {
+        FILE: "demo.yaml",
+        Path("deepct", "demo.yaml"): "deepct.yaml",
+        Path(".gitignore"): "gitignore.txt",
+        Path("README.md"): "readme.txt",
+    }
+    _make(folder, files, FOLDERS, name=folder.resolve().name)
+
+
+def make_plugin(folder: Path) -> None:
+    name = folder.resolve().name
+    module = re.sub(r"[-. ]", "_", name).lower()
+    if not (module.isidentifier() and module.isascii()) or find_spec(module) is not None:
+        what = f"{name!r} cannot be the name of a package: it is taken, or not a name in Python."
+        raise UsageError(what, hint="Use letters, digits and hyphens, such as my-measures.")
+    files = {
+        Path("pyproject.toml"): "plugin/pyproject.txt",
+        Path(module, "__init__.py"): "plugin/init.txt",
+        Path(module, "measures.py"): "plugin/measures.txt",
+        Path(module, "rerankers.py"): "plugin/rerankers.txt",
+        Path("rerankers", "overlap.yaml"): "plugin/recipe.txt",
+        Path("tests", f"test_{module}.py"): "plugin/test.txt",
+        Path("README.md"): "plugin/readme.txt",
+    }
+    _make(folder, files, name=name, module=module)
+
+
+def _make(folder: Path, files: dict[Path, str], folders: Sequence[str] = (), **names: str) -> None:
+    """Write files by the starter's in a folder that does not exist yet, or holds only ``.git``.
 
     What a killed call left unfinished is finished: ``README.md`` comes last.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file.", hint="Name a folder that does not exist yet.")
-    readme = (STARTER / "readme.txt").read_text(encoding="utf-8")
-    contents = {
-        FILE: (STARTER / "demo.yaml").read_bytes(),
-        Path("deepct", "demo.yaml"): (STARTER / "deepct.yaml").read_bytes(),
-        Path(".gitignore"): (STARTER / "gitignore.txt").read_bytes(),
-        Path("README.md"): readme.replace("{name}", folder.resolve().name).encode(),
-    }
     there = {path.relative_to(folder) for path in folder.rglob("*")} if folder.is_dir() else set()
     there = {path for path in there if path.parts[0] != ".git"}
-    own = {*map(Path, FOLDERS), *contents}
+    own = {*map(Path, folders), *files, *(place for path in files for place in path.parents)}
     if strange := there - own or there & {Path("README.md")}:
         raise ArtifactError(
             f"this folder is not empty: it holds {min(strange)}.",
             path=folder,
             hint="Name a folder that is empty or does not exist yet.",
         )
-    for child in FOLDERS:
+    for child in folders:
         (folder / child).mkdir(parents=True, exist_ok=True)
-    for path, data in contents.items():
+    for path, source in files.items():
+        text = (STARTER / source).read_text(encoding="utf-8")
+        for key, value in names.items():
+            text = text.replace(f"{{{key}}}", value)
         with writing_bytes(folder / path) as handle:
-            handle.write(data)
+            handle.write(text.encode())

@@ -34,14 +34,12 @@ IN_LATEX = Needs("in a format other than LaTeX", lambda it: it.form == "latex")
 Table = Annotated[
     Path | None,
     AfterValidator(lambda path: None if path and is_standard_output(path) else path),
-    option("Write there instead of to the terminal.", "-o", writes=Writes("table")),
+    option("Write to this file instead of the terminal.", "-o", writes=Writes("table")),
 ]
 TableFormat = Annotated[
     str | None,
     TABLES,
-    option(
-        "What to print; by default what the ending of --output says.", "--format", shown="terminal"
-    ),
+    option("The format; by default that of --output's ending.", "--format", shown="terminal"),
 ]
 
 
@@ -51,11 +49,11 @@ class Printing(Recipe):
     format: TableFormat = None
     output: Table = None
     decimals: Annotated[int, NOT_IN_CSV] = option(
-        "Digits after the point.", default=3, ge=0, le=15, rare=True
+        "Decimal places.", default=3, ge=0, le=15, rare=True
     )
     fit: Annotated[Fit, IN_LATEX] = option(
-        "How LaTeX places it: in one column or over the whole page, scaled down where it is wider; "
-        "auto goes by its number of columns.",
+        "How LaTeX places it: in one column or across the whole page, scaled down if too wide; "
+        "auto goes by the number of columns.",
         default="auto",
         rare=True,
     )
@@ -101,7 +99,7 @@ class Tabled(Testing, Printing):
         BeforeValidator(common.items),
         NOT_IN_CSV,
     ] = option(
-        "What to show below each mean, with commas or repeated: about the difference to the "
+        "What to show below each mean, comma-separated or repeated: about the difference from the "
         "baseline its size, ci (confidence interval), effect (size), wins (topics won, tied and "
         "lost), p and p_corrected; about the equivalence test equivalence_p.",
         default=(),
@@ -150,7 +148,7 @@ def show_table(
     if topics == "nowhere":
         raise UsageError(
             "the values of all topics are too many for a LaTeX table.",
-            hint="Take --format csv for them.",
+            hint="Use --format csv for them.",
         )
     more = [topic_table(table, column) for column in table.columns] if topics == "tables" else []
     options: dict[str, Any] = {"per_topic": True} if topics == "per_topic" else {}

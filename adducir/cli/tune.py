@@ -34,7 +34,7 @@ class Tune(Recipe):
         "-g",
         metavar="NAME=VALUES",
     )
-    output: Path = option("Where the files go.", "-o", writes=common.FOLDER)
+    output: Path = option("The folder to write to.", "-o", writes=common.FOLDER)
     folds: str | None = option(
         "How many folds to cut the topics into; 'topics': each source of topics is a fold; or a "
         "file: JSON, a list of lists of qids, as Anserini has it.",
@@ -43,7 +43,7 @@ class Tune(Recipe):
         shown="topics if there are several, else 5",
     )
     measure: str | None = option(
-        "The measure whose mean is to be greatest.",
+        "The measure whose mean is maximised.",
         "-m",
         default=None,
         shown="nDCG@10",
@@ -92,8 +92,8 @@ def tune(settings: Tune) -> None:
     from adducir.evaluation.measures import parse_measure
     from adducir.experiments.tuning.folds import Pool
     from adducir.experiments.tuning.grid import Grid
-    from adducir.experiments.tuning.report import write_report
     from adducir.experiments.tuning.tune import tune as tune_grid
+    from adducir.experiments.tuning.tune import write_report
     from adducir.indexes.engines import open_index
 
     depth, output = settings.depth, settings.output

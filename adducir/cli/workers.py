@@ -14,7 +14,7 @@ class Workers(Recipe):
     """Who makes chunks; nothing of it determines the result."""
 
     workers: int = option(
-        "Processes that work side by side: one per core, or one per GPU.", default=1, ge=1
+        "Parallel processes, such as one per core or one per GPU.", default=1, ge=1
     )
     ray: str | None = option(
         "Work on a Ray cluster: 'auto', or its address.", default=None, rare=True
@@ -43,7 +43,7 @@ class Computing(Workers):
     """How chunks are made that a network computes."""
 
     batch_tokens: int | None = option(
-        "Padded tokens in a batch. Figures depend on it in their last digits.",
+        "Padded tokens in a batch. The last digits of figures depend on it.",
         default=None,
         ge=1,
         shown="2,048 on a CPU, 16,384 on a GPU",

@@ -83,8 +83,8 @@ def read_manifest(path: Path) -> Manifest:
     """Read the manifest of the artifact in the folder ``path``."""
     if not path.exists():
         under_way = _siblings(path, "building")
-        hint = "A build of it is under way, or was cut short." if under_way else "Build it first."
-        raise ArtifactError("there is no such artifact.", path=path, hint=hint)
+        hint = "A build is in progress, or was interrupted." if under_way else "Build it first."
+        raise ArtifactError("no such artifact.", path=path, hint=hint)
     if not (path / MANIFEST).is_file():
         what = f"this was not created by Adducir: it holds no {MANIFEST}."
         hint = "Name the folder that was given as --output when it was built."
@@ -96,7 +96,7 @@ def read_manifest(path: Path) -> Manifest:
     form = found.get("format") if isinstance(found, dict) else None
     if form != FORMAT:
         what = f"its {MANIFEST} is not of the format {FORMAT}, but {str(form)[:40]}."
-        hint = "Use the Adducir that made it; if none did, move that file away."
+        hint = "Use the version of Adducir that made it; if none did, move that file away."
         raise ArtifactError(what, path=path, hint=hint)
     try:
         digest = found.pop("digest", None)
@@ -251,7 +251,7 @@ def out_of_date(
         if is_absent(path):  # another process is replacing it
             return MISSING
         hint = "Choose another place, or move away what is there."
-        what = "this was not created by Adducir, and stands where an artifact is to be."
+        what = "an artifact is to be built here, but this was not created by Adducir."
         raise ArtifactError(what, path=path, hint=hint)
     manifest = read_manifest(path)
     if manifest.fingerprint == fingerprint:
@@ -308,10 +308,10 @@ def refuse_other_results(path: Path) -> None:
     """Refuse a folder that results cannot take the place of: an index, say, or a user's own."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_dir():
-        raise InputError("a file stands where a folder is needed.", path=path)
+        raise InputError("this is a file, but a folder is needed.", path=path)
     if Path.cwd().is_relative_to(target):
-        hint = "Name a folder of their own."
-        raise InputError("results cannot be the folder that you are in.", path=path, hint=hint)
+        hint = "Name a folder for them."
+        raise InputError("results cannot replace the current folder.", path=path, hint=hint)
     refuse_unwritable(target)
     if (target / MANIFEST).is_file():
         if (kind := read_manifest(target).kind) != RESULTS:

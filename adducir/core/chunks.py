@@ -127,7 +127,7 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
         sent = work if execution.is_here else pickle.dumps(work)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         what = f"this work cannot be given to another process: {error}."
-        raise UsageError(what, hint="Let it be done here: --workers 1.") from error
+        raise UsageError(what, hint="Run it in this process: --workers 1.") from error
     failed: dict[int, BaseException] = {}
     try:
         for attempt in range(1 if execution.is_here else ROUNDS):
@@ -152,7 +152,7 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
             more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
             reason = f"{type(wrong).__name__}: {wrong}"
             if isinstance(wrong, BrokenExecutor):
-                reason = "its worker died; the memory may not be enough for so many workers"
+                reason = "its worker died; there may be too little memory for so many workers"
             elif isinstance(wrong, AdducirError | _ChunkError):
                 reason = str(wrong)
             lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {reason}")
@@ -282,7 +282,7 @@ def _round(
         return made
     chunks = [found[number] for number in range(len(made.names))]
     if absent := [one.file for one in chunks if not (folder / one.file).exists()]:
-        what = f"a node of the cluster wrote {absent[0]}, which is not seen here."
+        what = f"a node of the cluster wrote {absent[0]}, which is not visible here."
         raise MachineError(what, path=folder, hint="Write to a folder that all nodes share.")
     devices = sorted({chunk.device for chunk in chunks})
     if len(devices) > 1:
@@ -290,7 +290,7 @@ def _round(
             f"different device types made the chunks: {', '.join(devices)}. Their figures differ "
             "in the last digits.",
             path=folder,
-            hint="Make all on one type; delete this folder to begin anew.",
+            hint="Use one type for all; delete this folder to start again.",
         )
     made.device = devices[0] if devices else ANY
     made.files = [folder / chunk.file for chunk in chunks]
@@ -307,7 +307,7 @@ def _described(items: Sequence[Any], work: Work) -> tuple[list[str], str]:
 
 
 def _there(folder: Path, number: int, items: str) -> Chunk | None:
-    """The chunk with that number, if it was made of these items and its file is undamaged."""
+    """The chunk with that number, if it was made from these items and its file is undamaged."""
     try:
         chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
         is_whole = chunk.items == items and file_digest(folder / chunk.file) == chunk.sha256

@@ -15,13 +15,15 @@ counted from 0. A key that itself holds a dot is taken as it is if the recipe ha
 The value is read as YAML, as in the file.
 """
 
+import copy
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -88,7 +90,7 @@ class _Values:
     def of(self, node: Any) -> tuple[Any, int]:
         made = self._made.get(id(node))
         if made is None and id(node) in self._made:
-            raise _error(node, "this alias stands inside what it names.")
+            raise _error(node, "this alias is inside what it refers to.")
         if made is None:
             self._made[id(node)] = None
             self._made[id(node)] = made = self._value(node)
@@ -106,7 +108,7 @@ class _Values:
             values = [value for value, _ in items]
             self.lines[id(values)] = {n: _line(item) for n, item in enumerate(node.value)}
             return values, 1 + sum(size for _, size in items)
-        raise _error(node, f"the tag {str(node.tag).replace(_TAG, '!!')} is not read here.")
+        raise _error(node, f"the tag {str(node.tag).replace(_TAG, '!!')} is not supported.")
 
     def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
         own: dict[str, Any] = {}
@@ -300,22 +302,27 @@ class Reading(Generic[R]):
     overrides: tuple[Override, ...]  # those that were carried out
     refused: tuple[tuple[str, str], ...]  # those that could not be, each with the reason
 
-    @property
-    def rest(self) -> R | None:
-        """The recipe without its entries that have errors, to look for further errors in it."""
-        if self.recipe is not None or self.refused:
-            return self.recipe
-        data = {k: dict(v) if isinstance(v, dict) else v for k, v in self.data.items()}
-        for problem in self.errors:
-            section = data.get(str(problem.path[0])) if problem.path else None
-            if len(problem.path) > 1 and isinstance(section, dict):
-                section.pop(problem.path[1], None)
-            elif problem.path:
-                data.pop(str(problem.path[0]), None)
-        try:
-            return self.model.model_validate(data)
-        except ValidationError:
-            return None
+    def in_part(self) -> tuple[R, list[ErrorDetail]]:
+        """The recipe without what is wrong in it, to look for further errors, and those found.
+
+        What is wrong is left out key by key, and the whole entry where that does not help. Where
+        that does not help either, the recipe consists of its valid sections, and may be impossible.
+        """
+        recipe, news, found = self.recipe, self.errors, list[ErrorDetail]()
+        data = copy.deepcopy(self.data) if news else {}
+        while recipe is None and sum(_removed(data, problem.path) for problem in news):
+            recipe, more = validated(self.model, data)
+            news = tuple(more)
+            found += news
+        if recipe is None:
+            sections: dict[str, Any] = {}
+            for name, field in self.model.model_fields.items():
+                sections |= {name: {}} if field.is_required() else {}
+                with suppress(KeyError, ValidationError):
+                    section: Any = TypeAdapter(cast("Any", field.annotation))
+                    sections[name] = section.validate_python(data[field.alias or name])
+            recipe = self.model.model_construct(**sections)
+        return recipe, found
 
     def error(
         self, more: Iterable[ErrorDetail] = (), kind: type[AdducirError] = InputError
@@ -373,6 +380,17 @@ def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) 
     if error is not None:
         raise error
     return cast("R", reading.recipe)  # no error, hence a recipe
+
+
+def _removed(data: Any, path: KeyPath) -> bool:
+    """Remove what is at a path, or else what holds it; False where there is nothing."""
+    for length in range(len(path), 0, -1):
+        here = data
+        for part in path[: length - 1]:
+            here = here.get(part) if isinstance(here, dict) else None
+        if isinstance(here, dict) and here.pop(path[length - 1], here) is not here:
+            return True
+    return False
 
 
 def _begins(path: KeyPath, start: KeyPath) -> bool:

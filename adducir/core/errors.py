@@ -190,7 +190,7 @@ def reading_error(error: OSError, path: Path) -> AdducirError:
             return InputError(what, path=path, absent=True)
         return InputError("no such file.", path=path, absent=True)
     if isinstance(error, IsADirectoryError):
-        return InputError("this is a folder, where a file is needed.", path=path)
+        return InputError("this is a folder, but a file is needed.", path=path)
     if error.errno in _FORBIDDEN:
         return InputError(
             "permission denied: the file cannot be read.",
@@ -215,7 +215,7 @@ def explaining_writes(path: Path) -> Iterator[None]:
         if not isinstance(error, OSError) or not _concerns(error, path):
             raise
         if isinstance(error, FileExistsError | NotADirectoryError):
-            raise InputError("a file stands where a folder is needed.", path=path) from error
+            raise InputError("this is a file, but a folder is needed.", path=path) from error
         what = f"this cannot be written: {error.strerror or error}."
         if error.errno in _FORBIDDEN:
             what = "permission denied: this place cannot be written."

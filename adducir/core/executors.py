@@ -54,7 +54,9 @@ class Execution:
         if self.workers < 1:
             raise UsageError(f"--workers is {self.workers}; it must be 1 or more.")
         if self.ray is not None and (self.slurm is not None or self.workers != 1):
-            raise UsageError("ray goes with neither slurm nor --workers: the cluster has its own.")
+            raise UsageError(
+                "ray cannot be combined with slurm or --workers: the cluster has its own workers."
+            )
 
     @property
     def is_here(self) -> bool:
@@ -207,7 +209,7 @@ def _connected(address: str) -> Any:
         except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
             what = " ".join(str(error).split())
             raise MachineError(
-                f"there is no Ray cluster at {address}: {what}.",
+                f"no Ray cluster at {address}: {what}.",
                 hint="Start one (ray start --head), and give its address or 'auto'.",
             ) from error
     return ray

@@ -29,7 +29,7 @@ UNREAD = "~not known~"
 
 
 def canonical(value: Any) -> str:
-    """The canonical JSON of a value made of mappings with texts as keys, sequences and scalars.
+    """The canonical JSON of a value made of mappings with strings as keys, sequences and scalars.
 
     Paths are written with forward slashes; what is not a finite number is a ValueError.
     """

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines, read_pieces, read_text
-from adducir.core.streams import BrokenStream
+from adducir.core.files import BrokenStream, read_lines, read_pieces, read_text
 
 WHOLE = "Every line must hold one whole JSON object."
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -75,7 +74,7 @@ def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, di
     while not done and (text.peek() or is_array):
         line, value = text.line, text.value()
         if not isinstance(value, dict):
-            what = f"a JSON object is wanted, not a {type(value).__name__}."
+            what = f"this should be a JSON object, not a {type(value).__name__}."
             raise InputError(what, path=path, line=line)
         yield line, value
         done = is_array and not text.take(",")

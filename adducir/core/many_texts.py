@@ -75,7 +75,7 @@ class TextFile(Made[str]):
 
 
 def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:
-    """What is made of each text: at once, or of texts in a file whenever it is asked for."""
+    """What is made from each text: at once, or of texts in a file whenever it is asked for."""
     if not isinstance(texts, TextFile):
         return read(list(texts))
     return Made(len(texts), lambda numbers: read([texts[n] for n in numbers]))

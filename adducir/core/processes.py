@@ -52,7 +52,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
         except Timeout:
             if not wait:
                 raise
-            progress().note(f"{path}: waiting for another process, which is at work on it.")
+            progress().note(f"{path}: waiting for another process that is working on it.")
             lock.acquire(poll_interval=0.1)
         try:
             yield

@@ -198,7 +198,7 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
     if kind == "extra_forbidden":
         return _unknown(str(detail["loc"][-1]), model)
     if kind == "missing":
-        return "this key is needed and missing"
+        return "this key is required"
     if kind == "value_error":
         return str(context["error"])
     if kind in ("literal_error", "enum"):
@@ -218,7 +218,7 @@ def _unknown(key: str, model: type[BaseModel] | None) -> str:
     fields = [f.alias or name for name, f in model.model_fields.items()] if model else []
     guess = nearest(key, fields)
     known = ", ".join(f"`{name}`" for name in sorted(fields))
-    return "there is no such key here" + (guess or (f"; the keys are {known}" if known else ""))
+    return "unknown key" + (guess or (f"; the keys are {known}" if known else ""))
 
 
 def one_of(choices: Sequence[str], given: Any) -> str:

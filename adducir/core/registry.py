@@ -15,13 +15,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.points import imported, points_of
+from adducir.core.points import imported, points_of, raised_in, root_of
 from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
 
@@ -82,8 +83,8 @@ class Family(Generic[K]):
             return cast("type[K]", imported(self._own[name]))
         if name not in self._installed:
             raise UsageError(
-                f"there is no {self.what} {name!r}{nearest(name, self) or '.'}",
-                hint=f"Choose one of {', '.join(self)}.",
+                f"unknown {self.what} {name!r}{nearest(name, self) or '.'}",
+                hint=f"Choose one of {', '.join(self)}, or install the package that has it.",
             )
         point = self._installed[name]
         try:
@@ -92,6 +93,7 @@ class Family(Generic[K]):
             raise MachineError(
                 f"the {self.what} {name!r} of {_package(point)} cannot be imported: {error!r}.",
                 hint="Fix or uninstall that package.",
+                **raised_in(error, root_of(point) or Path(point.module)),
             ) from error
         if not (isinstance(found, type) and issubclass(found, self.base)):
             raise MachineError(

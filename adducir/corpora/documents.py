@@ -81,12 +81,12 @@ def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
         hashes.add(hash(docno))
         # Two docnos may have the same hash.
         if len(hashes) == count and sum(other.docno == docno for other in corpus) > 1:
-            what, hint = f"the docno {docno!r} is repeated", "Keep one of the two documents."
+            what, hint = f"duplicate docno {docno!r}", "Keep one of the two documents."
             places = corpus.places(docno)
             if len(places) < 2:
                 raise InputError(f"{what} in {corpus.source}.", hint=hint)
             (other, first), (path, line) = places[:2]
-            what += f": {other}:{first} has it as well."
+            what += f", first seen at {other}:{first}."
             raise InputError(what, path=path, line=line, hint=hint)
         yield document
 

@@ -22,6 +22,7 @@ from adducir.corpora.tables import TABLES, table_records
 Documents = Iterator[tuple[int, Document]]
 
 DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id", "pid")
+_ANY_DOCNO = f"{', '.join(DOCNO_FIELDS[:-1])} or {DOCNO_FIELDS[-1]}"
 _ARRAY = re.compile(r'\s*(?:\[|\{\s*"arguments"\s*:\s*\[)')
 _LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 
@@ -82,9 +83,12 @@ def with_docnos(
         if type(docno) is int:
             docno = str(docno)
         if type(docno) is not str:
-            names = key or " or ".join(DOCNO_FIELDS)
-            what = f"there is no docno in {names}, but {docno!r}."
-            hint = f"Name its field with --docno-field. There are {', '.join(record) or 'none'}."
+            what = f"this document has no docno: no field is called {key or _ANY_DOCNO}."
+            if docno is not None:
+                what = f"the docno in {key} is {docno!r}, which is neither text nor an integer."
+            hint = (
+                f"Name its field with --docno-field. The others are {', '.join(record) or 'none'}."
+            )
             raise InputError(what, path=path, line=number, hint=hint)
         check_docno(docno, path, number)
         yield number, docno, record
@@ -135,12 +139,12 @@ def tsv_records(
                 raise InputError(what, path=path, line=number)
         elif header is not None:
             if len(cells) != len(header):
-                what = f"there are {len(cells)} columns where the header names {len(header)}."
+                what = f"this line has {len(cells)} columns, but the header names {len(header)}."
                 raise InputError(what, path=path, line=number)
             fields = dict(zip(header, cells, strict=True))
             yield number, fields.pop(header[key]), fields
         elif len(cells) < 2:
-            what = f"there is no tab between {ids[0]} and {text_name}."
+            what = f"no tab between {ids[0]} and {text_name}."
             hint = f"Write: {ids[0]}, a tab, {text_name}; or name another format."
             raise InputError(what, path=path, line=number, hint=hint)
         else:

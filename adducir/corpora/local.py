@@ -17,11 +17,11 @@ from typing import Any, NoReturn
 
 from adducir.core.artifacts import MANIFEST
 from adducir.core.errors import InputError, UsageError, reading_error
+from adducir.core.files import BrokenStream, blocks, suffix_of
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
-from adducir.core.streams import BrokenStream, blocks, suffix_of
 from adducir.corpora.documents import Document, default_fields_of
 from adducir.corpora.formats import CorpusFormat, docno_of
 from adducir.corpora.kinds import FORMATS
@@ -46,7 +46,7 @@ class LocalCorpus:
         for _, _, document in self._placed():
             yield document
         if document is None:
-            raise InputError("there are no documents in it.", path=self.source)
+            raise InputError("it contains no documents.", path=self.source)
 
     @cached_property
     def default_fields(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
     if wanted and not chosen:
         chosen = [file for file in files if FORMATS.make(wanted).accepts(file)]
     if not chosen:
-        what = f"there is no readable file among the {len(files)} of this folder."
+        what = f"none of the {len(files)} files in this folder can be read."
         raise InputError(what, path=folder, hint=_formats())
     return kind, chosen, sorted({*files} - {*chosen})
 
@@ -153,7 +153,7 @@ def files_below(folder: Path) -> Iterable[Path]:
             folders.clear()
             continue
         seen.add(place)
-        if MANIFEST in names and Path(where) != folder:  # an index, a model: its files are no texts
+        if MANIFEST in names and Path(where) != folder:  # an index or a model, not texts
             folders.clear()
             continue
         folders[:] = [name for name in folders if not name.startswith(".")]

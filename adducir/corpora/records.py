@@ -118,7 +118,7 @@ def split(
     for item in items:
         parts[part_of(key(item), wanted, seed)].append(item)
     if empty := [name for name in parts if wanted[name] and not parts[name]]:
-        hint = "Take another seed or other shares, or more data."
+        hint = "Use another seed or other shares, or more data."
         raise UsageError(f"nothing fell into {' and '.join(empty)}.", hint=hint)
     return parts
 
@@ -138,7 +138,7 @@ def check_shares(shares: Mapping[str, float]) -> None:
     """Refuse shares of unknown parts, below 0, or that do not add up to 1."""
     unknown = [name for name in shares if name not in PARTS]
     if unknown:
-        raise UsageError(f"there is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
+        raise UsageError(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
     values = list(shares.values())
     if any(not 0 <= value <= 1 for value in values) or not math.isclose(sum(values), 1):
         raise UsageError(f"the shares must be 0 or more and add up to 1, not {values}.")

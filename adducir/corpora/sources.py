@@ -53,7 +53,7 @@ def resolve(source: str | Path) -> Path | str:
     reads_like_a_path = text.startswith(("/", ".", "~")) or text.endswith("/")
     if isinstance(source, Path) or reads_like_a_path or path.suffix.lower() in _DATA_SUFFIXES:
         hint = f"The name was looked up from {Path.cwd()}."
-        raise InputError("there is no such file or folder.", path=path, hint=hint, absent=True)
+        raise InputError("no such file or folder.", path=path, hint=hint, absent=True)
     return text
 
 
@@ -114,7 +114,7 @@ def source_path(source: str, folder: Path) -> str:
     except InputError as error:
         raise InputError(error.what, path=path, hint=hint, absent=error.absent) from error
     if is_elsewhere:
-        what = "there is no such file or folder; one of that name is in the current folder."
+        what = "no such file or folder; one of that name is in the current folder."
         raise InputError(what, path=path, hint=hint)
     return full
 

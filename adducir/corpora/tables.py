@@ -16,9 +16,8 @@ from typing import Any
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_bytes, read_lines
+from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
-from adducir.core.streams import blocks, suffix_of
 from adducir.corpora.documents import Document, check_docno, default_fields_of, fields_of
 from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of
 
@@ -47,7 +46,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         for cells in reader:
             if cells and len(cells) != len(names):
-                what = f"there are {len(cells)} columns where the header names {len(names)}."
+                what = f"this line has {len(cells)} columns, but the header names {len(names)}."
                 raise InputError(what, path=path, line=begin)
             if cells:
                 yield begin, dict(zip(names, cells, strict=True))

@@ -34,17 +34,17 @@ def read_token_weights(source: Path) -> Iterator[tuple[str, TokenWeights]]:
             if weights is None:
                 raise InputError("`vector` is missing.", path=path, line=number, hint=_SHAPE)
             if docno in seen:
-                what = f"the docno {docno!r} is repeated: it stands at {{}}:{{}}, too."
+                what = f"duplicate docno {docno!r}, first seen at {{}}:{{}}."
                 raise InputError(what.format(*seen[docno]), path=path, line=number)
             seen[docno] = path, number
             yield docno, weights
     if not seen:
-        raise InputError("there are no documents in it.", path=source)
+        raise InputError("it contains no documents.", path=source)
 
 
 def identity_of(source: Path) -> list[str]:
     if not source.exists():
-        raise InputError("there is no such file or folder.", path=source, absent=True)
+        raise InputError("no such file or folder.", path=source, absent=True)
     return source_digests(_files(source))
 
 

@@ -27,10 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_text
+from adducir.core.files import read_text, suffix_of
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.json_lines import WHOLE, json_value, read_objects
-from adducir.core.streams import suffix_of
 from adducir.core.texts import repeated
 from adducir.corpora.frames import DOCNO, QID, QUERY, column_of, ids_of
 from adducir.corpora.markup import collapse, elements, plain, without_comments
@@ -156,7 +155,7 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
         if field is None and topic.vector is not None:
             vectors.append(topic.vector)
     if not raw:
-        raise InputError("there are no topics in it.", path=source)
+        raise InputError("it contains no topics.", path=source)
     if vectors and len(vectors) < len(raw):
         lacks = next(topic for topic in raw if topic.vector is None)
         what = f"the topic {lacks.qid!r} has no token weights, which others have."

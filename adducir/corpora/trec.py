@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines
-from adducir.core.streams import BrokenStream, blocks, suffix_of
+from adducir.core.files import BrokenStream, blocks, read_lines, suffix_of
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.formats import CorpusFormat
 from adducir.corpora.markup import collapse, elements, plain, without_comments
@@ -60,7 +59,7 @@ def trec_documents(
         for edge in _EDGE.finditer(line) if "DOC>" in line or "doc>" in line else ():
             if edge[1]:
                 if not start:
-                    raise InputError("this </DOC> closes nothing.", path=path, line=number)
+                    raise InputError("this </DOC> has no matching <DOC>.", path=path, line=number)
                 parts.append(line[position : edge.start()])
                 body = without_comments("\n".join(parts))
                 first = opening.search(body)
@@ -88,7 +87,7 @@ def trec_documents(
         raise InputError(
             "there is no <DOC> in this file, so it is not in TREC's format.",
             path=path,
-            hint="Readable are JSONL, TREC SGML, TSV and plain text; name the format where the "
+            hint="JSONL, TREC SGML, TSV and plain text can be read; name the format where the "
             "file name does not show it. With the format text the whole file is one document.",
         )
 

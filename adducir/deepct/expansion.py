@@ -231,9 +231,9 @@ class ExpandedCorpus:
     def _expanded(self, document: Document, found: Sequence[Weighted]) -> Document:
         if WEIGHTED in document.fields:
             raise InputError(
-                f"the document {document.docno!r} has a field {WEIGHTED!r} already.",
+                f"the document {document.docno!r} already has a field {WEIGHTED!r}.",
                 path=self.source,
-                hint="Expand the corpus as it was.",
+                hint="Expand the original corpus.",
             )
         counts = self.rendering.counts(found)
         words_of = ([word] * count for one in counts for word, count in one.items())

@@ -94,7 +94,7 @@ The network is a token classifier with one label:
             raise UsageError(
                 f"the field {shared[0]!r} is in the text as well as the reference, so that every "
                 "word of it is a target by itself.",
-                hint="Let the model read other fields than those that it is to predict.",
+                hint="Have the model read fields other than those it is to predict.",
             )
 
     def _known_queries(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine as similarity all vecto
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,17 @@ from adducir.core.errors import InputError
 from adducir.core.json_lines import json_document, json_object
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.kinds import Floats, Side
-from adducir.encoders.reading import ContextPart, Ids, InputReader, LengthPart, Reader, Settings
+from adducir.encoders.reading import (
+    ContextPart,
+    Ids,
+    InputReader,
+    LengthPart,
+    PoolingMode,
+    Reader,
+    Settings,
+    Similarity,
+    Towers,
+)
 from adducir.encoders.sources import EncoderSource
 from adducir.models.loading import (
     explaining,
@@ -32,12 +42,6 @@ from adducir.models.work import PLAIN, Numbers, Running, computed, padded
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer, SparseEncoder
-
-PoolingMode = Literal["first", "mean", "pooler"]
-"""The vector of the first token ([CLS], <s>), as both papers have it; the mean of the tokens; or
-BERT's pooler: a dense layer with tanh on the vector of the first token."""
-Similarity = Literal["dot", "cosine"]
-Towers = Literal["separate", "shared"]
 
 SIDES: tuple[Side, ...] = ("query", "document")
 _MODULES, _ROUTES = "modules.json", "router_config.json"
@@ -65,7 +69,7 @@ class DualEncoder:
         """An encoder by its source.
 
         What is not said is as the encoder was trained; a model that Adducir did not train reads
-        whole contexts without a mask. ``separate`` towers are made of one if need be; ``seed`` is
+        whole contexts without a mask. ``separate`` towers are made from one if need be; ``seed`` is
         that of new poolers, where the encoder is to be trained.
         """
         from sentence_transformers import SentenceTransformer
@@ -79,7 +83,7 @@ class DualEncoder:
             source.folder is not None and (source.folder / _ROUTES).is_file()
         )
         if towers == "shared" and is_pair:
-            raise InputError("two towers cannot be made one: `towers: shared` needs one model.")
+            raise InputError("two towers cannot be merged: `towers: shared` needs one model.")
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
         query = _loaded(source.query, pooling, seeds[0])
         if is_pair and source.is_shared:  # a folder with routes

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,11 @@ from adducir.models.artifacts import ModelSettings
 
 Ids = NDArray[np.int64]
 Some = Annotated[int, Field(ge=0)] | None
+PoolingMode = Literal["first", "mean", "pooler"]
+"""The vector of the first token ([CLS], <s>), as both papers have it; the mean of the tokens; or
+BERT's pooler: a dense layer with tanh on the vector of the first token."""
+Similarity = Literal["dot", "cosine"]
+Towers = Literal["separate", "shared"]
 
 
 class ContextPart(Recipe):
@@ -96,7 +101,7 @@ class Reader:
             raise InputError(
                 "its tokenizer has no mask token.",
                 path=self.tokenizer.name_or_path,
-                hint="Set `mask: false`, or take another model.",
+                hint="Set `mask: false`, or use another model.",
             )
         gap = [mask] if masked else []
         before, after, room = self._specials(length)

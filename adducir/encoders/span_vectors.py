@@ -84,7 +84,7 @@ class DualVectors:
 
 @dataclass(frozen=True, kw_only=True)
 class SpanWork(ModelWork):
-    """Vectors of tasks, one after another: of different candidates, of contexts, or both."""
+    """Vectors of tasks, concatenated: of different candidates, of contexts, or both."""
 
     vectors: VectorSource
     tasks: Callable[[], Iterable[SpanTask]]

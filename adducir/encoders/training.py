@@ -3,7 +3,7 @@
 Each context is contrasted with all spans of its batch (in-batch negatives, InfoNCE): loss = mean
 over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)) (van den Oord et al., 2018;
 equation 1 of EGRET; section 3.2 of RELiC, which both sum where this takes the mean, and have
-t = 1). Spans with the text of s_i, which are no wrong answers to c_i, are left out of the sum.
+t = 1). Spans with the text of s_i, which are not wrong answers to c_i, are left out of the sum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +21,7 @@ from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.recipe import Recipe
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.encoders.model import DualEncoder, PoolingMode, Similarity, Towers, plain_pooling
-from adducir.encoders.reading import ContextPart, LengthPart
+from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, Similarity, Towers
 from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     import torch
     from datasets import Dataset
 
+    from adducir.encoders.model import DualEncoder
 
 COSINE_TEMPERATURE = 0.05
 """Cosines lie between -1 and 1: undivided, they could not distinguish one span from a hundred."""
@@ -159,7 +159,9 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
         return {"base": base, **self._data}
 
     @cached_property
-    def encoder(self) -> DualEncoder:
+    def encoder(self) -> "DualEncoder":
+        from adducir.encoders.model import DualEncoder, plain_pooling
+
         recipe = self.recipe
         return DualEncoder.load(
             self.base,

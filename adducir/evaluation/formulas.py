@@ -39,7 +39,7 @@ class MeasureKind(Recipe):
 class Graded(MeasureKind):
     """A measure of the documents that have a certain grade or more."""
 
-    rel: int = Field(1, ge=1, description="The least grade of a relevant document.")
+    rel: int = Field(1, ge=1, description="The lowest grade that counts as relevant.")
 
 
 class Condensable(Graded):
@@ -51,13 +51,13 @@ class Condensable(Graded):
 class Cut(Condensable):
     """A measure that may look at the top documents only."""
 
-    cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
+    cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
 
 
 class AtCutoff(Condensable):
     """A measure of the top documents."""
 
-    cutoff: int = Field(..., ge=1, description="So many documents are looked at.")
+    cutoff: int = Field(..., ge=1, description="How many documents are considered.")
 
 
 class AveragePrecision(Cut):
@@ -90,12 +90,12 @@ class ExpectedReciprocalRank(MeasureKind):
 
     # Chapelle, Metzler, Zhang and Grinspan, CIKM 2009: a document of grade g satisfies with
     # probability (2^g - 1) / 16, as in the Web tracks, whose highest grade is 4.
-    cutoff: int = Field(..., ge=1, description="So many documents are looked at.")
+    cutoff: int = Field(..., ge=1, description="How many documents are considered.")
 
     def values(self, lists: Lists) -> Floats:
         ranked = lists.ranked()
         if ranked.judgements.grade.max() > 4:
-            raise UsageError("ERR takes grades up to 4, and the qrels have higher ones.")
+            raise UsageError("ERR takes grades up to 4, but the qrels have higher ones.")
         satisfied = _exponential(np.maximum(ranked.grade, 0)) / 16
         # Unsatisfied so far: the product over the topic's earlier documents.
         goes_on = np.cumsum(np.log1p(-satisfied)) - np.log1p(-satisfied)
@@ -128,7 +128,7 @@ class Judged(MeasureKind):
 
     # Divided by k, or by the number retrieved where that is less; 0 where nothing was retrieved.
     is_descriptive: ClassVar = True
-    cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
+    cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
 
     def values(self, lists: Lists) -> Floats:
         ranked = lists.ranked()
@@ -142,9 +142,9 @@ class NDCG(MeasureKind):
 
     # The gain is the grade, or 2^grade - 1, the discount log2(rank + 1). The ideal ranking holds
     # all judged documents, and is cut at k; a condensed list is compared with the same ideal.
-    cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
+    cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
     dcg: Literal["log2", "exp-log2"] = Field("log2", description="The gain of a grade.")
-    gains: dict[int, int] | None = Field(None, description="Grades that stand for others.")
+    gains: dict[int, int] | None = Field(None, description="Grades to use in place of others.")
     judged_only: bool = Field(False, description="Unjudged documents are left out.")
 
     def values(self, lists: Lists) -> Floats:
@@ -197,7 +197,7 @@ class NumRet(MeasureKind):
     """NumRet (m_num_ret.c), and NumRet(rel=1), which is NumRelRet (m_num_rel_ret.c)."""
 
     is_descriptive: ClassVar = True
-    rel: int | None = Field(None, ge=1, description="Only documents of this grade or more.")
+    rel: int | None = Field(None, ge=1, description="Only documents of this grade or higher.")
 
     def values(self, lists: Lists) -> Floats:
         if self.rel is None:
@@ -217,9 +217,9 @@ class RankBiasedPrecision(MeasureKind):
     """RBP(p, rel): (1 - p) times the sum of p^rank over the relevant documents."""
 
     # Moffat and Zobel, TOIS 2008. Of graded documents it has no agreed gains, so rel is required.
-    rel: int = Field(..., ge=1, description="The least grade of a relevant document.")
-    p: float = Field(0.8, ge=0, le=1, description="How probably the reader goes on.")
-    cutoff: int | None = Field(None, ge=1, description="So many documents are looked at.")
+    rel: int = Field(..., ge=1, description="The lowest grade that counts as relevant.")
+    p: float = Field(0.8, ge=0, le=1, description="The probability that the reader goes on.")
+    cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, cutoff=self.cutoff)
@@ -274,7 +274,7 @@ class SetAveragePrecision(OfSet):
 class SetF(OfSet):
     """SetF (m_set_F.c): (1 + beta) P R / (R + beta P); beta is not squared."""
 
-    beta: float = Field(1.0, description="How much precision counts.")
+    beta: float = Field(1.0, description="The weight of precision.")
 
     def values(self, lists: Lists) -> Floats:
         precision, recall = self.shares(lists)

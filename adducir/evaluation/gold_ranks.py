@@ -31,12 +31,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import whole_number
 from adducir.evaluation.lists import Floats, Integers
 from adducir.evaluation.measures import NamedMeasure
-from adducir.evaluation.records import records
 from adducir.evaluation.scores import Scores
 
 Ties: TypeAlias = Literal["pessimistic", "expected"]
@@ -168,7 +168,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
             (not candidates, f"candidates {record['candidates']!r} {whole}"),
             (not place, f"rank {record['rank']!r} {whole}"),
             (not tied, f"tied {record.get('tied')!r} {whole}"),
-            (place + tied - 1 > candidates, f"there are no {place + tied - 1} candidates."),
+            (place + tied - 1 > candidates, f"there are fewer than {place + tied - 1} candidates."),
             (ROUGE_KEY in record and rouge is None, f"{ROUGE_KEY} is not a number of 0 to 1."),
             (keys.keys() != {*names}, f"the keys are not {', '.join(names)} in every object."),
         ):
@@ -177,7 +177,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         texts = tuple(keys[key] for key in names)
         own[qid] = place - 1, tied, candidates, unranked, rouge, texts
     if not found:
-        raise InputError("there is no rank in it.", path=path)
+        raise InputError("it contains no ranks.", path=path)
     return {name: _ranks(own, names) for name, own in found.items()}
 
 

@@ -123,7 +123,7 @@ class Lists:
         blocks = run.frame.select(block=pl.col("qid").rle()).unnest("block")
         if blocks["value"].n_unique() < len(blocks):
             raise UsageError(
-                "The rows of a topic of the run are apart.",
+                "The run's rows of a topic are not together.",
                 hint="Make the run with Run.ranked, which orders rows.",
             )
         number = _numbered(blocks["value"], pl.Series(judgements.qids, dtype=pl.String))

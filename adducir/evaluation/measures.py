@@ -64,12 +64,12 @@ def kind_of(measure: Measure) -> type[MeasureKind] | None:
 
 
 def computable(measure: Measure) -> Measure:
-    """The measure; a UsageError if it is not computed here."""
+    """The measure; a UsageError if it is not supported."""
     if kind_of(measure) is None or hasattr(measure, "runtime_impl"):
         raise UsageError(
-            f"the measure {measure} is not computed here.",
-            hint="`adducir kinds measures` lists what is. Compare values per topic of another "
-            "program by adducir compare.",
+            f"the measure {measure} is not supported.",
+            hint="`adducir kinds measures` lists those that are. Compare values per topic of "
+            "another program with adducir compare.",
         )
     return measure
 
@@ -140,7 +140,7 @@ def parse_measure(text: str | Measure) -> Measure:
     """Read exactly one measure, as :func:`parse_measures`."""
     measures = parse_measures(text)
     if len(measures) != 1:
-        raise UsageError(f"{text!r} names {len(measures)} measures where one is wanted.")
+        raise UsageError(f"{text!r} names {len(measures)} measures where one is needed.")
     return measures[0]
 
 
@@ -199,7 +199,7 @@ def _named(piece: str) -> Measure:
     if measure is None:
         near = nearest(node.id, [one.NAME or name for name, one in known().items()])
         cutoff = re.sub(r"^[^(@]*|\([^()]*\)", "", piece)
-        raise UsageError(f"there is no measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}")
+        raise UsageError(f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}")
     if at is not None:
         given.append((measure.AT_PARAM, at))
     parameters: dict[str, Any] = {}

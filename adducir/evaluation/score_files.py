@@ -32,11 +32,11 @@ from typing import Any
 import polars as pl
 from ir_measures import Measure
 
+from adducir.core.csv_files import first_line, records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
 from adducir.evaluation.measures import NamedMeasure, parse_measure
-from adducir.evaluation.records import first_line, records
 from adducir.evaluation.scores import SCHEMA, Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic")
@@ -169,7 +169,7 @@ def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
     for line, record in records(path):
         qid = next((record[name] for name in QIDS if name in record), None)
         if qid is None or "results" in record:
-            raise _refused(path, f"{', '.join(record)} are no values of a topic", line)
+            raise _refused(path, f"{', '.join(record)} are not values of a topic", line)
         system = next((record[name] for name in SYSTEMS if name in record), "")
         place = record.get("section", ""), record.get("group", ""), system, qid
         if {"measure", "value"} <= record.keys():

@@ -121,7 +121,7 @@ class Scores(Framed):
             return scores
         every = list(scores)
         if not every:
-            raise UsageError("there is no system to compare.")
+            raise UsageError("there are no systems to compare.")
         frames, measures = list[pl.DataFrame](), dict[str, Measure]()
         evaluations = list[Evaluation]()
         for one in every:
@@ -174,7 +174,7 @@ class Scores(Framed):
             name = str(parse_measure(measure))
         if name not in self.measures:
             raise UsageError(
-                f"{measure} was not computed.", hint=f"Computed are {', '.join(self.measures)}."
+                f"{measure} was not computed.", hint=f"Computed: {', '.join(self.measures)}."
             )
         if len(self.systems) > 1:
             raise UsageError(f"these are scores of {len(self.systems)} systems.")
@@ -201,7 +201,7 @@ class Scores(Framed):
         wrong = part.filter(~pl.col("value").is_finite())
         if wrong.height:
             _, _, run, qid, measure, value = wrong.row(0)
-            raise UsageError(f"{run} has no number for {measure} on topic {qid}, but {value}.")
+            raise UsageError(f"{run} has {value} for {measure} on topic {qid}, not a number.")
         runs = part.select("system", "run").unique(maintain_order=True)
         systems = runs["system"].unique(maintain_order=True)
         names, qids = (
@@ -246,7 +246,7 @@ class Scores(Framed):
         pooled = self.renamed(system_of)
         if len(pooled.systems) == len(self.systems):
             raise UsageError(
-                "no two runs differ in their seed only.",
+                "no two runs differ only in their seeds.",
                 hint="Call them X.seed1, X.seed2 and so on.",
             )
         return pooled
@@ -276,7 +276,7 @@ def run_name(system: str, seed: int) -> str:
 
 
 def by_system(runs: Iterable[str]) -> dict[str, list[str]]:
-    """The names of the runs of each system: those that differ in their seed only."""
+    """The names of the runs of each system: those that differ only in their seeds."""
     found: dict[str, list[str]] = {}
     for name in runs:
         found.setdefault(system_of(name), []).append(name)

@@ -103,7 +103,7 @@ def _extremes(
     if comb(holes.size + levels, levels) > _MOST:
         raise UsageError(
             f"{holes.size} unjudged documents have too many completions with {levels + 1} grades.",
-            hint="Take a smaller k.",
+            hint="Use a smaller k.",
         )
     known = -np.sort(-judged[judged > 0])  # no other counts
     tried = list(combinations_with_replacement(range(levels + 1), holes.size))

@@ -19,6 +19,7 @@ from typing import Any
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
+from adducir.core.points import raised_in
 from adducir.core.texts import nearest
 
 
@@ -59,15 +60,20 @@ class Code:
         try:
             function = getattr(self._imported(), self.function)
         except Exception as error:
-            what = f"{self.name} cannot be imported: {error!r}."
-            raise InputError(what, path=self.path) from error
+            raise self.error("cannot be imported:", error) from error
         finally:
             with suppress(ValueError):
                 sys.path.remove(str(self.folder))
         try:
             return function(**arguments)
         except Exception as error:
-            raise InputError(f"{self.name} raised {error!r}.", path=self.path) from error
+            raise self.error("raised", error) from error
+
+    def error(self, what: str, error: Exception) -> InputError:
+        """The error for an exception, with the innermost line of the study's or package's code."""
+        own = self.folder if self.is_of_study else self.root
+        place = {"path": self.path} | raised_in(error, own)
+        return InputError(f"{self.name} {what} {error!r}.", **place)
 
     def _imported(self) -> Any:
         if self.module is not None:
@@ -92,7 +98,7 @@ def find_code(name: str, folder: Path) -> Code:
         if not path.resolve().is_relative_to(folder.resolve()):
             raise InputError("this file is not in the study's folder.", path=path)
         if not path.is_file():
-            raise InputError("there is no such file.", path=path)
+            raise InputError("no such file.", path=path)
         code = Code(name, function, None, path, folder, path)
     else:
         path, root = _module_file(place, folder)

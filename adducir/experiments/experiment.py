@@ -8,6 +8,7 @@ nothing to be made needs.
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,9 +20,8 @@ from adducir.core.fingerprint import is_known
 from adducir.core.planning import planning
 from adducir.core.progress import progress
 from adducir.experiments.code import require_consent
-from adducir.experiments.context import Context, shown
-from adducir.experiments.planner import Planner
-from adducir.experiments.step import ModelStep, Step, training_log
+from adducir.experiments.sections import Planner
+from adducir.experiments.step import Context, ModelStep, Step, shown, training_log
 from adducir.experiments.study import TASKS, Finding, Study
 from adducir.tables.formats import TABLES, render
 from adducir.tables.material import Curve
@@ -61,17 +61,20 @@ def plan_experiment(
         raise InputError(error.what, path=path, line=line, hint=error.hint) from error
     reading = read(document, task, overrides)
     folder = study_folder(path) if folder is None else folder.absolute()
-    planner, recipe = Planner(reading, folder, overrides, dry_run=dry_run), reading.rest
-    if recipe is None:
+    planner = Planner(reading, folder, overrides, dry_run=dry_run)
+    if reading.refused:
         planner.check()
-        raise InputError("the file cannot be understood.", path=path)  # never without an error
-    with planning(is_dry=dry_run):
+    recipe, errors = reading.in_part()
+    for problem in errors:
+        planner.add(problem.path, problem.what)
+    # A recipe that only its valid sections are left of need not make sense.
+    with planning(is_dry=dry_run), suppress(Exception) if reading.errors else nullcontext():
         plan = Plan(recipe.study(planner), planner, dry_run=dry_run, rebuild=rebuild)
         if planner.output.is_file():
-            what = f"{planner.output}: a file stands where the folder of the tables is to be"
+            what = f"{planner.output}: this is a file, but a folder for the tables is needed"
             ending = ": the experiment file's name needs an ending, such as .yaml"
             planner.add((), what + ending * planner.output.samefile(path))
-        planner.check()
+    planner.check()
     return plan
 
 
@@ -133,7 +136,7 @@ class Plan:
         made = [step for step in self.goals if step.kept == "keep"]
         if kept := sum(step not in needed for step in made):
             share = f"all {kept}" if kept == len(made) else f"{kept} of {len(made)}"
-            progress().note(f"{share} {self.study.makes} are there and kept")
+            progress().note(f"{share} {self.study.makes} exist and are kept")
         _clear_up(set(self.steps) - set(needed), needed)
         code = dict(step.runs_code for step in needed if step.runs_code is not None)
         require_consent(code, self.planner.folder, allow_code)
@@ -225,9 +228,7 @@ def run_experiment(
         AdducirError: A corpus record is malformed, the disk is full, and the like.
     """
     if plan.dry_run:
-        raise UsageError(
-            "this plan is of a dry run, which is for reading.", hint="Plan it without dry_run."
-        )
+        raise UsageError("a plan of a dry run cannot be executed.", hint="Plan it without dry_run.")
     context = replace(context or Context(), folder=plan.planner.folder, rebuild=plan.rebuild)
     with publishing_results(plan.output) as folder, context:
         made = plan.make(context, allow_code=allow_code)

@@ -43,15 +43,14 @@ from adducir.core.errors import AdducirError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.evaluation.scores import run_name
-from adducir.experiments.planner import Planner
-from adducir.experiments.sections import ComparisonRecipe, Linked, TableRecipe
+from adducir.experiments.sections import ComparisonRecipe, Linked, Planner, TableRecipe
 from adducir.experiments.step import Absent, Models, Step
 from adducir.version import __version__
 
 if TYPE_CHECKING:
     from ir_measures import Measure
 
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
     from adducir.tables.table import Layout, ResultTable
 
 
@@ -136,7 +135,7 @@ class Study(ABC):
             if "seeds" in getattr(system, "model_fields_set", ()) and not system.seeds:
                 planner.add(place, "at least one is needed")
             if getattr(system, "seeds", ()) and not self.is_trained("systems", name):
-                what = "nothing that it is made with is trained here, so all runs are equal"
+                what = "no part of it is trained here, so all runs are equal"
                 planner.add(place, f"{what}: leave `seeds` out")
 
     def is_trained(self, section: str, name: str) -> bool:

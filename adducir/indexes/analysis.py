@@ -57,8 +57,8 @@ class Analysis:
         path = file_path(str(stopwords), folder)
         if not path.is_file():
             raise UsageError(
-                f"{str(stopwords)!r} is no stop list.",
-                hint="Give `lucene`, `none`, or a file with one stop word a line.",
+                f"{str(stopwords)!r} is not a stop list.",
+                hint="Give `lucene`, `none`, or a file with one stop word per line.",
             )
         words = {line.strip().lower() for _, line in read_lines(path)}
         return cls(stemmer, tuple(sorted(words - {""})), language)

@@ -17,8 +17,8 @@ from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
+from adducir.indexes.index import in_threads
 from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, score, weighed
-from adducir.indexes.memory.ranking import in_threads
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.memory.sorting import order_rows

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -26,14 +26,16 @@ from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
 from adducir.encoders.encoding import DOCNOS
 from adducir.encoders.kinds import Floats, TextEncoder
-from adducir.encoders.model import DualEncoder, load_encoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.indexes.arrays import damaged
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, no_terms
+from adducir.indexes.index import FieldWeights, Hits, Index, Query
 from adducir.indexes.models import Model
 from adducir.models.machine import choose_device, using_threads
 from adducir.models.work import Running
+
+if TYPE_CHECKING:
+    from adducir.encoders.model import DualEncoder
 
 KIND = "dense-index"
 INDEX = "index.faiss"
@@ -94,7 +96,9 @@ class DenseIndex(Index):
         )
 
     @cached_property
-    def encoder(self) -> DualEncoder | TextEncoder:
+    def encoder(self) -> "DualEncoder | TextEncoder":
+        from adducir.encoders.model import load_encoder
+
         encoder = load_encoder(self.source).to(choose_device(self._device))
         return cast("DualEncoder | TextEncoder", encoder)
 
@@ -116,7 +120,7 @@ class DenseIndex(Index):
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
         if feedback is not None or fields is not None or len(texts) < len(queries):
-            raise no_terms()
+            self._refuse_without_vectors()
         with using_threads(threads):
             vectors = self.encoder.encode_queries(texts, Running(tokens=self._tokens))
         return self.search_vectors(vectors, depth=depth, threads=threads)
@@ -125,7 +129,8 @@ class DenseIndex(Index):
         self, vectors: Floats, *, depth: int | None = 1000, threads: int | None = None
     ) -> Hits:
         """Rank the documents for (q, D) vectors."""
-        check_search([], depth)
+        if depth is not None and depth < 1:
+            raise UsageError(f"a depth must be 1 or more, not {depth}.")
         if len(vectors) and vectors.shape[1] != self._index.d:
             raise UsageError(
                 f"the index has vectors of {self._index.d} numbers, the queries of "

@@ -73,7 +73,7 @@ class DocumentStore:
         self._texts = folder / TEXTS
         if not self._texts.is_file() or not (folder / OFFSETS).is_file():
             raise ArtifactError(
-                "this index keeps no texts beside it.",
+                "this index does not store texts.",
                 path=folder,
                 hint="Build it again with 'adducir index'.",
             )

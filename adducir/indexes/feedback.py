@@ -1,35 +1,29 @@
 """Relevance feedback: weighted queries from queries and their best documents.
 
-Vectors of terms are of single
-precision, as in Anserini's class ``FeatureVector``.
+Vectors of terms are of single precision, as in Anserini's class ``FeatureVector``, whose hash maps
+decide in which order norms are summed. Doubles hold such sums of floats exactly unless one is over
+a million times another, so that order shows nowhere.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
-from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
-from adducir.indexes.jvm import java_class
-from adducir.indexes.models import Model
 
+Array = np.ndarray[tuple[int], np.dtype[Any]]
 Weights = dict[str, float]
 
-
-def check_weights(query: Mapping[str, float]) -> None:
-    for term, weight in query.items():
-        if not 0 <= weight < float("inf"):
-            raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
-
-
-def heaviest_first(query: Mapping[str, float]) -> Weights:
-    """The terms by falling weight; equal ones in alphabetical order."""
-    return dict(sorted(query.items(), key=lambda one: (-one[1], one[0])))
+_COMMON = np.float32(0.1)
+_LEAST_NORM = np.float32(0.001)
 
 
 class Document(NamedTuple):
@@ -39,32 +33,69 @@ class Document(NamedTuple):
     terms: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class Collection:
-    """What feedback can know of an index.
+class Vectors(NamedTuple):
+    """The n feedback documents of q queries and their P terms.
 
-    Attributes:
-        documents: How many documents the index has.
-        has_plain_feedback: Whether new terms are of ``[a-z0-9]`` only, as Anserini's filter for
-            English has it.
-        frequencies: How many documents hold each term of the query and of the feedback documents.
+    ``counts`` (q,) documents of each query; ``scores`` (n,); ``sizes`` (n,) terms of each document;
+    ``terms`` and ``tfs`` (P,): numbers of the terms and their frequencies, each document's most
+    frequent first, equal ones in order of their text.
     """
 
+    counts: Array
+    scores: Array
+    sizes: Array
+    terms: Array
+    tfs: Array
+
+
+@dataclass(eq=False)
+class Terms:
+    """Terms of an index by their numbers.
+
+    Attributes:
+        names: (V,) the terms.
+        ranks: (V,) their places in alphabetical order.
+        frequencies: (V,) how many documents hold each.
+        documents: How many documents the index has.
+        plain: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for English.
+        lookup: How many documents hold each of any terms.
+    """
+
+    names: pl.Series
+    ranks: Array
+    frequencies: Array
     documents: int
-    has_plain_feedback: bool
-    frequencies: Mapping[str, int]
+    plain: bool
+    lookup: Callable[[list[str]], Sequence[int]]
+
+    @cached_property
+    def eligible(self) -> Array:
+        """(V,) which terms RM3 takes."""
+        share = self.frequencies.astype(np.float32) / np.float32(self.documents)
+        # Java counts characters beyond the first 65,536 as two.
+        sizes = self.names.str.len_chars() + self.names.str.count_matches("[\U00010000-\U0010ffff]")
+        plain = self.names.str.contains("^[a-z0-9]{2,20}$")
+        allowed = plain if self.plain else sizes.is_between(2, 20)
+        return np.asarray(allowed.to_numpy() & (share <= _COMMON))
+
+
+class Collection:
+    """What a method can ask of an index: how many ``documents`` it has, and hold a term."""
+
+    def __init__(self, terms: Terms, known: dict[str, int]) -> None:
+        self.documents, self._terms, self._known = terms.documents, terms, known
 
     def frequency(self, term: str) -> int:
-        return self.frequencies.get(term, 0)
+        if term not in self._known:
+            self._known[term] = int(self._terms.lookup([term])[0])
+        return self._known[term]
 
 
 class FeedbackMethod(Kind):
     """A way to make a better query from a query and the documents that it finds.
 
-    The fields of a subclass are its hyperparameters; ``engines`` are those that know it.
+    The fields of a subclass are its hyperparameters; it has :meth:`expanded`, or :meth:`in_bulk`.
     """
-
-    engines: ClassVar[tuple[str, ...]] = ("lucene", "memory")
 
     fb_docs: int = Field(default=10, ge=1, description="Feedback documents.")
 
@@ -84,28 +115,26 @@ class FeedbackMethod(Kind):
         """
         raise NotImplementedError
 
-    def model(self, model: Model) -> Model:
-        """The model that the new query is searched with, given the model of the first search."""
-        return model
+    def in_bulk(
+        self, queries: Sequence[Counter[str]], found: Vectors, terms: Terms
+    ) -> list[Weights]:
+        """The new queries, their terms by falling weight; equal ones in alphabetical order."""
+        names = terms.names.gather(found.terms).to_list()
+        pairs = iter(zip(names, found.tfs.tolist(), strict=True))
+        documents = iter(
+            Document(score, dict(islice(pairs, size)))
+            for score, size in zip(found.scores.tolist(), found.sizes.tolist(), strict=True)
+        )
+        known = dict(zip(names, terms.frequencies[found.terms].tolist(), strict=True))
+        collection = Collection(terms, known)
+        return [
+            heaviest_first(self.expanded(query, list(islice(documents, count)), collection))
+            for query, count in zip(queries, found.counts.tolist(), strict=True)
+        ]
 
-    def of_anserini(self, searcher: Any, *, has_plain_feedback: bool) -> Any:
-        """Anserini's own object, by Adducir's bridge to it; None where :meth:`expanded` is used."""
-        del searcher, has_plain_feedback
-        return None
 
-
-def expanded(
-    method: FeedbackMethod,
-    queries: Iterable[Counter[str]],
-    found: Iterable[Sequence[Document]],
-    collection: Collection,
-) -> list[Weights]:
-    made = []
-    for query, documents in zip(queries, found, strict=True):
-        weights = method.expanded(query, documents, collection)
-        check_weights(weights)
-        made.append(heaviest_first(weights))
-    return made
+def heaviest_first(query: Mapping[str, float]) -> Weights:
+    return dict(sorted(query.items(), key=lambda one: (-one[1], one[0])))
 
 
 class RM3(FeedbackMethod):
@@ -120,8 +149,8 @@ class RM3(FeedbackMethod):
     ``original_query_weight``. All of it is single precision; sums for division are doubles.
 
     Where values are equal, both cuts take the term that is alphabetically first. Where every
-    feedback document scores 0, Anserini divides by 0 and fails; here such documents add nothing.
-    Lucene's indexes are expanded by Anserini's own class, memory indexes by compiled code.
+    feedback document scores 0, Anserini divides by 0 and fails; here such documents add nothing,
+    nor do those with scores below 0, which Lucene never gives.
     """
 
     fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")
@@ -129,13 +158,52 @@ class RM3(FeedbackMethod):
         default=0.5, ge=0, le=1, description="Weight of the query itself, 0 to 1."
     )
 
-    def of_anserini(self, searcher: Any, *, has_plain_feedback: bool) -> Any:
-        weight = self.original_query_weight
-        return searcher.rm3(self.fb_terms, self.fb_docs, weight, has_plain_feedback)
+    def in_bulk(
+        self, queries: Sequence[Counter[str]], found: Vectors, terms: Terms
+    ) -> list[Weights]:
+        rows = np.repeat(np.arange(len(found.sizes)), found.sizes)
+        kept = terms.eligible[found.terms]
+        kept[kept] = _places(rows[kept]) < self.fb_terms
+        rows, own, values = rows[kept], found.terms[kept], found.tfs[kept].astype(np.float32)
+        norms = np.bincount(rows, values, minlength=len(found.sizes)).astype(np.float32)
+        values = values / norms[rows] * np.maximum(found.scores, 0).astype(np.float32)[rows]
+        some = norms[rows] > _LEAST_NORM
+        numbers = np.repeat(np.arange(len(queries)), found.counts)[rows[some]]
+        pairs, places = np.unique((numbers << 32) + own[some], return_inverse=True)
+        sums = np.zeros(len(pairs), dtype=np.float32)
+        np.add.at(sums, places, values[some])
+
+        numbers, own = pairs >> 32, pairs & 0xFFFFFFFF
+        best = np.lexsort((terms.ranks[own], -sums, numbers))
+        best = best[_places(numbers) < self.fb_terms]
+        numbers, own, sums = numbers[best], own[best], sums[best]
+        totals = np.bincount(numbers, sums, minlength=len(queries))[numbers]
+        some = totals > 0
+        numbers, sums, totals = numbers[some], sums[some], totals[some]
+        names = terms.names.gather(own[some]).to_list()
+        share_of_query = np.float32(self.original_query_weight)
+        shares = (sums / totals).astype(np.float32).astype(np.float64)
+        model = (1.0 - np.float64(share_of_query)) * shares
+        doubles, floats = model.tolist(), model.astype(np.float32).tolist()
+        ends = np.searchsorted(numbers, np.arange(len(queries) + 1)).tolist()
+        made = []
+        for query, (first, last) in zip(queries, pairwise(ends), strict=True):
+            known = dict(zip(names[first:last], doubles[first:last], strict=True))
+            weights = dict(zip(names[first:last], floats[first:last], strict=True))
+            for term, count in query.items():
+                share = float(share_of_query * np.float32(count / query.total()))
+                weights[term] = float(np.float32(share + known.get(term, 0.0)))
+            made.append(heaviest_first(weights))
+        return made
+
+
+def _places(rows: Array) -> Array:
+    """The place of each row among those of its number, which stand together."""
+    counts = np.bincount(rows)
+    return np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 _RANKED = 50  # documents of which the last are taken to be not relevant
-_COMMON = np.float32(0.1)
 _Vector = dict[str, np.float32]
 
 
@@ -166,7 +234,7 @@ class Rocchio(FeedbackMethod):
 
     def expanded(
         self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
-    ) -> dict[str, float]:
+    ) -> Weights:
         own = _of_norm_1({term: np.float32(count) for term, count in query.items()})
         best = _mean(documents[: self.fb_docs], collection, self.fb_terms)
         last: _Vector = {}
@@ -212,43 +280,3 @@ def _norm(vector: _Vector) -> float:
 def _of_norm_1(vector: _Vector) -> _Vector:
     norm = _norm(vector)
     return {term: np.float32(float(value) / norm) for term, value in vector.items()}
-
-
-class BM25PRF(FeedbackMethod):
-    """BM25PRF.
-
-    Robertson and Spärck Jones, "Simple, proven approaches to text retrieval", TR 356, Cambridge,
-    1994, as Anserini's class computes it, for indexes of Lucene. With N documents, n that hold a
-    term, R feedback documents and r of them that hold it, a term's relevance weight is ``ln((r +
-    .5) * (N - n - R + r + .5) / ((n - r + .5) * (R - r + .5)))``, at least 1e-6. Terms that match
-    ``[a-z0-9]+``, are not numbers, have 2 to 20 characters, are in 2 feedback documents or more and
-    not in the query are offered by that weight times ln r (Sakai and Robertson, SIGIR 2002); the
-    ``fb_terms`` best come to the query's own, their weights times ``new_term_weight``. The new
-    query is searched by BM25 with these weights in place of the idf.
-    """
-
-    engines: ClassVar[tuple[str, ...]] = ("lucene",)
-
-    fb_terms: int = Field(default=20, ge=1, description="Feedback terms.")
-    new_term_weight: float = Field(default=0.2, ge=0, description="Weight of new terms.")
-    prf_k1: float = Field(
-        default=0.9, ge=0, description="Saturation of the term frequency in the second search."
-    )
-    prf_b: float = Field(
-        default=0.4, ge=0, le=1, description="Weight of the document's length in the second search."
-    )
-
-    def model(self, model: Model) -> Model:
-        return _WithoutIDF(k1=self.prf_k1, b=self.prf_b)
-
-    def of_anserini(self, searcher: Any, *, has_plain_feedback: bool) -> Any:
-        weights = self.prf_k1, self.prf_b, self.new_term_weight
-        return searcher.bm25prf(self.fb_terms, self.fb_docs, *weights)
-
-
-class _WithoutIDF(Model):
-    k1: float
-    b: float
-
-    def similarity(self, *, exact_lengths: bool) -> Any:
-        return None if exact_lengths else java_class("adducir.BM25WithoutIdf")(self.k1, self.b)

@@ -1,9 +1,12 @@
-"""What the indexes of all engines have in common."""
+"""What the indexes of all engines have in common: queries in, hits out, feedback between."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,18 +15,21 @@ import polars as pl
 
 from adducir.core.artifacts import Manifest
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.jvm import translated
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.indexes.documents import DocumentStore
-    from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.feedback import FeedbackMethod, Terms, Vectors, Weights
     from adducir.indexes.models import Model
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
 FieldWeights = Mapping[str, float]
+_SPAN = 64  # queries
 
 
 @dataclass(frozen=True)
@@ -44,13 +50,23 @@ class Hits:
     def frame(self, qids: Sequence[str]) -> pl.DataFrame:
         """The columns qid, docno and score; ``qids`` names the queries in order."""
         rows = np.repeat(np.arange(len(qids)), self.counts)
-        return pl.DataFrame(
-            {
-                "qid": pl.Series(qids, dtype=pl.String).gather(rows),
-                "docno": self.docnos,
-                "score": pl.Series(self.scores).cast(pl.Float64),
-            }
-        )
+        names = pl.Series(qids, dtype=pl.String).gather(rows)
+        scores = pl.Series(self.scores).cast(pl.Float64)
+        return pl.DataFrame({"qid": names, "docno": self.docnos, "score": scores})
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Hits by document numbers: (q,) counts, (n,) int32 docs and their scores."""
+
+    counts: np.ndarray
+    docs: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def starts(self) -> np.ndarray:
+        """(q + 1,) int64: where each query's hits begin."""
+        return np.concatenate(([0], np.cumsum(self.counts)))
 
 
 class Index(ABC):
@@ -61,30 +77,25 @@ class Index(ABC):
         accurate_length: Whether BM25 sees exact lengths, as the index was built.
         analysis: How documents became terms, and queries do.
         fields: The fields that are indexed, joined.
-        has_vectors: Whether it holds documents' terms, which feedback reads.
         default_model: The name of the model for what it holds; empty where its encoder is one.
     """
 
-    has_vectors: bool = False
     default_model: str = "bm25"
 
     def __init__(self, path: Path, manifest: Manifest | None) -> None:
         self.path, self.manifest = path, manifest
         recipe: Mapping[str, Any] = manifest.recipe if manifest else {}
         self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
+        self.accurate_length = bool(recipe.get("accurate_length"))
         settings = recipe.get("analysis", {})
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
         is_other = "language" in settings  # English is stemmed alike by every Lucene
         if is_other and self.analysis.settings().get("lucene") != settings.get("lucene"):
             raise ArtifactError(
-                "its texts were analysed by another Lucene, which stems otherwise.",
+                "its texts were analysed by another Lucene, which stems differently.",
                 path=path,
                 hint="Build it again with 'adducir index --rebuild'.",
             )
-
-    @property
-    def accurate_length(self) -> bool:
-        return bool(self.manifest and self.manifest.recipe.get("accurate_length"))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path.absolute(),)  # another process opens it anew
@@ -108,7 +119,6 @@ class Index(ABC):
 
         return DocumentStore(self.path)
 
-    @abstractmethod
     def search(
         self,
         queries: Sequence[Query],
@@ -131,26 +141,97 @@ class Index(ABC):
         Raises:
             UsageError: What the index, or its engine, does not have.
         """
+        refuse_text(queries, "queries")
+        if depth is not None and depth < 1:
+            raise UsageError(f"a depth must be 1 or more, not {depth}.")
+        if fields is not None:
+            self._check_fields(fields, model, feedback)
+        if feedback is not None:
+            queries = self.expand(queries, model, feedback, threads=threads)
+        counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
+        weighted = [next(counts) if isinstance(query, str) else query for query in queries]
+        check_weights(weighted)
+        found = self._rank(weighted, model, fields, depth, threads or default_threads())
+        docnos = self.docnos.gather(found.docs)
+        return Hits(found.counts.astype(np.int32), docnos, found.scores)
 
     def expand(
         self,
-        queries: Sequence[str],
+        queries: Sequence[Query],
         model: "Model",
         feedback: "FeedbackMethod",
         *,
         threads: int | None = None,
-    ) -> list[dict[str, float]]:
-        """The query that feedback makes of each query: index terms and weights, heaviest first."""
-        raise no_terms()
+    ) -> "list[Weights]":
+        """The query that feedback makes of each text: index terms and weights, heaviest first."""
+        refuse_text(queries, "queries")
+        texts = [query for query in queries if isinstance(query, str)]
+        if len(texts) < len(queries):
+            raise UsageError("feedback expands a query's text, not weighted terms.")
+        self._refuse_without_vectors()  # before anything is searched
+        counts, threads = self._counts(texts), threads or default_threads()
+        found = self._rank(counts, model, None, feedback.depth, threads)
+        made: list[Weights] = [{} for _ in texts]
+        starts = found.starts
+
+        def work(first: int, last: int) -> None:
+            part = slice(starts[first], starts[last])
+            ranked = Ranked(found.counts[first:last], found.docs[part], found.scores[part])
+            made[first:last] = feedback.in_bulk(counts[first:last], *self._vectors(ranked))
+
+        in_threads(work, len(texts), threads)
+        check_weights(made)
+        return made
 
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod"
-    ) -> dict[str, float]:
+    ) -> "Weights":
         """The query that feedback makes of ``query`` and given documents, best first, with scores.
 
-        A document that the index does not hold, and in memory a negative score, is a UsageError.
+        A document that the index does not hold, and a negative score, is a UsageError.
         """
-        raise no_terms()
+        self._refuse_without_vectors()
+        best = documents[: feedback.depth]
+        docs = np.array([self.number(docno) for docno, _ in best], dtype=np.int32)
+        scores = np.array([score for _, score in best], dtype=np.float32)
+        if not (scores >= 0).all():
+            raise UsageError("feedback weighs documents by their scores, which must be 0 or more.")
+        found = Ranked(np.array([len(docs)]), docs, scores)
+        return feedback.in_bulk(self._counts([query]), *self._vectors(found))[0]
+
+    def _check_fields(
+        self, fields: FieldWeights, model: "Model", feedback: "FeedbackMethod | None"
+    ) -> None:
+        """Refuse field weights where the index cannot be searched by them."""
+        raise UsageError(
+            "a memory index holds its fields joined, so they cannot have weights.",
+            hint="Build a Lucene index with --set separate_fields=true.",
+        )
+
+    def _rank(
+        self,
+        queries: Sequence[Mapping[str, float]],
+        model: "Model",
+        fields: FieldWeights | None,
+        depth: int | None,
+        threads: int,
+    ) -> Ranked:
+        raise NotImplementedError
+
+    def _vectors(self, found: Ranked) -> "tuple[Vectors, Terms]":
+        raise NotImplementedError
+
+    def _refuse_without_vectors(self) -> None:
+        """Refuse feedback where the index does not hold documents' terms."""
+        raise UsageError(
+            "a dense index has no terms for feedback, field weights or weighted queries.",
+            hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
+        )
+
+    def _counts(self, texts: Sequence[str]) -> list[Counter[str]]:
+        """The terms of each text, which count as often as they occur."""
+        with translated(self.path):
+            return [Counter(terms) for terms in self.analysis.terms(texts)]
 
     def close(self) -> None:  # noqa: B027  (most engines have nothing to let go of)
         """Let go of the files."""
@@ -176,22 +257,21 @@ class Index(ABC):
         return self._numbers[docno]
 
 
-def check_search(queries: Sequence[Query], depth: int | None) -> None:
-    refuse_text(queries, "queries")
-    if depth is not None and depth < 1:
-        raise UsageError(f"a depth must be 1 or more, not {depth}.")
+def check_weights(queries: Sequence[Mapping[str, float]]) -> None:
+    for query in queries:
+        for term, weight in query.items():
+            if not 0 <= weight < float("inf"):
+                raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
 
 
-def texts_alone(queries: Sequence[Query]) -> list[str]:
-    refuse_text(queries, "queries")
-    texts = [query for query in queries if isinstance(query, str)]
-    if len(texts) < len(queries):
-        raise UsageError("feedback expands a query's text, not weighted terms.")
-    return texts
-
-
-def no_terms() -> UsageError:
-    return UsageError(
-        "a dense index has no terms for feedback, field weights or weighted queries.",
-        hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
-    )
+def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:
+    """Call ``work`` with spans (first, last) that cover ``count`` queries, in several threads."""
+    size = max(1, min(_SPAN, -(-count // (4 * threads))))
+    spans = list(pairwise([*range(0, count, size), count]))
+    if threads == 1 or len(spans) < 2:
+        for span in spans:
+            work(*span)
+        return
+    with ThreadPoolExecutor(min(threads, len(spans))) as pool:
+        for _ in pool.map(lambda span: work(*span), spans):
+            pass

@@ -35,7 +35,6 @@ FEEDBACK: "Family[FeedbackMethod]" = Family(
     {
         "rm3": f"{_HERE}.feedback:RM3",
         "rocchio": f"{_HERE}.feedback:Rocchio",
-        "bm25prf": f"{_HERE}.feedback:BM25PRF",
     },
     what="feedback method",
 )

@@ -30,8 +30,8 @@ class Language(Recipe):
             by itself; indexing is then faster. Bigrams over blanks, dictionaries of phrases and
             the like forbid it.
         is_pretokenized: Whether texts come as ready terms between blanks.
-        has_plain_feedback: Whether RM3 and BM25PRF take terms of ``[a-z0-9]`` only, Anserini's
-            filter for English.
+        has_plain_feedback: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for
+            English.
     """
 
     label: ClassVar[str]
@@ -77,7 +77,7 @@ def made(label: str, method: str, *arguments: Any) -> Any:
     except jvm.java_exception() as error:
         raise MachineError(
             f"{label} cannot be analysed here: {jvm.message_of(error).splitlines()[0]}.",
-            hint="Where a part of Java is lacking, set ADDUCIR_JAVA_HOME to a whole one (a JDK).",
+            hint="If a part of Java is missing, set ADDUCIR_JAVA_HOME to a complete one (a JDK).",
         ) from error
 
 

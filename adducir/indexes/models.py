@@ -226,8 +226,8 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     if engine in engines:
         return
     names = MODELS.having(lambda kind: engine in kind.engines())
-    build = [f"Build one with 'adducir index --engine {other}', or " for other in engines]
+    build = [f" 'adducir index --engine {other}' builds one that has it." for other in engines]
     raise UsageError(
         f"{index} is {_INDEXES[engine]}, which has no model {MODELS.name_of(type(model))!r}.",
-        hint=f"{''.join(build[:1]) or 'Here '}choose of {', '.join(names)}.",
+        hint=f"Its models are {', '.join(names)}.{''.join(build[:1])}",
     )

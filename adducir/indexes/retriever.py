@@ -93,9 +93,8 @@ class LexicalRetriever(_Adjustable):
     """Ranks documents for each query.
 
     Input columns: ``qid`` and ``query``; where there is a column ``query_toks`` (index terms and
-    weights, as :class:`QueryExpansion` makes it), that is searched instead of the text, by the
-    model that the method in ``query_feedback`` searches with, if there is one. Output: one row per
-    hit, with ``docno``, ``score`` and ``rank`` (from 0).
+    weights, as :class:`QueryExpansion` makes it), that is searched instead of the text. Output: one
+    row per hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
         index: A lexical index, or its folder.
@@ -121,19 +120,15 @@ class LexicalRetriever(_Adjustable):
         self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        model = self._made()
-        if "query_feedback" in inp and len(inp):
-            model = inp["query_feedback"].iloc[0].model(model)
-        return self._ranked(inp, model, self.feedback)
+        return self._ranked(inp, self._made(), self.feedback)
 
 
 class QueryExpansion(_Adjustable):
     """Expands each query by its best documents: ``retriever >> QueryExpansion(...) >> retriever``.
 
     Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row per query, with
-    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches), ``query``
-    unchanged and, where the method searches with a model of its own (BM25PRF has no idf),
-    ``query_feedback``: the method.
+    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches) and ``query``
+    unchanged.
 
     Args:
         index: A lexical index with document vectors, or its folder.
@@ -160,6 +155,4 @@ class QueryExpansion(_Adjustable):
             documents = list(zip(ranking["docno"], ranking["score"], strict=True))
             weights = self.index.expand_from(query, documents, method)
             rows.append({"qid": qid, "query": query, "query_toks": weights})
-        found = pd.DataFrame(rows, columns=["qid", "query", "query_toks"])
-        has_own_model = type(method).model is not FeedbackMethod.model
-        return found.assign(query_feedback=[method] * len(found)) if has_own_model else found
+        return pd.DataFrame(rows, columns=["qid", "query", "query_toks"])

@@ -33,9 +33,9 @@ class Search:
 
     def remarks(self) -> Iterator[str]:
         for what, qids in (
-            ("no term is left of the query after analysis", self.empty),
+            ("no term of the query is left after analysis", self.empty),
             ("no term of the query is in the index", self.unanswered),
-            ("all documents have one score, so that docnos order them", self.tied),
+            ("all documents have the same score, so docnos order them", self.tied),
         ):
             if qids:
                 more = f" and {len(qids) - 10} more" if len(qids) > 10 else ""

@@ -44,7 +44,7 @@ def read_shard(path: Path) -> dict[str, NDArray[Any]]:
     from safetensors import SafetensorError, safe_open
 
     damaged = ArtifactError(
-        "this file is damaged: it is not what was written.",
+        "this file is damaged: its content is not what was written.",
         path=path,
         hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
     )
@@ -121,7 +121,7 @@ class ModelSettings(Recipe):
             raise InputError(
                 f"this is {cls.what}: it holds no {cls.file}.",
                 path=folder,
-                hint="Name a folder that `adducir train` made of a recipe of that kind.",
+                hint="Name a folder that `adducir train` made from a recipe of that kind.",
             )
         return as_settings(folder / cls.file, json_object(folder / cls.file), cls)
 

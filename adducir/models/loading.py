@@ -63,7 +63,7 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
         backend.no_truncation()
         backend.no_padding()
         entries = len(tokenizer) - len(special)  # T5 has a hundred of those alone
-        # Entries that were added to the vocabulary are made of texts only where these hold them.
+        # Entries that were added to the vocabulary are made from texts only where these hold them.
         vocabulary = backend.get_vocab(with_added_tokens=False)
         greatest = max((*vocabulary.values(), *special, *backend.encode("a", "a").ids))
     wrong = ""
@@ -210,7 +210,7 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
         raise InputError(
             f"{what}.",
             path=path,
-            hint="Nothing in it was run. Take the model from where it was first published.",
+            hint="Nothing in it was run. Get the model from where it was first published.",
         ) from error
     if not isinstance(found, dict) or not found:
         raise InputError(f"it holds no weights by name, but a {type(found).__name__}.", path=path)

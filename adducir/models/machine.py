@@ -1,7 +1,7 @@
 """The device, threads and precision that a model runs with, and seeds that can be repeated.
 
 Half precision is for a transformer's layers and for nothing else. They hold nearly all of a
-network's work, and their states bear rounding to the 8 bits of bfloat16. What is made of the last
+network's work, and their states bear rounding to the 8 bits of bfloat16. What is made from the last
 hidden states does not: pooling, projection, normalisation, inner products, a classifier's logits
 and their losses lose ranks when they are rounded (the scores of a late interaction come in steps of
 1/16). So autocast begins and ends with the stack of layers, whose output is single precision again.
@@ -39,8 +39,8 @@ def choose_device(name: str = "auto", place: "Place | None" = None) -> "torch.de
         name = next(kind for kind, is_there in there.items() if is_there)
     if not there.get(name.partition(":")[0], False):
         raise UsageError(
-            f"there is no device {name!r} here.",
-            hint=f"There is: {', '.join(key for key, value in there.items() if value)}.",
+            f"the device {name!r} is not available.",
+            hint=f"Available: {', '.join(key for key, value in there.items() if value)}.",
         )
     if name == "cuda" and place is not None and place.count > 1:
         return torch.device("cuda", place.number % torch.cuda.device_count())

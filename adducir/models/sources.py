@@ -207,7 +207,7 @@ def weight_files(folder: Path) -> list[Path]:
         for one in names:
             if Path(one).name != one or not (folder / one).is_file():
                 raise InputError(
-                    f"the weights are incomplete: this index names {one!r}, which is not there.",
+                    f"the weights are incomplete: this index names {one!r}, which is missing.",
                     path=index,
                     hint="Fetch or copy the model again, all of its files.",
                 )

@@ -128,7 +128,7 @@ def in_order(
                 raise
             texts = "1 text" if len(numbers) == 1 else f"{len(numbers):,} texts"
             raise MachineError(
-                f"the memory does not suffice for a batch of {texts}.",
+                f"not enough memory for a batch of {texts}.",
                 hint="Take smaller batches for all of the work (batch_tokens, where the "
                 "command has it), fewer --workers, or a machine with more memory.",
             ) from error

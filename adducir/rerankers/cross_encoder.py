@@ -189,7 +189,7 @@ def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
         number = names.index(label) if label in names else label
         if isinstance(number, int) and 0 <= number < len(names):
             return number
-        raise InputError(f"there is no class {label!r}: the model has {shown}.")
+        raise InputError(f"unknown class {label!r}: the model has {shown}.")
     relevant = [number for number, name in enumerate(names) if _plain(name) in _RELEVANT]
     if len(names) <= 2 and len(relevant) == 1:
         return relevant[0]

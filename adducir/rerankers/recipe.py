@@ -37,12 +37,13 @@ _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_ou
 class Pointwise(ABC):
     """A network with its tokenizer; a kind gives ``encode`` and ``values``, or ``scores``."""
 
-    network: Any
+    network: Any = None
     tokenizer: Any
     running: Running = PLAIN
 
     def to(self, device: "torch.device") -> None:
-        self.network.to(device)
+        if self.network is not None:
+            self.network.to(device)
 
     def encode(self, pairs: Sequence[Pair]) -> Sequence[Any]:
         """What the network reads of each pair; its ``len()`` is in tokens."""

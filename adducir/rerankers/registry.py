@@ -148,7 +148,7 @@ def read_recipe(path: Path) -> RerankerRecipe:
     document = load(path)
     kind = document.data.get("model", document.data.get("kind"))
     if not isinstance(kind, str) or kind not in RERANKERS:
-        problem = "there is no key `model`" if kind is None else f"there is no model {kind!r}"
+        problem = "there is no key `model`" if kind is None else f"unknown model {kind!r}"
         raise InputError(
             f"{problem}.",
             path=path,
@@ -178,7 +178,7 @@ def open_trained(name: str | Path, model: Path, running: Running = PLAIN) -> Rer
         settings |= read_recipe(Path(name)).model_dump(include=own_keys)
     kind = str(settings.get("model"))
     if kind not in RERANKERS:
-        raise InputError(f"there is no model {kind!r}.", path=path)
+        raise InputError(f"unknown model {kind!r}.", path=path)
     own = as_settings(path, settings, RERANKERS.kind(kind))
     return Reranker(str(name), own, ModelSource(str(name), model), running)
 

@@ -125,7 +125,7 @@ def rerank(
 
     Args:
         topics: Their queries; topics that the run lacks are ignored.
-        depth: Documents per topic that are put in a new order.
+        depth: Documents per topic to rerank.
         tag: The new run's; by default the old one's with the reranker's name.
         chunking: Who reranks, and beside which output chunks are kept.
     """

@@ -76,7 +76,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         super().__init__(recipe, folder)
         if recipe.examples is None:
             raise InputError(
-                "the recipe has no `examples`, so that there is nothing to train.",
+                "the recipe has no `examples`, so there is nothing to train.",
                 hint="It can be used as it is: adducir rerank --model RECIPE.",
             )
         self.part = part = recipe.examples
@@ -143,7 +143,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             yield example
         if not self.counts["queries"]:
             raise InputError(
-                "there is no query with both a positive and a negative to train on.",
+                "no query has both a positive and a negative to train on.",
                 path=self._corpus.source,
                 hint="Are all sources of one collection, and has the query's field a text? "
                 f"Counts: {dict(self.counts)}.",
@@ -271,7 +271,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                 )
         else:
             network = load_model(self.base, KIND, new_head=True, num_labels=labels)
-        # Whatever the base's classes were called: the model that is saved says what it learnt.
+        # Whatever the base's classes were called: the model that is saved says what it learned.
         network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
         network.config.label2id = {name: key for key, name in network.config.id2label.items()}
         return cast("torch.nn.Module", network)

@@ -19,9 +19,8 @@ from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.fusion import lacking
 from adducir.runs.metadata import metadata_for, part_of, read_metadata
-from adducir.runs.order import Ties, ordered
 from adducir.runs.read import columns_of, run_of
-from adducir.runs.run import Run
+from adducir.runs.run import Run, Ties, ordered
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -130,7 +129,7 @@ def _ranks(case: Case) -> Iterator[Told]:
     rises = (score[1:] > score[:-1]) & (topic[1:] == topic[:-1])
     if rises.any():
         topics = counted(len(np.unique(topic[1:][rises])), "topic")
-        yield f"the ranks of {topics} give another order than the scores, which tools go by."
+        yield f"the ranks of {topics} give a different order from the scores, which tools go by."
 
 
 @rule("metadata")
@@ -162,7 +161,7 @@ def _constant(case: Case) -> Iterator[Told]:
         yield (
             "error" if len(flat) == topics.height else "warning",
             f"all documents of {counted(len(flat), 'topic')} ({listed(flat, 3)}) have the same "
-            "score, so that docnos alone order them. Often a reranker did not run.",
+            "score, so docnos alone order them. Often a reranker did not run.",
         )
 
 
@@ -298,7 +297,7 @@ def _unjudged(case: Case) -> Iterator[Told]:
         shown = ", ".join(f"{share:.1%} of the first {cut}" for cut, share in shares.items())
         yield (
             "warning" if shares[5] > 0.5 else "info",
-            f"unjudged are {shown}. Measures count these as not relevant, unless they are left "
+            f"unjudged: {shown}. Measures count these as not relevant, unless they are left "
             "out (judged_only=True).",
         )
 
@@ -370,7 +369,7 @@ def _opened(path: Path, found: list[Finding]) -> tuple[Run | None, pl.DataFrame 
     for fault in columns.faults:
         add(fault.code, fault.line, fault.message)
     if more := columns.malformed - len(columns.faults):
-        add("more", 0, f"{counted(more, 'further line')} are malformed.")
+        add("more", 0, f"malformed as well: {counted(more, 'further line')}.")
     return (run_of(columns.frame, path), columns.frame) if len(columns.frame) else (None, None)
 
 

@@ -123,7 +123,7 @@ class RRF(FusionMethod):
     The sum of ``weight / (k + rank)``, ranks from 1 (Cormack, Clarke and Büttcher, SIGIR 2009).
     """
 
-    k: float = Field(60.0, ge=0, description="How much the first ranks are evened out.")
+    k: float = Field(60.0, ge=0, description="How much the first ranks are levelled.")
 
     def contributions(self, run: Run) -> Floats:
         return np.asarray(1 / (self.k + 1 + run.ranks))
@@ -136,7 +136,7 @@ class CombSUM(FusionMethod):
     """
 
     normalise: Normalisation = Field(
-        "min-max", description="How the scores of a topic are brought to one scale first."
+        "min-max", description="How the scores of a topic are normalised first."
     )
 
     def contributions(self, run: Run) -> Floats:

@@ -23,8 +23,7 @@ from adducir.core.json_lines import WHOLE, json_value
 from adducir.corpora.columns import RUN, Columns, read_columns
 from adducir.corpora.frames import SCORE, repeated_rows, rows_of
 from adducir.corpora.tables import read_table
-from adducir.runs.order import Ties, ordered
-from adducir.runs.run import SCHEMA, Run
+from adducir.runs.run import SCHEMA, Run, Ties, ordered
 
 _TIES: dict[str, Ties] = {"trec_eval": "descending", "anserini": "ascending"}
 _MODEL = "mteb_model_meta"

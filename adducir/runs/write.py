@@ -17,8 +17,7 @@ from adducir.core.processes import locked
 from adducir.corpora.columns import RUN, regular_lines
 from adducir.corpora.frames import Floats
 from adducir.runs.metadata import metadata_for, metadata_text
-from adducir.runs.order import strictly_decreasing
-from adducir.runs.run import Run
+from adducir.runs.run import Run, strictly_decreasing
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
 _GZIP_LEVEL = 1
@@ -49,7 +48,9 @@ def write_run(
     if content and regular_lines(content, len(RUN.columns)) is None:
         for values in (pl.Series("tag", [run.tag]), run.frame["qid"], run.frame["docno"]):
             for one in values.filter(values.str.contains(_UNWRITABLE)).head(1):
-                what = f"the {values.name} {one!r} cannot stand in a run: it is empty or holds a"
+                what = (
+                    f"the {values.name} {one!r} cannot be written to a run: it is empty or holds a"
+                )
                 raise UsageError(f"{what} blank.")
     if path.suffix == ".gz":
         content = gzip.compress(content, _GZIP_LEVEL, mtime=0)

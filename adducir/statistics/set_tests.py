@@ -1,5 +1,6 @@
 """The means and tests of one topic set, as rows of a comparison."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from math import sqrt
 from typing import Any
@@ -10,13 +11,30 @@ import polars as pl
 from adducir.core.errors import UsageError
 from adducir.evaluation.measures import is_descriptive, lower_is_better
 from adducir.evaluation.scores import ScoreMatrix
-from adducir.statistics.best_set import confidence_sets
-from adducir.statistics.corrections import error_variance
+from adducir.statistics.corrections import confidence_sets, error_variance
 from adducir.statistics.differences import Floats, Rows, constant_rows, tolerance
-from adducir.statistics.equivalence import Tost, tost, tost_of_runs
-from adducir.statistics.power import topics_needed
+from adducir.statistics.equivalence import FEW_RUNS, Tost, tost, tost_of_runs, two_level
 from adducir.statistics.settings import CORRECTIONS, TESTS, PairFamily, Testing
-from adducir.statistics.two_level import FEW_RUNS, two_level
+
+POWER = 0.8
+"""The conventional power."""
+MAX_TOPICS = 1_000_000
+
+
+def topics_needed(difference: float, sd: float, alpha: float = 0.05, wanted: float = POWER) -> int:
+    """The fewest topics with which a paired t-test finds a difference; ``sd`` of differences."""
+    from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
+
+    if not difference or not sd > 0:
+        raise UsageError("it takes a difference other than 0 and a standard deviation above 0.")
+    power, sizes = TTestPower().power, range(2, MAX_TOPICS + 1)
+    effect = abs(difference) / sd
+    # Its solver fails where the effect is large; the power itself is right.
+    at = bisect_left(sizes, wanted, key=lambda n: float(power(effect, n, alpha)))
+    if at == len(sizes):
+        raise UsageError(f"more than {MAX_TOPICS:,} topics would be needed.")
+    return sizes[at]
+
 
 TESTED = pl.Schema(
     {

@@ -266,7 +266,7 @@ class Testing(Kind):
         return family.make(name, self.model_dump(include=drawn))
 
     def refused_for_runs(self) -> dict[str, str]:
-        """What of it there is not for systems with several runs, and why, by key."""
+        """What is not available for systems with several runs, and why, by key."""
         asked = {
             "test": self.test != "t" and f"{self.test} test",
             "correction": CORRECTIONS.kind(self.correction).tests
@@ -276,8 +276,8 @@ class Testing(Kind):
             "interval": self.interval != "t" and f"{self.interval} interval",
         }
         return {
-            key: f"there is no {what} for systems with several runs: it takes topics alone as a "
-            "sample, and a few runs for all that a system could have"
+            key: f"the {what} is not available for systems with several runs: it takes topics "
+            "alone as a sample, and a few runs for all that a system could have"
             for key, what in asked.items()
             if what
         }

@@ -18,11 +18,14 @@ from pydantic import Field
 from adducir.statistics.differences import (
     Floats,
     Rows,
+    block_rows,
     constant_rows,
+    every_half,
+    one_thread,
+    random_bits,
     settled,
     tolerance,
 )
-from adducir.statistics.resampling import block_rows, every_half, one_thread, random_bits
 from adducir.statistics.settings import PERMUTATIONS, SEED, SignificanceTest
 
 EXACT_WILCOXON = 50

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.statistics.resampling import percentile_interval
+from adducir.statistics.differences import percentile_interval
 from adducir.studies.options import Drawing
 
 Floats = NDArray[np.float64]

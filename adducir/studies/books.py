@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_text
+from adducir.core.files import COMPRESSED, plain_name, read_text
 from adducir.core.json_lines import is_json
 from adducir.core.progress import progress
-from adducir.core.streams import COMPRESSED, plain_name
 from adducir.corpora.local import files_below, skipped_note
 
 TEXT_ENDINGS = tuple(f".txt{packed}" for packed in ("", *COMPRESSED))

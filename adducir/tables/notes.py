@@ -10,17 +10,16 @@ from adducir.core.texts import listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import Evaluation
 from adducir.statistics.comparison import Comparison
-from adducir.statistics.equivalence import FEW
-from adducir.statistics.power import POWER
+from adducir.statistics.equivalence import FEW, FEW_RUNS
+from adducir.statistics.set_tests import POWER
 from adducir.statistics.settings import CORRECTIONS, TESTS
-from adducir.statistics.two_level import FEW_RUNS
 from adducir.tables.style import Detail
 from adducir.tables.table import Mark, MarkKind, Note, ResultTable, printed_name
 
 FEW_SAMPLED = 30
 """With so many topics or fewer, the set of best systems is too small more often than alpha says."""
 _DETAILS: Mapping[Detail, str] = {
-    "difference": "difference to the baseline",
+    "difference": "difference from the baseline",
     "ci": "{}confidence interval of the difference",
     "effect": "effect size d (difference in standard deviations of the differences)",
     "wins": "topics won/tied/lost against the baseline",
@@ -163,13 +162,12 @@ class _Lines:
                 )
                 judgements = plural(spam.negatives, "judgement")
                 whose = f"{name}: " if self.several_sets else ""
-                sentences.append(f"{whose}{judgements} with a negative grade (spam) {how}")
+                sentences.append(f"{whose}{judgements} with a negative grade {how}")
         return f"{'; '.join(sentences)}."
 
     def attention(self) -> Iterator[str]:
-        yield from unmatched(self.comparison.scores.evaluations, self.table.system_names)
         if len(self.comparison.systems) == 1 and self.asked.anything:
-            yield "There is one system only, and nothing to test."
+            yield "There is only one system, so nothing was tested."
         for topic_set, many in self.by_set.items():
             name = f"{topic_set}: " if self.several_sets else ""
             for qids, systems in _alike(many, "missing").items():
@@ -180,13 +178,13 @@ class _Lines:
                 )
             for qids, systems in _alike(many, "extra").items():
                 yield (
-                    f"{name}Ignored, because the qrels lack them: {plural(len(qids), 'topic')} "
-                    f"of {self._listed(systems)} ({listed(qids)})."
+                    f"{name}Ignored {plural(len(qids), 'topic')} without judgements of "
+                    f"{self._listed(systems)} ({listed(qids)})."
                 )
             if self.hollow and any(one.positives_only for one in many):
                 yield (
                     f"{name}Warning: the qrels hold relevant documents only, all that "
-                    f"{listed(self.hollow)} look at: the figures tell next to nothing."
+                    f"{listed(self.hollow)} look at: the figures say next to nothing."
                 )
         same = self.differences.filter("constant", pl.col("method").is_in(["t", "two-level"]))
         if same.height:
@@ -255,7 +253,7 @@ class _Lines:
         if len(undecided):
             names = [self.measures[name] for name in undecided.unique(maintain_order=True)]
             what = "every measure" if len(undecided) == every.height > 1 else listed(names)
-            text += f" The set holds every system on {what}: none can be told from the best."
+            text += f" The set contains every system on {what}: none can be told from the best."
         if len(undecided) < every.height and min(self.comparison.topics.values()) <= FEW_SAMPLED:
             text += (
                 f" Warning: with {FEW_SAMPLED} topics or fewer it lacks a best system more often "

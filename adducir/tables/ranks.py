@@ -56,7 +56,7 @@ def rank_table(
     columns = {MEDIAN: Column(MEDIAN, higher_is_better=False, descriptive=True)}
     for name, systems in sets.items():
         if random and RANDOM in systems:
-            raise UsageError(f"a system is called {RANDOM!r} already.")
+            raise UsageError(f"a system is already called {RANDOM!r}.")
         first = first_of(systems)
         for system, own in systems.items():
             aligned = {run: _aligned(first, ranks, run) for run, ranks in own.items()}
@@ -119,7 +119,7 @@ def first_of(systems: Systems) -> GoldRanks:
     for runs in systems.values():
         for ranks in runs.values():
             return ranks
-    raise UsageError("there is no system.")
+    raise UsageError("there are no systems.")
 
 
 def _chosen(ranks: GoldRanks, qids: Iterable[str]) -> GoldRanks:
@@ -133,7 +133,7 @@ def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
     if odd:
         raise UsageError(
             f"{name} does not have the queries of the first system: {', '.join(odd[:3])}"
-            f"{' and others' if len(odd) > 3 else ''} stand in one of them only.",
+            f"{' and others' if len(odd) > 3 else ''} are in only one of them.",
             hint="Rank the gold item of the same queries with all systems.",
         )
     ordered = _chosen(ranks, first.qids)
@@ -143,7 +143,7 @@ def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
         raise UsageError(
             f"{name} ranks {ordered.candidates[place]} candidates for query {first.qids[place]}, "
             f"another system {first.candidates[place]}.",
-            hint="Ranks are comparable among the same candidates only.",
+            hint="Ranks are comparable only among the same candidates.",
         )
     return ordered
 
@@ -163,5 +163,5 @@ def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
     if random:
         sentences.append(f"{RANDOM}: the exact expectation of a random ranking; it is not tested.")
     several = any(len(runs) > 1 for runs in every)
-    what = "is over queries, of several runs the mean of their medians, and" if several else "is"
+    what = "is over queries (of several runs, the mean of their medians) and" if several else "is"
     return [*sentences, f"{MEDIAN} {what} not tested."]

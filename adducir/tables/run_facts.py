@@ -78,7 +78,7 @@ def _bound_notes(
     if not known:
         raise UsageError(
             "none of the measures has bounds from unjudged documents.",
-            hint="Take nDCG@10, AP@100 or RBP(p=0.8,rel=1).",
+            hint="Use nDCG@10, AP@100 or RBP(p=0.8,rel=1).",
         )
     for measure in known:
         own = {system: by_measure[measure] for system, by_measure in found.items()}
@@ -115,7 +115,8 @@ def _powered_notes(
 ) -> Iterator[str]:
     if comparison.scores.runs:
         raise UsageError(
-            f"there is no prediction-powered mean of systems with several runs: {TOPICS_ALONE}."
+            "prediction-powered means are not available for systems with several runs: "
+            f"{TOPICS_ALONE}."
         )
     humans, models = comparison.matrix(topic_set), by_model.matrix()
     check_judged(humans.qids, models.qids, judge)
@@ -154,5 +155,5 @@ def _powered_notes(
         for name in comparison.testing.baselines:
             base = humans.systems.index(name)
             gaps = "; ".join(powered(m, one, base) for one in systems if one != base)
-            what = f"difference to {names.get(name, name)} on {measure}"
+            what = f"difference from {names.get(name, name)} on {measure}"
             yield f"Prediction-powered {what}: {gaps}."

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Detail = Literal["difference", "ci", "effect", "wins", "p", "p_corrected", "equivalence_p"]
-"""What can stand under a mean: difference to the baseline, its confidence interval, effect size,
+"""What can stand under a mean: difference from the baseline, its confidence interval, effect size,
 topics won/tied/lost, p-value, corrected p-value, corrected p-value of the equivalence test."""
 Fit = Literal["auto", "column", "page"]
 """How LaTeX places a table."""

@@ -168,7 +168,7 @@ def divided(
             yield item, part.part_of(name)
     if unknown := {*sum(part.held_out.values(), ())} - trained_on - banned:
         raise InputError(
-            f"there is none of the {groups} {min(unknown)!r} that are to be held out.",
+            f"the {groups} to be held out are not in it, such as {min(unknown)!r}.",
             path=files["train"][0],
         )
     for item in items_of(files["validation"], read):

@@ -34,7 +34,7 @@ def open_training(
     document = recipe if isinstance(recipe, Document) else load(recipe)
     name = document.data.get("kind")
     if name not in [*KINDS]:
-        what = "the recipe has no `kind`" if name is None else f"there is no kind {name!r}"
+        what = "the recipe has no `kind`" if name is None else f"unknown kind {name!r}"
         raise InputError(
             f"{what}.",
             path=document.path,

@@ -146,7 +146,7 @@ def pool_docnos(path: Path) -> frozenset[str]:
             )
         docnos.add(cells[_DOCNO_COLUMN[columns]])
     if not docnos:
-        raise InputError("there are no documents in it.", path=path)
+        raise InputError("it contains no documents.", path=path)
     return frozenset(docnos)
 
 
@@ -173,5 +173,5 @@ def _files(source: str, start: Path) -> Sequence[Path]:
     place = Path(source_path(folder or ".", start)).expanduser()
     found = sorted(path for path in place.glob(name) if path.is_file())
     if not found:
-        raise InputError(f"no file is called like {name!r}.", path=place, absent=True)
+        raise InputError(f"no file is called {name!r}.", path=place, absent=True)
     return found

@@ -135,7 +135,7 @@ def freeze(model: torch.nn.Module, patterns: Sequence[str]) -> None:
             named[name].requires_grad_(False)
     if not any(parameter.requires_grad for parameter in named.values()):
         raise InputError(
-            "every parameter is frozen, so that there is nothing to train.",
+            "every parameter is frozen, so there is nothing to train.",
             hint="Take a pattern out of `training.freeze`.",
         )
 
@@ -167,7 +167,7 @@ def _fitting(pattern: str, names: Any, key: str) -> list[str]:
     if not found:
         some = ", ".join([*names][:3])
         raise InputError(
-            f"no parameter of this model fits {pattern!r} (`training.{key}`).",
+            f"no parameter of this model matches {pattern!r} (`training.{key}`).",
             hint=f"Its {len(names)} parameters are called {some} and so on.",
         )
     return found
@@ -179,7 +179,7 @@ def checkpoint_layers(model: torch.nn.Module) -> None:
     able: list[Any] = [one for one in networks if one.supports_gradient_checkpointing]
     if not able:
         raise InputError(
-            f"a {type(model).__name__} cannot do gradient checkpointing.",
+            f"a {type(model).__name__} does not support gradient checkpointing.",
             hint="Leave `training.gradient_checkpointing` out.",
         )
     for one in able:
@@ -217,7 +217,7 @@ class _Trainer(Trainer):
         return self.optimizer
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        # The warm-up's first step has the rate 0: were it the last, too, nothing would be learnt.
+        # The warm-up's first step has the rate 0: were it the last, too, nothing would be learned.
         warmup = self.args.get_warmup_steps(num_training_steps)
         self.args.warmup_steps = min(warmup, num_training_steps - 1)
         return super().create_scheduler(num_training_steps, optimizer)
@@ -268,7 +268,7 @@ class _Watch(TrainerCallback):
         self._saved, done = time.monotonic(), state.global_step
         progress().resume(round(self._per_step(args, state) * done))
         if done:
-            progress().note(f"training goes on after step {done:,}")
+            progress().note(f"training resumes after step {done:,}")
 
     def _per_step(self, args: Any, state: Any) -> float:
         return float(self._examples * args.num_train_epochs / state.max_steps)

@@ -1,16 +1,14 @@
 package adducir;
 
-import io.anserini.analysis.AnalyzerUtils;
 import io.anserini.index.Constants;
-import io.anserini.rerank.RerankerContext;
-import io.anserini.search.ScoredDocs;
-import io.anserini.search.SearchCollection;
-import io.anserini.search.query.BagOfWordsQueryGenerator;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -18,11 +16,11 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.apache.lucene.document.Document;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.Term;
+import org.apache.lucene.index.TermVectors;
 import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.search.BooleanClause;
@@ -43,15 +41,13 @@ import org.apache.lucene.util.BytesRef;
  */
 public final class BulkSearcher implements AutoCloseable {
   private final DirectoryReader reader;
-  private final Analysis analysis;
   private final Docnos docnos;
 
-  /** Opens the index in {@code folder}; queries go through {@code analysis}. */
-  public BulkSearcher(String folder, Analysis analysis) throws IOException {
+  /** Opens the index in {@code folder}. */
+  public BulkSearcher(String folder) throws IOException {
     // RM3 over long queries passes Lucene's default of 1,024 clauses.
     IndexSearcher.setMaxClauseCount(Integer.MAX_VALUE);
     this.reader = DirectoryReader.open(FSDirectory.open(Paths.get(folder)));
-    this.analysis = analysis;
     this.docnos = new Docnos(reader);
   }
 
@@ -86,145 +82,87 @@ public final class BulkSearcher implements AutoCloseable {
     return new long[] {reader.numDocs(), distinct, tokens};
   }
 
-  /** Anserini's RM3; see {@link Expander#rm3}. */
-  public Expander rm3(int terms, int documents, float originalQueryWeight, boolean plain) {
-    return Expander.rm3(analysis.analyzer(), terms, documents, originalQueryWeight, plain);
-  }
-
-  /** Anserini's BM25PRF; see {@link Expander#bm25prf}. */
-  public Expander bm25prf(int terms, int documents, float k1, float b, float newTermWeight) {
-    return Expander.bm25prf(analysis.analyzer(), terms, documents, k1, b, newTermWeight);
-  }
-
-  /** A query from text, as Anserini builds it. */
-  public Query textQuery(String text) {
-    return new BagOfWordsQueryGenerator()
-        .buildQuery(Constants.CONTENTS, analysis.analyzer(), text);
-  }
-
-  /** A query from terms of the index and their weights. */
-  public static Query weightedQuery(String[] terms, float[] weights) {
-    BooleanQuery.Builder query = new BooleanQuery.Builder();
-    for (int i = 0; i < terms.length; i++) {
-      TermQuery term = new TermQuery(new Term(Constants.CONTENTS, terms[i]));
-      query.add(new BoostQuery(term, weights[i]), BooleanClause.Occur.SHOULD);
-    }
-    return query.build();
-  }
-
   /**
-   * A query from terms and their weights over weighted fields: BM25F.
+   * Ranks the documents for each query, a number of weighted terms of the index.
    *
-   * <p>Lucene 10 keeps CombinedFieldQuery in another package than Lucene 9, and takes the term when
-   * its builder is made.
-   */
-  public static Query fieldsQuery(
-      String[] terms, float[] weights, String[] fields, float[] fieldWeights)
-      throws ReflectiveOperationException {
-    Class<?> builder;
-    boolean isNew = true;
-    try {
-      builder = Class.forName("org.apache.lucene.search.CombinedFieldQuery$Builder");
-    } catch (ClassNotFoundException old) {
-      builder = Class.forName("org.apache.lucene.sandbox.search.CombinedFieldQuery$Builder");
-      isNew = false;
-    }
-    BooleanQuery.Builder query = new BooleanQuery.Builder();
-    for (int i = 0; i < terms.length; i++) {
-      BytesRef text = new BytesRef(terms[i]);
-      Object term;
-      if (isNew) {
-        term = builder.getConstructor(BytesRef.class).newInstance(text);
-      } else {
-        term = builder.getConstructor().newInstance();
-        builder.getMethod("addTerm", BytesRef.class).invoke(term, text);
-      }
-      for (int j = 0; j < fields.length; j++) {
-        builder.getMethod("addField", String.class, float.class)
-            .invoke(term, fields[j], fieldWeights[j]);
-      }
-      Query one = (Query) builder.getMethod("build").invoke(term);
-      query.add(new BoostQuery(one, weights[i]), BooleanClause.Occur.SHOULD);
-    }
-    return query.build();
-  }
-
-  /**
-   * Ranks the documents for each query.
-   *
-   * @param texts the queries' texts: feedback takes the original query from here
-   * @param queries what is searched, as long as {@code texts}
-   * @param method null for no feedback
-   * @param feedbackDocuments how many documents the method reads
+   * @param terms the terms of all queries, one query after the other, with their {@code weights}
+   * @param sizes how many terms each query has
+   * @param fields what is searched where not the joined text: BM25F by {@code fieldWeights}
    * @return for q queries and n hits in all: q counts (int), n Lucene document numbers (int), n
    *     scores (float), little endian
    */
   public byte[] search(
-      String[] texts,
-      Query[] queries,
+      String[] terms,
+      float[] weights,
+      int[] sizes,
+      String[] fields,
+      float[] fieldWeights,
       Similarity similarity,
-      Expander method,
-      int feedbackDocuments,
       int depth,
       int threads)
-      throws IOException, InterruptedException {
+      throws IOException, InterruptedException, ReflectiveOperationException {
     IndexSearcher searcher = new IndexSearcher(reader);
     searcher.setSimilarity(similarity);
     List<Callable<TopDocnos>> calls = new ArrayList<>();
-    for (int i = 0; i < queries.length; i++) {
-      final String text = texts[i];
-      final Query query = queries[i];
-      calls.add(
-          () -> {
-            Query last =
-                method == null
-                    ? query
-                    : weightedQuery(feedback(searcher, method, text, query, feedbackDocuments));
-            return top(searcher, last, depth);
-          });
+    int first = 0;
+    for (int size : sizes) {
+      BooleanQuery.Builder builder = new BooleanQuery.Builder();
+      for (int i = first; i < first + size; i++) {
+        Query term =
+            fields.length == 0
+                ? new TermQuery(new Term(Constants.CONTENTS, terms[i]))
+                : fieldsQuery(terms[i], fields, fieldWeights);
+        builder.add(new BoostQuery(term, weights[i]), BooleanClause.Occur.SHOULD);
+      }
+      first += size;
+      Query query = builder.build();
+      calls.add(() -> top(searcher, query, depth));
     }
     return pack(inParallel(calls, threads));
   }
 
   /**
-   * The expanded query for each query, as lines of "term, tab, weight" (Java's shortest float).
-   */
-  public String[] expand(
-      String[] texts,
-      Query[] queries,
-      Similarity similarity,
-      Expander method,
-      int feedbackDocuments,
-      int threads)
-      throws IOException, InterruptedException {
-    IndexSearcher searcher = new IndexSearcher(reader);
-    searcher.setSimilarity(similarity);
-    List<Callable<String>> calls = new ArrayList<>();
-    for (int i = 0; i < queries.length; i++) {
-      final String text = texts[i];
-      final Query query = queries[i];
-      calls.add(() -> lines(feedback(searcher, method, text, query, feedbackDocuments)));
-    }
-    return inParallel(calls, threads).toArray(String[]::new);
-  }
-
-  /** The expanded query from given feedback documents, best first, with their scores. */
-  public String expandFrom(String text, int[] docs, float[] scores, Expander method)
-      throws IOException {
-    return lines(estimate(new IndexSearcher(reader), method, text, textQuery(text), docs, scores));
-  }
-
-  /**
-   * The terms of each document, as lines of "term, tab, frequency, tab, documents that hold it".
+   * The terms of n documents, each one's most frequent first and equal ones in order of their text.
    *
-   * @return an empty text for a document without a term vector
+   * @return the numbers P of all terms and T of distinct ones; how many terms each document has
+   *     (n), their numbers (P) and frequencies (P), how many documents hold each distinct term (T),
+   *     all little-endian ints; and the distinct terms, each ended by a line feed, UTF-8
    */
-  public String[] vectors(int[] docs, int threads) throws IOException, InterruptedException {
-    List<Callable<String>> calls = new ArrayList<>();
+  public byte[] vectors(int[] docs) throws IOException {
+    Map<String, Integer> numbers = new LinkedHashMap<>();
+    List<Integer> sizes = new ArrayList<>();
+    List<Integer> terms = new ArrayList<>();
+    List<Integer> counts = new ArrayList<>();
+    TermVectors vectors = reader.termVectors();
     for (int doc : docs) {
-      calls.add(() -> vector(doc));
+      List<Map.Entry<String, Integer>> vector = new ArrayList<>();
+      Terms own = vectors.get(doc, Constants.CONTENTS);
+      if (own != null) {
+        TermsEnum each = own.iterator();
+        for (BytesRef text = each.next(); text != null; text = each.next()) {
+          vector.add(Map.entry(text.utf8ToString(), (int) each.totalTermFreq()));
+        }
+      }
+      vector.sort(Map.Entry.comparingByValue(Comparator.reverseOrder()));
+      sizes.add(vector.size());
+      for (Map.Entry<String, Integer> one : vector) {
+        Integer number = numbers.putIfAbsent(one.getKey(), numbers.size());
+        terms.add(number == null ? numbers.size() - 1 : number);
+        counts.add(one.getValue());
+      }
     }
-    return inParallel(calls, threads).toArray(String[]::new);
+    byte[] names = (String.join("\n", numbers.keySet()) + "\n").getBytes(StandardCharsets.UTF_8);
+    int ints = 2 + docs.length + 2 * terms.size() + numbers.size();
+    ByteBuffer packed =
+        ByteBuffer.allocate(Integer.BYTES * ints + names.length).order(ByteOrder.LITTLE_ENDIAN);
+    packed.putInt(terms.size()).putInt(numbers.size());
+    for (List<Integer> part : List.of(sizes, terms, counts)) {
+      part.forEach(packed::putInt);
+    }
+    for (int frequency : frequencies(numbers.keySet().toArray(String[]::new))) {
+      packed.putInt(frequency);
+    }
+    return packed.put(names).array();
   }
 
   /** How many documents hold each term. */
@@ -241,18 +179,27 @@ public final class BulkSearcher implements AutoCloseable {
     reader.close();
   }
 
-  private String vector(int doc) throws IOException {
-    StringBuilder lines = new StringBuilder();
-    Terms terms = reader.termVectors().get(doc, Constants.CONTENTS);
-    if (terms != null) {
-      TermsEnum each = terms.iterator();
-      for (BytesRef text = each.next(); text != null; text = each.next()) {
-        int frequency = reader.docFreq(new Term(Constants.CONTENTS, text));
-        lines.append(text.utf8ToString()).append('\t').append(each.totalTermFreq());
-        lines.append('\t').append(frequency).append('\n');
-      }
+  /**
+   * A term in weighted fields. Lucene 10 keeps CombinedFieldQuery in another package than Lucene 9,
+   * and takes the term when its builder is made.
+   */
+  private static Query fieldsQuery(String text, String[] fields, float[] weights)
+      throws ReflectiveOperationException {
+    Class<?> builder;
+    Object term;
+    try {
+      builder = Class.forName("org.apache.lucene.search.CombinedFieldQuery$Builder");
+      term = builder.getConstructor(BytesRef.class).newInstance(new BytesRef(text));
+    } catch (ClassNotFoundException old) {
+      builder = Class.forName("org.apache.lucene.sandbox.search.CombinedFieldQuery$Builder");
+      term = builder.getConstructor().newInstance();
+      builder.getMethod("addTerm", BytesRef.class).invoke(term, new BytesRef(text));
     }
-    return lines.toString();
+    for (int i = 0; i < fields.length; i++) {
+      builder.getMethod("addField", String.class, float.class)
+          .invoke(term, fields[i], weights[i]);
+    }
+    return (Query) builder.getMethod("build").invoke(term);
   }
 
   @SuppressWarnings("deprecation") // Lucene 10 wants a manager of collectors; Lucene 9 has none
@@ -260,53 +207,6 @@ public final class BulkSearcher implements AutoCloseable {
     TopDocnos best = new TopDocnos(docnos, Math.min(depth, Math.max(1, reader.maxDoc())));
     searcher.search(query, best);
     return best;
-  }
-
-  private Map<String, Float> feedback(
-      IndexSearcher searcher, Expander method, String text, Query query, int documents)
-      throws IOException {
-    TopDocnos best = top(searcher, query, documents);
-    int[] docs = new int[best.size()];
-    float[] scores = new float[best.size()];
-    best.drain(docs, scores, 0);
-    return estimate(searcher, method, text, query, docs, scores);
-  }
-
-  private Map<String, Float> estimate(
-      IndexSearcher searcher,
-      Expander method,
-      String text,
-      Query query,
-      int[] docs,
-      float[] scores)
-      throws IOException {
-    ScoredDocs feedback = new ScoredDocs();
-    feedback.lucene_docids = docs;
-    feedback.scores = scores;
-    feedback.lucene_documents = new Document[docs.length];
-    SearchCollection.Args args = new SearchCollection.Args();
-    // Anserini's RM3 also searches; only its query is wanted, so that search is kept small.
-    args.hits = 1;
-    Either.set(args, "arbitraryScoreTieBreak", true);
-    List<String> tokens = AnalyzerUtils.analyze(analysis.analyzer(), text);
-    RerankerContext<String> context =
-        new RerankerContext<>(searcher, "", query, null, text, tokens, null, args);
-    return method.expand(feedback, context);
-  }
-
-  private static Query weightedQuery(Map<String, Float> weights) {
-    String[] terms = weights.keySet().toArray(String[]::new);
-    float[] values = new float[terms.length];
-    for (int i = 0; i < terms.length; i++) {
-      values[i] = weights.get(terms[i]);
-    }
-    return weightedQuery(terms, values);
-  }
-
-  private static String lines(Map<String, Float> weights) {
-    StringBuilder lines = new StringBuilder();
-    weights.forEach((term, weight) -> lines.append(term).append('\t').append(weight).append('\n'));
-    return lines.toString();
   }
 
   private static <T> List<T> inParallel(List<Callable<T>> calls, int threads)

@@ -19,15 +19,4 @@ final class Either {
     }
     throw new IllegalStateException("none of " + String.join(", ", names));
   }
-
-  /** Sets a public field, where the object has it. */
-  static void set(Object of, String name, Object value) {
-    try {
-      of.getClass().getField(name).set(of, value);
-    } catch (NoSuchFieldException other) {
-      return;
-    } catch (IllegalAccessException failed) {
-      throw new IllegalStateException(failed);
-    }
-  }
 }

@@ -97,7 +97,7 @@ def test_changes_of_a_file_stand_beside_rare_options():
         ("--size 3", "--set size="),
         ("--method rfr", "did you mean `rrf`"),
         ("--mode quick", "fast, slow"),
-        ("-o a.txt --more a.txt", "--output and --more are one file"),
+        ("-o a.txt --more a.txt", "are the same file"),
         ("-o a.doc", ".txt, .tsv"),
         ("--more -", "--more is a folder"),
         ("-o in.txt", "--output is in.txt, which this command reads"),

@@ -49,7 +49,7 @@ def test_what_works(folder, command):
     ("command", "extra"),
     [
         ("index bundled:arguments -o ix", "lucene"),
-        ("index bundled:arguments --engine dense -o ix", "neural"),
+        ("index bundled:arguments --engine dense --encoder x -o ix", "neural"),
         ("rerank -r a.trec --topics bundled:topics --corpus bundled:arguments -m x -o r", "neural"),
     ],
 )

@@ -201,7 +201,7 @@ def test_every_recipe_is_taken_or_reported_what_is_wrong(tmp_path_factory, data)
 
     path = tmp_path_factory.mktemp("any") / "a.yaml"
     path.write_text(pyyaml.safe_dump(data), encoding="utf-8")
-    assert isinstance(read(config.load(path), Study).rest, Study | None)
+    assert isinstance(read(config.load(path), Study).in_part()[0], Study)
     try:
         assert isinstance(validate(config.load(path), Study), Study)
     except InputError as error:

@@ -125,9 +125,9 @@ def test_other_folders_are_refused_before_the_work(tmp_path: Path, monkeypatch) 
     monkeypatch.chdir(here)
     for path, error, what in (
         (index, ArtifactError, "an artifact of the kind 'toy'"),
-        (file, InputError, "a file stands"),
-        (Path(), InputError, "that you are in"),
-        (tmp_path, InputError, "that you are in"),
+        (file, InputError, "this is a file"),
+        (Path(), InputError, "the current folder"),
+        (tmp_path, InputError, "the current folder"),
         (closed, MachineError, "read-only"),
     ):
         worked = False

@@ -124,7 +124,7 @@ def test_twofold_keys(write) -> None:
         ("a: 1\nb: *nope\n", 2, "undefined alias"),
         ("a: 1\nb: !!python/object/apply:os.system [x]\n", 2, "!!python/object/apply:os.system"),
         ("a: !!int five\n", 1, "'five' is not of the type int"),
-        ("a: 1\nb: &b\n  c: *b\n", 2, "stands inside what it names"),
+        ("a: 1\nb: &b\n  c: *b\n", 2, "inside what it refers to"),
         ("a: " + "[" * 100_000, 1, "nested more than 100 deep"),
     ],
 )

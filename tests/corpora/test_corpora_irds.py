@@ -205,7 +205,7 @@ def test_what_data_sets_cannot_be(register):
         (open_corpus, empty, "no documents"),
         (load_topics, empty, "no topics"),
         (load_qrels, empty, "no judgements"),
-        (open_corpus, twice, "'a' is repeated"),
+        (open_corpus, twice, "duplicate docno 'a'"),
         (open_corpus, blank, "white space"),
     ):
         with pytest.raises(InputError, match=what):

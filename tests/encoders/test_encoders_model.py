@@ -97,7 +97,7 @@ def test_two_saved_towers_and_their_settings(tiny, tmp_path):
     np.testing.assert_allclose(again.encode_documents(TEXTS[:2]), ours, atol=1e-6)
     theirs = SentenceTransformer(str(tmp_path), device="cpu")
     np.testing.assert_allclose(theirs.encode_document(TEXTS[:2]), ours, atol=1e-5)
-    with pytest.raises(InputError, match="cannot be made one"):
+    with pytest.raises(InputError, match="cannot be merged"):
         load(tmp_path, towers="shared")
 
 

@@ -41,7 +41,7 @@ def test_what_cannot_be_evaluated_is_refused() -> None:
     for run, qrels, what in (
         (run_of({"x": {"d1": 1.0}, "y": {"d1": 1.0}}), judged, "x is the first of 2"),
         (run_of({}), qrels_of({}), "no judgements"),
-        (Run(apart, "tag"), judged, "apart"),
+        (Run(apart, "tag"), judged, "not together"),
         (Run(pl.concat([frame, frame]), "tag"), judged, "d1 twice"),
         (Run(frame, "tag"), Qrels(pl.concat([judged.frame] * 2), "qrels"), "d1 twice"),
     ):
@@ -83,7 +83,7 @@ def test_scores_are_a_long_frame() -> None:
     assert "Judged@5" in scores._repr_html_()
     means = {measure: value for _, _, measure, value, _ in scores.means().iter_rows()}
     assert means == {"RR": scores.mean("RR"), "Judged@5": scores.mean("Judged@5"), "NumRel": 3.0}
-    with pytest.raises(UsageError, match=r"AP was not computed.*Computed are RR"):
+    with pytest.raises(UsageError, match=r"AP was not computed.*Computed: RR"):
         scores.mean("AP")
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.progress import Progress
-from adducir.experiments.context import Context
 from adducir.experiments.experiment import Outcome, Plan, plan_experiment, run_experiment
+from adducir.experiments.step import Context
 
 DOCUMENTS = {
     "d1": "cats purr and cats sleep all day",

@@ -8,7 +8,7 @@ from experiment_studies import GIVEN, Study, run_lines
 
 from adducir.core.errors import AdducirError, InputError, MachineError, UsageError
 from adducir.core.executors import Execution
-from adducir.experiments.context import Context
+from adducir.experiments.step import Context
 
 TASKS = {
     "retrieval": GIVEN,
@@ -118,6 +118,15 @@ def test_all_errors_of_all_kinds_come_at_once(study: Study) -> None:
     assert [line.startswith("in the override `") for line in found[1:]] == [False] * 6 + [True] * 3
 
 
+def test_a_missing_section_and_a_wrong_value_hide_no_other_mistake(study: Study) -> None:
+    study.change("topics:", "topic:")
+    study.change("{index: pets, model: qld}", "{index: pest, model: qld, mu: many}")
+    study.change("P@1", "P@one")
+    places = {re.search(r"at `(.*?)`", line)[1] for line in messages_of(study)[1:]}
+    own = {"systems.QLD.mu", "systems.QLD.index", "measures.1"}
+    assert places == {"topics", "topic", *own}
+
+
 @pytest.mark.parametrize(
     ("override", "named"),
     [
@@ -203,7 +212,7 @@ def test_what_the_machine_lacks_is_its_error_alone(
     def unreachable(*_: object, **__: object) -> None:
         raise MachineError("the network cannot be reached.")
 
-    monkeypatch.setattr("adducir.experiments.retrieval.topics.load_topics", unreachable)
+    monkeypatch.setattr("adducir.experiments.retrieval.corpora.load_topics", unreachable)
     with pytest.raises(MachineError, match="network"):
         given.plan()
     given.change("nDCG@3", "nDCG3")

@@ -24,7 +24,7 @@ def heard(event, arguments):
         time.sleep(600)
 
 from adducir.cli.console import PlainProgress
-from adducir.experiments.context import Context
+from adducir.experiments.step import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
 
 PlainProgress(sys.stdout).__enter__()

@@ -136,7 +136,7 @@ def test_judgements_of_a_model_bounds_and_topics_needed(given: Study) -> None:
         "measures=[AP, nDCG@2]",
     )
     footer = notes_of(given.run(*asked).table)
-    for words in ("Topics needed", "Bounds of", "Prediction-powered", "difference to A on AP"):
+    for words in ("Topics needed", "Bounds of", "Prediction-powered", "difference from A on AP"):
         assert words in footer
     for wrong, key in (
         ("topics.t.judge=", "topics.t"),

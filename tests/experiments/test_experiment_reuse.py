@@ -7,8 +7,8 @@ import pytest
 from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 
 from adducir.core.errors import ArtifactError, InputError
-from adducir.experiments.context import Context
 from adducir.experiments.experiment import run_experiment
+from adducir.experiments.step import Context
 from adducir.runs.metadata import metadata_for
 
 KEEP = {"pets": "keep", "BM25": "keep", "QLD": "keep"}
@@ -42,7 +42,7 @@ def test_nothing_is_done_twice_and_the_table_is_the_same(study: Study) -> None:
     notes = Notes()
     with notes:
         assert study.run().runs == []
-    assert notes.lines == ["all 2 runs are there and kept", "evaluating (runs)"]
+    assert notes.lines == ["all 2 runs exist and are kept", "evaluating (runs)"]
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
     after = {name: (study.folder / "experiments/pets" / name).read_bytes() for name in names}
     assert after == before

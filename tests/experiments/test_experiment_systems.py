@@ -10,8 +10,8 @@ from experiment_studies import Study
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.experiments.step import Context
 from adducir.runs.read import read_run
 
 EXPERIMENT = """\
@@ -158,6 +158,6 @@ def test_errors_of_code_name_it(study: Study, body: str) -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
 def test_networks_compute_on_the_device_that_is_named(study: Study) -> None:
     study.path("MiniLM").unlink()
-    with pytest.raises(UsageError, match=r"no device .cuda. here"):
+    with pytest.raises(UsageError, match=r"device .cuda. is not"):
         run_experiment(study.plan(), context=Context(threads=1, device="cuda"))
     assert not study.path("MiniLM").exists()

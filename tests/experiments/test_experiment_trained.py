@@ -15,12 +15,12 @@ from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.spans import write_spans
 from adducir.evaluation.evaluator import Evaluator
-from adducir.experiments.context import Context
 from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.experiments.step import Context
 from adducir.rerankers.registry import open_reranker
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
-from adducir.statistics.two_level import two_level
+from adducir.statistics.equivalence import two_level
 from adducir.training.kinds import open_training
 
 TEXTS = (

@@ -24,7 +24,7 @@ from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, le
 from adducir.experiments.known_item.vectors import nearest
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
-from adducir.statistics.two_level import two_level
+from adducir.statistics.equivalence import two_level
 from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, write_relic
 
 SHARES = "{train: 0.4, validation: 0.2, test: 0.4}"

@@ -24,8 +24,7 @@ from adducir.experiments.tuning.folds import (
     k_fold,
 )
 from adducir.experiments.tuning.grid import Grid, Hyperparameter, from_recipe, plain
-from adducir.experiments.tuning.report import write_report
-from adducir.experiments.tuning.tune import Tunable, tune
+from adducir.experiments.tuning.tune import Tunable, tune, write_report
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 

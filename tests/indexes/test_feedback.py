@@ -21,7 +21,7 @@ from adducir.indexes import (
     build_index,
     build_memory_index,
 )
-from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
+from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
 from adducir.indexes.models import BM25, QLD
 
 
@@ -53,20 +53,13 @@ def case(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 
 # The class, and its arguments: for Rocchio terms and documents of the top and of the bottom, alpha,
-# beta, gamma, debug, negative; for BM25PRF terms, documents, k1, b, weight, debug; for RM3 terms,
-# documents, weight, debug, filter.
+# beta, gamma, debug, negative; for RM3 terms, documents, weight, debug, filter.
 CASES: list[tuple[FeedbackMethod, str, tuple[Any, ...]]] = [
     (Rocchio(), "RocchioReranker", (10, 10, 10, 10, 1.0, 0.75, 0.0, False, False)),
     (
         Rocchio(fb_terms=25, fb_docs=4, bottom_fb_terms=30, bottom_fb_docs=7, beta=2, gamma=0.6),
         "RocchioReranker",
         (25, 4, 30, 7, 1.0, 2.0, 0.6, False, True),
-    ),
-    (BM25PRF(), "BM25PrfReranker", (20, 10, 0.9, 0.4, 0.2, False)),
-    (
-        BM25PRF(fb_terms=7, fb_docs=20, prf_k1=2.0, prf_b=0.8, new_term_weight=0.5),
-        "BM25PrfReranker",
-        (7, 20, 2.0, 0.8, 0.5, False),
     ),
     (RM3(), "Rm3Reranker", (10, 10, 0.5, False, True)),
 ]
@@ -77,11 +70,10 @@ def test_engines_equal_anserini(case: Case, method, reranker, arguments) -> None
     theirs = Anserini(case.lucene, reranker, *arguments)
     expanded = list(map(single, case.lucene.expand(case.queries, BM25(), method)))
     found = case.lucene.search(case.queries, BM25(), feedback=method)
-    if "memory" in method.engines:
-        assert expanded == list(map(single, case.memory.expand(case.queries, BM25(), method)))
-        ours = case.memory.search(case.queries, BM25(), feedback=method)
-        assert found.docnos.equals(ours.docnos)
-        np.testing.assert_array_equal(found.scores, ours.scores)
+    assert expanded == list(map(single, case.memory.expand(case.queries, BM25(), method)))
+    ours = case.memory.search(case.queries, BM25(), feedback=method)
+    assert found.docnos.equals(ours.docnos)
+    np.testing.assert_array_equal(found.scores, ours.scores)
     starts = np.concatenate(([0], np.cumsum(found.counts)))
     for place, query in enumerate(case.queries):
         weights, docnos, scores = theirs.search(query)
@@ -92,9 +84,9 @@ def test_engines_equal_anserini(case: Case, method, reranker, arguments) -> None
         np.testing.assert_allclose(found.scores[span], scores, rtol=1e-6)
 
 
-@pytest.mark.parametrize("method", [RM3(), Rocchio(gamma=0.2), BM25PRF()])
+@pytest.mark.parametrize("method", [RM3(), Rocchio(gamma=0.2)])
 def test_a_pipeline_is_a_search_with_feedback(case: Case, method: FeedbackMethod) -> None:
-    for index in (case.lucene, case.memory)[: len(method.engines)]:
+    for index in (case.lucene, case.memory):
         (query,) = case.queries[:1]
         first = index.search([query], BM25(), depth=method.depth)
         documents = list(zip(first.docnos.to_list(), first.scores.tolist(), strict=True))
@@ -180,14 +172,14 @@ def test_rm3_worked_by_hand(pair: Any) -> None:
 
 
 def test_feedback_from_given_documents(topical: Pair) -> None:
-    memory, lucene = topical
     feedback = [("D010", 3.5), ("D000", 2.0), ("D007", 0.0), ("D200", 9.0)]
     for fb_terms, fb_docs in ((5, 3), (50, 10)):
         rm3 = RM3(fb_terms=fb_terms, fb_docs=fb_docs, original_query_weight=0.4)
-        ours = memory.expand_from("leash unknown", feedback, rm3)
-        assert single(ours) == single(lucene.expand_from("leash unknown", feedback, rm3))
-    assert memory.expand_from("leash", [], RM3()) == {"leash": 0.5}
-    assert memory.expand_from("leash", [("D010", 0.0)], RM3()) == {"leash": 0.5}
+        ours, theirs = (one.expand_from("leash unknown", feedback, rm3) for one in topical)
+        assert single(ours) == single(theirs)
+    for index in topical:
+        assert index.expand_from("leash", [], RM3()) == {"leash": 0.5}
+        assert index.expand_from("leash", [("D010", 0.0)], RM3()) == {"leash": 0.5}
 
 
 class Negative(FeedbackMethod):
@@ -198,16 +190,15 @@ class Negative(FeedbackMethod):
 
 
 def test_what_does_not_go_together(topical: Pair, make_index: Callable[..., LuceneIndex]) -> None:
-    memory = topical[0]
     bare = make_index({"a": "dog"}, vectors=False)
     for wrong in (
-        lambda: memory.expand_from("leash", [("D010", -1.0)], RM3()),
         lambda: bare.expand(["dog"], BM25(), Rocchio()),
         lambda: bare.search(["dog"], BM25(), feedback=RM3()),
         *(
             call
             for index in topical
             for call in (
+                lambda index=index: index.expand_from("leash", [("D010", -1.0)], RM3()),
                 lambda index=index: index.expand_from("leash", [("P99", 1.0)], RM3()),
                 lambda index=index: index.search([{"dog": 1.0}], BM25(), feedback=Rocchio()),
                 lambda index=index: index.search(["leash"], BM25(), feedback=Negative()),

@@ -24,7 +24,7 @@ from adducir.indexes import (
     open_index,
 )
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.feedback import BM25PRF, RM3, FeedbackMethod, Rocchio
+from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
 from adducir.indexes.memory.models import DPH
 from adducir.indexes.models import BM25, QLD, InL2, Model
@@ -253,7 +253,6 @@ class TestWeights:
         assert index.search(["law no"], QLD(mu=2)).scores.tolist() == pytest.approx([expected])
 
     def test_feedback_reads_frequencies(self, index: MemoryIndex) -> None:
-        assert not index.has_vectors
         with pytest.raises(UsageError):
             index.search(["tax"], BM25(), feedback=RM3())
 
@@ -266,7 +265,6 @@ class TestInterface:
         assert index.fields == ("text",)
         assert index.identity == {"name": "index", "fingerprint": index.manifest.fingerprint}
         assert index.documents.get("D4").fields == {"text": ""}
-        assert index.has_vectors
         index.close()
 
     def test_either_engine_opens(self, tmp_path: Path, pets: LuceneIndex) -> None:
@@ -291,12 +289,8 @@ class TestInterface:
             lambda: index.search([{"word1": -1.0}], BM25()),
             lambda: index.search([{"word1": float("nan")}], BM25()),
             lambda: index.search([{"word1": 1.0}], BM25(), feedback=RM3()),
-            lambda: index.search(["word1"], BM25(), feedback=BM25PRF()),
-            lambda: index.expand_from("word1", [], BM25PRF()),
             lambda: index.search(["word1"], BM25(), fields={"text": 1}),
             lambda: built(Path("no"), TEXTS, separate_fields=True),
         ):
             with pytest.raises(UsageError):
                 wrong()
-        with pytest.raises(AttributeError):
-            index.accurate_length = True

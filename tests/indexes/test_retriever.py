@@ -16,7 +16,7 @@ from adducir.core.errors import ArtifactError, InputError
 from adducir.corpora.documents import Document
 from adducir.indexes import LexicalRetriever, LuceneIndex, QueryExpansion, documents
 from adducir.indexes.documents import DOCNOS, DocumentStore, DocumentWriter
-from adducir.indexes.feedback import BM25PRF, RM3
+from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
 
 TOPICS = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["leash", "noise1 noise2", "the"]})
@@ -58,7 +58,7 @@ def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> N
 
 
 def test_a_retriever_with_feedback_searches_twice(index: LuceneIndex) -> None:
-    method = BM25PRF(fb_docs=4, fb_terms=6)  # whose second search is by another model
+    method = RM3(fb_docs=4, fb_terms=6)
     found = LexicalRetriever(index, feedback=method, depth=50)(TOPICS[:1])
     direct = index.search(["leash"], BM25(), feedback=method, depth=50)
     assert found["docno"].tolist() == direct.docnos.to_list()

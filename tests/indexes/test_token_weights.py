@@ -188,7 +188,7 @@ def test_a_folder_of_files(tmp_path):
     (tmp_path / "f" / "b.jsonl").write_text('{"docno": "x", "weights": {}}\n')
     assert list(read_token_weights(tmp_path / "f")) == [("7", {"a": 1}), ("x", {})]
     (tmp_path / "f" / "c.jsonl").write_text('{"docno": "x", "weights": {}}\n')
-    with pytest.raises(InputError, match=r"'x' is repeated.*b.jsonl:1"):
+    with pytest.raises(InputError, match=r"duplicate docno 'x'.*b.jsonl:1"):
         list(read_token_weights(tmp_path / "f"))
 
 
@@ -205,7 +205,7 @@ def test_a_folder_of_files(tmp_path):
         ('{"docno": "a", "weights": {"x": NaN}}', "this is not JSON"),
         ('{"docno": "a", "weights": {"x\\n": 1}}', "holds the end of a line"),
         ('{"docno": "a", "vector": [1, 2]}', "`vector`"),
-        ('{"docno": "d1", "weights": {}}', "'d1' is repeated"),
+        ('{"docno": "d1", "weights": {}}', "duplicate docno 'd1'"),
     ],
 )
 def test_errors_name_file_and_line(tmp_path, line, what):

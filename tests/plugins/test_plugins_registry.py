@@ -11,6 +11,7 @@ from adducir.cli.group import all_commands
 from adducir.core.errors import MachineError
 from adducir.core.registry import Family
 from adducir.runs.fusion import FUSION, FusionMethod
+from adducir.testing import check_kind
 
 BORDA = '''
 """Borda's count, of an author who is not of Adducir."""
@@ -60,6 +61,25 @@ def test_a_package_brings_a_kind(site):
         "bonus": 0.0,
     }
     assert found.having(lambda kind: "bonus" in kind.model_fields) == ("borda",)
+
+
+def test_what_fails_when_a_kind_is_used_is_found_by_the_check(site):
+    source = BORDA.replace(" + self.bonus", "").replace("return ", "return self.bonus * ")
+    source = source.replace("run.lengths[run.topics] - run.ranks - 1", "run.lengths")
+    install(site, "borda_fusion", source, {"adducir.fusion": {"borda": "Borda"}})
+    FUSION.__dict__.pop("_installed", None)
+    try:
+        with pytest.raises(AssertionError, match=r"contributions.* is not a number for each row"):
+            check_kind("fusion", "borda")
+    finally:
+        FUSION.__dict__.pop("_installed", None)
+
+
+def test_a_broken_package_is_named_with_its_line(site):
+    install(site, "borda_fusion", f"{BORDA}\n1 / 0\n", {"adducir.fusion": {"borda": "Borda"}})
+    with pytest.raises(MachineError, match=r"borda_fusion\.py:16: .*ZeroDivisionError") as caught:
+        family().kind("borda")
+    assert caught.value.exit_code == 4
 
 
 def test_kinds_of_broken_packages_are_left_out_of_lists(site):

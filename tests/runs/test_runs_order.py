@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
-from adducir.runs.order import ordered, strictly_decreasing
+from adducir.runs.run import ordered, strictly_decreasing
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 # Few values, so that ties are frequent, and many, so that nothing is special about these.

@@ -12,9 +12,8 @@ from scipy.optimize import brentq
 from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores, system_of
 from adducir.statistics.comparison import compare
-from adducir.statistics.equivalence import tost, tost_of_runs
+from adducir.statistics.equivalence import tost, tost_of_runs, two_level
 from adducir.statistics.settings import CORRECTIONS
-from adducir.statistics.two_level import two_level
 
 
 def holm(p: object) -> np.ndarray:
@@ -121,7 +120,7 @@ def test_in_a_comparison() -> None:
 )
 def test_what_there_is_not_is_refused_with_its_reason(wrong: dict[str, str], what: str) -> None:
     scores = of_runs(drawn(np.random.default_rng(11), (5, 5)))
-    with pytest.raises(UsageError, match=f"no {what} for systems with several runs: it"):
+    with pytest.raises(UsageError, match=f"{what} is not available"):
         compare(scores, baseline="s0", **wrong)
 
 
@@ -157,7 +156,7 @@ def test_runs_that_differ_in_their_seed_are_one_system() -> None:
     assert pooled.matrix().values[0] == pytest.approx(np.array([one.mean(axis=0) for one in runs]))
     expected = compare(alone, baseline="s1").tests
     assert compare(pooled, baseline="s1").tests.equals(expected)
-    with pytest.raises(UsageError, match="seed only"):
+    with pytest.raises(UsageError, match="only in their seeds"):
         replace(named, frame=named.frame.filter(run="s0.seed0")).pooled()
     names = ("DeepCT.seed1", "DeepCT-seed=22", "DeepCT seed_3", "DeepCT_Seed4")
     assert {system_of(name) for name in names} == {"DeepCT"}

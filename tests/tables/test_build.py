@@ -196,9 +196,9 @@ def test_qrels_that_tell_little_are_warned_of() -> None:
     assert "relevant documents only, all that nDCG@5 (condensed), Bpref look at" in text
     assert "Warning" not in evaluated(positives, "AP R@5")
     assert "Warning" not in evaluated(positives | {"d1": 0}, "Bpref AP")
-    assert "no document of a is judged" in evaluated({"x": 1, "y": 0}, "AP")
+    assert "Warning" not in evaluated({"x": 1, "y": 0}, "AP")  # it stands above the table
     spam = {"d0": -1, "d1": 1, "d2": 0}
-    assert "2 judgements with a negative grade (spam) counted as judged" in evaluated(spam, "AP")
+    assert "2 judgements with a negative grade counted as judged" in evaluated(spam, "AP")
     as_trec_eval = evaluated(spam, "Bpref", negative="trec_eval")
     assert "left out as unjudged by condensed measures and Bpref" in as_trec_eval
 

@@ -118,7 +118,7 @@ def test_a_killed_training_goes_on_with_the_rows_it_had(study, kind, monkeypatch
     monkeypatch.setattr(type(plan), "_rows", lambda *_: pytest.fail("rows were made again"))
     with KilledAt(999) as after:
         train_model(plan, study / "cut")
-    assert any("goes on after step" in note for note in after.notes)
+    assert any("resumes after step" in note for note in after.notes)
     assert same_weights(study / "whole", study / "cut")
     assert read_manifest(study / "cut").counts == read_manifest(study / "whole").counts
     assert not list(study.glob(".cut.parts*"))

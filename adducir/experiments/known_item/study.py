@@ -9,22 +9,23 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from adducir.core.registry import chosen_by_key
 from adducir.evaluation.gold_ranks import CUTOFFS, GoldRanks, Ties
-from adducir.experiments.known_item.data import DataRecipe, SpanData, open_data
 from adducir.experiments.known_item.system import (
     RANKING_SYSTEMS,
     ContextName,
     ContextRecipe,
+    DataRecipe,
     RankingSystem,
     RankStep,
+    SpanData,
+    open_data,
 )
-from adducir.experiments.planner import Known, Planner
-from adducir.experiments.sections import Name, file_name
+from adducir.experiments.sections import Known, Name, Planner, file_name
 from adducir.experiments.step import Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
     from adducir.tables.ranks import Systems
     from adducir.tables.table import ResultTable
 

@@ -36,8 +36,8 @@ from adducir.training.recipe import Several, listed
 if TYPE_CHECKING:
     import torch
 
-    from adducir.experiments.context import Context
     from adducir.experiments.known_item.study import KnownItemStudy
+    from adducir.experiments.step import Context
 
 
 Pooling = Literal["first", "mean", "pooler"]

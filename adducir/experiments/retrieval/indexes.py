@@ -19,9 +19,8 @@ from adducir.core.recipe import KeyPath, errors_at
 from adducir.core.registry import Family, entry, hyperparameters
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.token_weights import identity_of
-from adducir.experiments.planner import Known
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.sections import Linked, Name, is_recipe
+from adducir.experiments.sections import Known, Linked, Name, is_recipe
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.building import DenseSettings, IndexSettings
@@ -33,10 +32,10 @@ from adducir.indexes.search import search_topics
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
     from adducir.experiments.retrieval.runs import RunStep
     from adducir.experiments.retrieval.search import Search
     from adducir.experiments.retrieval.study import RetrievalStudy
+    from adducir.experiments.step import Context
     from adducir.indexes.index import Index
 
 _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
@@ -198,9 +197,6 @@ class Inverted(IndexRecipe):
             method = FEEDBACK.name_of(type(feedback))
             what = f"{method.upper()} reads document vectors, and the index `{index}` has"
             yield (method,), f"{what} `vectors: false`"
-        if feedback is not None and self.engine not in feedback.engines:
-            method = FEEDBACK.name_of(type(feedback))
-            yield (method,), f"{_CALLED[self.engine]} has no {method}: `{index}`"
         if self.engine not in engines:
             others = " or ".join(f"`engine: {engine}`" for engine in engines)
             what = f"{_CALLED[self.engine]} has no model {name}"

@@ -36,8 +36,8 @@ from adducir.runs.metadata import reranked_method
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
     from adducir.experiments.retrieval.study import RetrievalStudy
+    from adducir.experiments.step import Context
 
 
 @dataclass(frozen=True)

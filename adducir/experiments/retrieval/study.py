@@ -25,18 +25,21 @@ from adducir.core.texts import listed
 from adducir.corpora.sources import file_path
 from adducir.evaluation.measures import DEFAULT_MEASURES
 from adducir.evaluation.scores import run_name
-from adducir.experiments.planner import Known, Planner
 from adducir.experiments.retrieval.corpora import (
     CORPORA,
     CorpusRecipe,
     OpenedCorpus,
+    TopicSet,
+    TopicsRecipe,
+    open_measures,
 )
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep, chosen_by_engine
 from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
-from adducir.experiments.retrieval.topics import TopicSet, TopicsRecipe, open_measures
 from adducir.experiments.sections import (
+    Known,
     Name,
     Natural,
+    Planner,
     RunTableRecipe,
     file_name,
 )
@@ -45,7 +48,7 @@ from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.experiments.tuning.folds import Pool
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
     from adducir.training.trainable import Trainable
 
 

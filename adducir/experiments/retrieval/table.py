@@ -29,8 +29,8 @@ from adducir.tables.table import ResultTable, printed_name
 
 if TYPE_CHECKING:
     from adducir.deepct.expansion import ExpandedCorpus
-    from adducir.experiments.context import Context
     from adducir.experiments.retrieval.study import RetrievalStudy
+    from adducir.experiments.step import Context
 
 MOST_FOLDS_SHOWN = 3
 """The chosen settings of more folds stand in the files only."""

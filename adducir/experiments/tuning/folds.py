@@ -232,5 +232,5 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
             raise InputError(what, path=path)
     of = np.array([fold_of[name] for name in found], dtype=np.int64)
     if len(names) < 2 or len(set(of.tolist())) < len(names):
-        raise InputError("folds are two or more, each with judged topics.", path=path)
+        raise InputError("two or more folds are needed, each with judged topics.", path=path)
     return Folds(tuple(names), of, f"{len(names)} folds from {path.name}")

@@ -114,7 +114,7 @@ def parameter(
     if name not in hyperparameters:
         known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
         guess = nearest(name, hyperparameters) or "."
-        raise UsageError(f"there is no parameter `{name}` to tune{guess}{known}")
+        raise UsageError(f"unknown parameter `{name}`{guess}{known}")
     allowed, values = hyperparameters[name], sorted(decimal(value) for value in given)
     if not values:
         raise UsageError(f"{name} has no values.")

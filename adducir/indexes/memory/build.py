@@ -184,7 +184,7 @@ class Arrived:
                         f"there are weights of the document {docno!r}, which the corpus does not "
                         "have.",
                         path=source,
-                        hint="Give the corpus that the weights were made of.",
+                        hint="Give the corpus that the weights were made from.",
                     )
                 kept = {term: weight for term, weight in weights.items() if weight > 0}
                 terms = [numbers.setdefault(term, len(numbers)) for term in kept]

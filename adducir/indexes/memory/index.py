@@ -1,28 +1,22 @@
 """Searching a memory index; everything that :class:`adducir.indexes.LuceneIndex` does, faster."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
-from adducir.core.processes import default_threads
-from adducir.indexes.feedback import FeedbackMethod, check_weights
-from adducir.indexes.index import FieldWeights, Hits, Index, Query, check_search, texts_alone
-from adducir.indexes.jvm import translated
+from adducir.indexes.arrays import damaged
+from adducir.indexes.feedback import Terms, Vectors
+from adducir.indexes.index import FieldWeights, Index, Ranked
 from adducir.indexes.memory import BUILDER_VERSION, KIND
-from adducir.indexes.memory.ranking import Ranked, Ranker
+from adducir.indexes.memory.ranking import Ranker
 from adducir.indexes.memory.scoring import Queries
-from adducir.indexes.memory.segment import SavedSegment
+from adducir.indexes.memory.segment import FILES, SavedSegment
 from adducir.indexes.models import Model, refuse_unless_scored
-
-if TYPE_CHECKING:
-    from adducir.indexes.memory.feedback import Feedback
 
 
 class MemoryIndex(Index):
@@ -47,7 +41,6 @@ class MemoryIndex(Index):
         if "weights" in manifest.recipe and self.analysis.kind.is_pretokenized:
             self.default_model = "impact"
         self._segment = SavedSegment.open(self.path)
-        self.has_vectors = len(self._segment.forward) > 0 or not len(self._segment)
         documents = int(manifest.counts.get("documents", len(self._segment)))
         self._ranker = Ranker(self._segment, documents, accurate=self.accurate_length)
 
@@ -64,81 +57,46 @@ class MemoryIndex(Index):
             raise UsageError(f"the index {self.path} holds no document {docno!r}.")
         return place
 
-    def search(
-        self,
-        queries: Sequence[Query],
-        model: Model,
-        *,
-        feedback: FeedbackMethod | None = None,
-        fields: FieldWeights | None = None,
-        depth: int | None = 1000,
-        threads: int | None = None,
-    ) -> Hits:
-        check_search(queries, depth)
-        if fields is not None:
-            raise UsageError(
-                "a memory index holds its fields joined, so they cannot have weights.",
-                hint="Build a Lucene index with --set separate_fields=true.",
-            )
-        weighted: list[Mapping[str, float]] = []
-        if feedback is not None:
-            weighted += self.expand(texts_alone(queries), model, feedback, threads=threads)
-            model = feedback.model(model)
-        else:
-            counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
-            for query in queries:  # a text's terms count as often as they occur
-                weighted.append(next(counts) if isinstance(query, str) else query)
-                check_weights(weighted[-1])
-        ranked = self._rank(weighted, model, depth, threads)
-        return Hits(ranked.counts.astype(np.int32), self.docnos.gather(ranked.docs), ranked.scores)
-
-    def expand(
-        self,
-        queries: Sequence[str],
-        model: Model,
-        feedback: FeedbackMethod,
-        *,
-        threads: int | None = None,
-    ) -> list[dict[str, float]]:
-        self._feedback.check(feedback)  # refused before anything is searched
-        counts = self._counts(texts_alone(queries))
-        found = self._rank(counts, model, feedback.depth, threads)
-        return self._feedback.weights(counts, found, feedback, threads or default_threads())
-
-    def expand_from(
-        self, query: str, documents: Sequence[tuple[str, float]], feedback: FeedbackMethod
-    ) -> dict[str, float]:
-        best = documents[: feedback.depth]
-        docs = np.array([self.number(docno) for docno, _ in best], dtype=np.int32)
-        scores = np.array([score for _, score in best], dtype=np.float32)
-        if not (scores >= 0).all():
-            raise UsageError("feedback weighs documents by their scores, which must be 0 or more.")
-        found = Ranked(np.array([len(docs)]), docs, scores)
-        return self._feedback.weights(self._counts([query]), found, feedback, 1)[0]
-
-    @cached_property
-    def _feedback(self) -> "Feedback":
-        from adducir.indexes.memory.feedback import Feedback
-
-        if not self.has_vectors:
-            raise UsageError(
-                f"{self.path} holds weighted terms; feedback reads documents' frequencies.",
-                hint="Search without feedback, or expand from an index of the texts.",
-            )
-        indexed = self.manifest.counts.get("indexed", len(self))
-        return Feedback(self._segment, int(indexed), plain=self.analysis.kind.has_plain_feedback)
-
     def _rank(
         self,
         queries: Sequence[Mapping[str, float]],
         model: Model,
+        fields: FieldWeights | None,
         depth: int | None,
-        threads: int | None,
+        threads: int,
     ) -> Ranked:
         refuse_unless_scored(model, "memory", self.path)
         asked = Queries.of(queries, self._segment)
-        return self._ranker.rank(asked, model, depth=depth, threads=threads or default_threads())
+        return self._ranker.rank(asked, model, depth=depth, threads=threads)
 
-    def _counts(self, texts: Sequence[str]) -> list[Counter[str]]:
-        with translated(self.path):
-            return [Counter(terms) for terms in self.analysis.terms(texts)]
+    def _refuse_without_vectors(self) -> None:
+        if len(self) and not len(self._segment.forward):
+            raise UsageError(
+                f"{self.path} holds weighted terms; feedback reads documents' frequencies.",
+                hint="Search without feedback, or expand from an index of the texts.",
+            )
+
+    @cached_property
+    def _terms(self) -> Terms:
+        segment, indexed = self._segment, self.manifest.counts.get("indexed", len(self))
+        counts = segment.frequencies
+
+        def lookup(terms: list[str]) -> list[int]:
+            return [int(counts[n]) if n >= 0 else 0 for n in segment.numbers(terms).tolist()]
+
+        is_plain = self.analysis.kind.has_plain_feedback
+        return Terms(segment.terms, segment.ranks, counts, int(indexed), is_plain, lookup)
+
+    def _vectors(self, found: Ranked) -> tuple[Vectors, Terms]:
+        segment = self._segment
+        offsets, numbers, frequencies = map(
+            np.asarray, (segment.forward_offsets, segment.forward, segment.forward_tfs)
+        )
+        parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in found.docs.tolist()]
+        none = np.empty(0, dtype=np.int32)
+        terms = np.concatenate([none, *(numbers[part] for part in parts)])
+        tfs = np.concatenate([none, *(frequencies[part] for part in parts)])
+        if len(terms) and not (terms.min() >= 0 and terms.max() < len(segment.occurrences)):
+            raise damaged(segment.folder / FILES["forward"])
+        sizes = offsets[found.docs + 1] - offsets[found.docs]
+        return Vectors(found.counts, found.scores, sizes, terms, tfs), self._terms

@@ -18,7 +18,7 @@ class Okapi(Model):
 
     k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
     b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
-    epsilon: float = Field(default=0.25, description="Floor of the idf, as a part of the mean idf.")
+    epsilon: float = Field(default=0.25, description="Floor of the idf, as a share of the mean.")
 
     def term_factors(self, statistics: Statistics) -> Array:
         n, documents = statistics.frequencies, statistics.documents

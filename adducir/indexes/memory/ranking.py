@@ -2,35 +2,18 @@
 
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 
 import numpy as np
 
 from adducir.indexes.arrays import Array, damaged
+from adducir.indexes.index import Ranked, in_threads
 from adducir.indexes.memory.scoring import Formula, Postings, Queries
 from adducir.indexes.memory.segment import FILES, LENGTHS, SavedSegment
 from adducir.indexes.models import BM25, QLD, Model, Statistics
 
-_SLICE = 64
 _KERNELS = "adducir.indexes.memory.kernels"
 _FEW = 1 << 25  # postings
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """Hits: (q,) counts; int32 docs, query after query, best first; scores, float32 or float64."""
-
-    counts: Array
-    docs: Array
-    scores: Array
-
-    @property
-    def starts(self) -> Array:
-        """(q + 1,) int64: where each query's hits begin."""
-        return np.concatenate(([0], np.cumsum(self.counts)))
 
 
 class Ranker:
@@ -146,16 +129,3 @@ class Ranker:
         ranked = np.concatenate([empty, *(docs for docs, _ in found)])
         scores = np.concatenate([empty.astype(precision), *(scores for _, scores in found)])
         return Ranked(counts, ranked, scores)
-
-
-def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:
-    """Call ``work`` with spans (first, last) that cover ``count`` queries, in several threads."""
-    size = max(1, min(_SLICE, -(-count // (4 * threads))))
-    spans = list(pairwise([*range(0, count, size), count]))
-    if threads == 1 or len(spans) < 2:
-        for span in spans:
-            work(*span)
-        return
-    with ThreadPoolExecutor(min(threads, len(spans))) as pool:
-        for _ in pool.map(lambda span: work(*span), spans):
-            pass

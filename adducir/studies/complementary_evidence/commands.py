@@ -19,7 +19,7 @@ class Building(Recipe):
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=LINES_IN_PARTS)
     negatives: int = option("False pairs of a question to train on.", default=8, ge=0)
     shares: Shares = None
-    seed: int = option("Decides parts, pairs and whatever else is drawn.", default=0)
+    seed: int = option("The seed of parts, pairs and whatever else is drawn.", default=0)
 
 
 class HotpotQA(Building):
@@ -71,7 +71,7 @@ def hotpotqa(settings: HotpotQA) -> None:
 
     read = [question for path in settings.sources for question in read_hotpotqa(path)]
     if not read:
-        raise UsageError("there is no question.")
+        raise UsageError("there are no questions.")
     rows = [("questions read", len(read))]
     if settings.own:
         made = [with_passages(question, question.paragraphs) for question in read]

@@ -129,7 +129,7 @@ def bm25_pools(
     available. Counts are of questions of which one is not (``unknown``) or all were ``found``.
     """
     if not paragraphs:
-        raise UsageError("there is no paragraph to search.")
+        raise UsageError("there are no paragraphs to search.")
     every, texts = list(paragraphs.values()), [one.question for one in questions]
     numbers = {title: number for number, title in enumerate(paragraphs)}
     vocabulary = Vocabulary(bigram_terms, texts)

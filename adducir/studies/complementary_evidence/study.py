@@ -18,8 +18,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
-from adducir.experiments.planner import Planner
-from adducir.experiments.sections import Name, Seeds, file_name
+from adducir.experiments.sections import Name, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import Precision, using_threads
@@ -36,7 +35,7 @@ from adducir.training.kinds import open_training
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
 
 
 class TrainedSystem(Recipe):

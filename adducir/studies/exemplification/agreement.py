@@ -277,7 +277,7 @@ def _notes(
             f"ratings, without {found.left_out:,} with another number{of}."
         )
     if found.single:
-        notes.append(f"{found.single:,} answers with one rating say nothing to alpha{of}.")
+        notes.append(f"{found.single:,} answers with one rating do not enter alpha{of}.")
     if "unigram overlap" in found.figures:
         notes.append(
             "Unigram overlap: 2 |A and B| / (|A| + |B|) of the words of two raters' texts, "

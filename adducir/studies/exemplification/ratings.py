@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.measures import NamedMeasure
-from adducir.evaluation.records import records
 from adducir.evaluation.scores import Scores
 
 What: TypeAlias = Literal["rating", "rank"]
@@ -120,7 +120,7 @@ def read_ratings(path: Path) -> Ratings:
     named = [frame[name].cast(pl.Enum(frame[name].unique(maintain_order=True))) for name in NAMES]
     ratings = Ratings(frame.with_columns(named), path)
     if not ratings.has("rating") and not ratings.has("rank"):
-        raise InputError("there is no rating and no rank in it.", path=path)
+        raise InputError("it contains neither ratings nor ranks.", path=path)
     return ratings
 
 

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_pieces
+from adducir.core.files import COMPRESSED, read_pieces
 from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
-from adducir.core.streams import COMPRESSED
 from adducir.studies.books import TEXT_ENDINGS, body_bounds, files_in, read_plain, stem_of
 
 BOOK = "book"

@@ -49,7 +49,7 @@ _EDGE = re.compile(
     re.VERBOSE,
 )
 """Edges of sentences in answers on forums. In running text a cut there would be wrong as often as
-right; around an example it matters more, since a unit that runs on masks what is no example."""
+right; around an example it matters more, since a unit that runs on masks what is not an example."""
 _QUOTED = re.compile(r"(?:(?:>|&gt;)\s*)+")
 _FAR = 8192
 """Characters beyond which no edge is sought: many examples in one endless sentence would take

@@ -180,7 +180,7 @@ class GeneratedTexts(Tabled):
         metavar="FILE",
     )
     measures: Annotated[tuple[Group, ...], BeforeValidator(common.items)] = option(
-        "answers, grounding, knowledge, kilt, msmarco; with commas or repeated.",
+        "answers, grounding, knowledge, kilt, msmarco; comma-separated or repeated.",
         "-m",
         default=(),
         metavar="GROUP",

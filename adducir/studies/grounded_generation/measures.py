@@ -94,7 +94,7 @@ class TextMeasures:
         row: The value of each measure for one output.
         depth: The texts of an input of which the best counts; with 1 there is the first alone.
         whole: What has a value for all that was generated for an input, in place of ``row``.
-        collection: Measures of all (answer, reference) pairs, which are no means and not tested.
+        collection: Measures of all (answer, reference) pairs, which are neither means nor tested.
     """
 
     name: str

@@ -92,7 +92,7 @@ def open_book(path: Path) -> Book:
             sentences.append(" ".join(paragraph[first:past].split()))
             places.append((start + first) / len(text))
     if not sentences:
-        raise InputError("there is no sentence in this file.", path=path)
+        raise InputError("this file contains no sentences.", path=path)
     # Those of a table of contents come right before one another; but "Book I" may come right before
     # "Chapter I".
     kept = [

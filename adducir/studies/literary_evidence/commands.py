@@ -208,7 +208,7 @@ class Ranks(Tabled):
         argument=True,
     )
     cutoffs: Cutoffs = option(
-        "The k of R@k, with commas or repeated.", default=(), shown="1,3,5,10,50,100"
+        "The k of R@k, comma-separated or repeated.", default=(), shown="1,3,5,10,50,100"
     )
     ties: Literal["pessimistic", "expected"] = option(
         "Count candidates that tie with the gold item as better, or take the exact mean over all "
@@ -269,7 +269,7 @@ class ProxyMake(Recipe):
     sample: int | None = option("Items to take at random.", default=None, ge=1, shown="all")
     seed: int = option("Seed of the order and of the sample.", default=0, ge=0)
     fields: common.Names = option(
-        "Fields of the candidates to show, with commas or repeated.",
+        "Fields of the candidates to show, comma-separated or repeated.",
         default=(),
         shown="the corpus's texts",
     )

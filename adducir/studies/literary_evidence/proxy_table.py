@@ -2,7 +2,7 @@
 
 A file of choices is the task file with its ``choice`` filled in (CSV or JSONL), one per judge,
 named after the judge; or one file of all judges with a column ``rater``. Other columns are ignored.
-An empty choice is no answer. Where there is ``task``, it must be the key's.
+An empty choice is not an answer. Where there is ``task``, it must be the key's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
+from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.texts import whole_number
-from adducir.evaluation.records import records
 from adducir.studies.agreement import estimated, fleiss_kappa
 from adducir.studies.literary_evidence.proxy_task import Key
 from adducir.studies.options import Drawing

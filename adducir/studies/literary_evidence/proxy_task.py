@@ -3,7 +3,7 @@
 Thousands of candidates cannot be put before people. RELiC (Thai et al., 2022, section 4) lets them
 choose among three: the gold item and BM25's two best other candidates, in random order, so that
 string overlap does not give the answer away. A candidate with the gold item's own words (case and
-white space apart) is no other candidate, nor is a repetition of one that was taken.
+white space apart) is not another candidate, nor is a repetition of one that was taken.
 
 * The task, CSV: ``item``, ``context``, ``candidate_1`` ... ``candidate_n``, an empty ``choice`` to
   be filled in with the number of a candidate, and ``task``, the mark that says which key belongs
@@ -21,12 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adducir.core.csv_files import CsvWriter
+from adducir.core.csv_files import CsvWriter, records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
-from adducir.evaluation.records import records
 
 MASK = "[masked]"
 
@@ -134,9 +133,9 @@ def read_key(path: Path) -> Key:
         elif marks and record["task"] not in marks:
             what = "here begins the key of another task."
         if what or not gold:
-            raise InputError(what, path=path, line=line, hint="Take the key as it was written.")
+            raise InputError(what, path=path, line=line, hint="Use the key as it was written.")
         marks[record["task"]] = line
         answers[item] = Answer(gold, docnos, record.get("group", ""))
     if not answers:
-        raise InputError("there is no answer in it.", path=path)
+        raise InputError("it contains no answers.", path=path)
     return Key(answers, next(iter(marks)))

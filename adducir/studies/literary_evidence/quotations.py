@@ -24,9 +24,9 @@ from adducir.studies.literary_evidence.sources import (
 )
 
 NOT_CRITICISM = ("anthology", "cyclopaedia", "cyclopedia", "dictionary", "encyclop", "thesaurus")
-"""Titles with such a word are no criticism. RELiC names dictionary, anthology and encyclopedia."""
+"""Works so titled are not criticism. RELiC names dictionary, anthology and encyclopedia."""
 REASONS = {
-    "anthology": "the work's title says that it is no criticism",
+    "anthology": "the work's title says that it is not criticism",
     "foreign": "the work is not English",
     "few": "the work has too few matches of the book",
     "many": "the work has so many matches that it is another edition",

@@ -119,7 +119,7 @@ def read_source(path: Path, *, is_work: bool = False) -> Source:
         plain = without_pages(plain)
     sentences = literary_sentences(map(without_citations, paragraphs(plain)))
     if not sentences:
-        raise InputError("there is no sentence in this file.", path=path)
+        raise InputError("this file contains no sentences.", path=path)
     name = stem_of(path)
     return Source(name, title_of(text) or name, sentences)
 

@@ -38,7 +38,7 @@ class HTML(TableFormat):
             facts += _flat(testing.model_dump(exclude_defaults=True), "tests")
         parts = {
             "Table": "results",
-            "Differences to the baseline": "differences" if data["tests"] else "",
+            "Differences from the baseline": "differences" if data["tests"] else "",
             "All pairs": "pairs" if len(order) > 2 else "",
             "Rank intervals": "ranks" if data["ranks"] else "",
             "Topic by topic": "topics" if data["values"] else "",

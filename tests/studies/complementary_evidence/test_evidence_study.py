@@ -12,7 +12,7 @@ from tiny import tiny_bert
 from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.experiments.experiment import plan_experiment
-from adducir.statistics.two_level import two_level
+from adducir.statistics.equivalence import two_level
 from adducir.studies.complementary_evidence.questions import read_selected, write_questions
 
 FILE = """task: evidence-sets

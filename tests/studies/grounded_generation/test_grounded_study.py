@@ -17,7 +17,7 @@ from adducir.cli.app import main
 from adducir.core.errors import AdducirError
 from adducir.core.many_texts import TextFile
 from adducir.experiments.experiment import plan_experiment
-from adducir.statistics.two_level import two_level
+from adducir.statistics.equivalence import two_level
 from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
 from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
 from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData

@@ -51,7 +51,7 @@ from adducir.studies.grounded_generation.hindsight.training import Phase
 from adducir.training.run import record
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
     from adducir.studies.grounded_generation.experiment.steps import (
         AnswerStep,
         ClosedStep,

@@ -14,7 +14,7 @@ from adducir.studies.grounded_generation.generators.kinds import GENERATORS
 from adducir.studies.grounded_generation.hindsight.recipe import GroundedSystem, PhaseRecipe
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
     from adducir.studies.grounded_generation.experiment.study import GroundedStudy
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from adducir.encoders.sources import encoder_source
-from adducir.experiments.planner import Planner
-from adducir.experiments.sections import Name, Natural, Seeds, file_name
+from adducir.experiments.sections import Name, Natural, Planner, Seeds, file_name
 from adducir.experiments.step import Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import seed_of
@@ -34,7 +33,7 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
-    from adducir.experiments.context import Context
+    from adducir.experiments.step import Context
 
 
 class GroundedGeneration(Task):

@@ -223,7 +223,7 @@ class Tables:
                         sections.add(section, who, name, scores)
         notes = [
             "Mass@k: the probability of the k most probable passages of a context's closed set; a "
-            "sharp distribution is no better for it. BM25's scores are no logarithms of "
+            "sharp distribution is no better for it. BM25's scores are not logarithms of "
             "probabilities, and not shown."
         ]
         if any(group == "generator" for _, group in sections.places.values()):

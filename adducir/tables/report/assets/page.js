@@ -283,7 +283,7 @@
       room = () => Math.max(280, $("main").clientWidth - 40),
       atMost = most => Math.min(most, room());
 
-    /* differences to the baseline: one measure, or all of them side by side */
+    /* differences from the baseline: one measure, or all of them side by side */
     function drawForest() {
       const chosen = $("#forest-measure").value,
         places = chosen === "all" ? D.tested : [+chosen],
