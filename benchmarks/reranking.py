@@ -28,7 +28,7 @@ from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.models.work import Running
 from adducir.rerankers.cross_encoder import KIND
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.recipe import open_reranker
 
 MOST = 7
 """Arguments that are joined into one text, at most."""

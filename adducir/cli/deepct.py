@@ -46,7 +46,7 @@ def deepct_evaluate(settings: Evaluate) -> None:
     from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
     from adducir.models.work import Running
-    from adducir.training.kinds import open_training
+    from adducir.training.trainable import open_training
 
     with open_progress(), using_threads(settings.threads):
         training = open_training(settings.recipe, settings.changes)

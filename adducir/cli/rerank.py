@@ -62,7 +62,7 @@ def rerank(settings: Rerank) -> None:
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
-    from adducir.rerankers.registry import open_reranker
+    from adducir.rerankers.recipe import open_reranker
     from adducir.rerankers.rerank import Texts, texts_of
     from adducir.rerankers.rerank import rerank as rerank_run
     from adducir.runs.metadata import metadata_for, part_of, read_metadata, reranked_method

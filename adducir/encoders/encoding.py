@@ -24,8 +24,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
 from adducir.corpora.topics import Topics
-from adducir.encoders.kinds import Floats, Side
-from adducir.encoders.sources import EncoderSource
+from adducir.encoders.kinds import EncoderSource, Floats, Side
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import computing_in
 from adducir.models.work import PLAIN, ModelWork, Running, tokens_for

@@ -15,7 +15,7 @@ import numpy as np
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_document, json_object
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.kinds import Floats, Side
+from adducir.encoders.kinds import EncoderSource, Floats, Side
 from adducir.encoders.reading import (
     ContextPart,
     Ids,
@@ -27,7 +27,6 @@ from adducir.encoders.reading import (
     Similarity,
     Towers,
 )
-from adducir.encoders.sources import EncoderSource
 from adducir.models.loading import (
     explaining,
     load_config,

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from adducir.core.chunks import Chunking
 from adducir.encoders.encoding import CHUNK, Item, described
+from adducir.encoders.kinds import EncoderSource
 from adducir.encoders.ranking import Distinct, Floats, Scores, SpanTask
-from adducir.encoders.sources import EncoderSource
 from adducir.models.artifacts import read_shard
 from adducir.models.work import ModelWork, Running
 

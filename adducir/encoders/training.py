@@ -21,8 +21,8 @@ from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.recipe import Recipe
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
+from adducir.encoders.kinds import EncoderSource, encoder_source, refuse_tokenizer
 from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, Similarity, Towers
-from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
 from adducir.models.work import padded

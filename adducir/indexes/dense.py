@@ -25,8 +25,7 @@ from adducir.core.json_lines import json_document
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
 from adducir.encoders.encoding import DOCNOS
-from adducir.encoders.kinds import Floats, TextEncoder
-from adducir.encoders.sources import EncoderSource, encoder_source
+from adducir.encoders.kinds import EncoderSource, Floats, TextEncoder, encoder_source
 from adducir.indexes.arrays import damaged
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import FieldWeights, Hits, Index, Query

@@ -23,8 +23,7 @@ from adducir.encoders.encoding import (
     read_vectors,
     write_docnos,
 )
-from adducir.encoders.kinds import Floats
-from adducir.encoders.sources import EncoderSource
+from adducir.encoders.kinds import EncoderSource, Floats
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.dense import DETAILS, INDEX, KIND, nearest, threads_of_faiss
 from adducir.indexes.documents import DocumentWriter

@@ -14,7 +14,7 @@ projection, and the special tokens do not count, since nobody trained them to be
 
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -194,21 +194,10 @@ class LateInteraction(Pointwise):
         return max(1, self._lengths[0] - len(self._opening) - markers - len(self._closing))
 
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
-        read = self._read(texts, 0)
-        if not isinstance(self.recipe, ColBERTRecipe):
-            return read
-        masks = self.tokenizer.mask_token_id, int(self.recipe.attend_to_masks), 1
-        return [
-            Tokens(*(np.append(own, [mask] * (self._lengths[0] - len(one))) for own, mask in both))
-            for one in read
-            for both in [zip(vars(one).values(), masks, strict=True)]
-        ]
+        return self._read(texts, 0)
 
     def documents(self, texts: Sequence[str]) -> list[Tokens]:
-        return [
-            replace(one, counts=one.counts * ~np.isin(one.ids, self._skipped))
-            for one in self._read(texts, 1)
-        ]
+        return self._read(texts, 1)
 
     def _read(self, texts: Sequence[str], side: int) -> list[Tokens]:
         opening = np.append(self._opening, self._markers[side : side + 1]).astype(np.int64)
@@ -216,11 +205,18 @@ class LateInteraction(Pointwise):
         found = []
         for own in token_ids(self.tokenizer, texts, room):
             ids = np.concatenate((opening, own, self._closing))
-            counts = np.ones_like(ids)
-            if not self._markers:
+            attended, counts = np.ones_like(ids), np.ones_like(ids)
+            if not isinstance(self.recipe, ColBERTRecipe):
                 counts[: len(self._opening)] = 0
                 counts[len(ids) - len(self._closing) :] = 0
-            found.append(Tokens(ids, np.ones_like(ids), counts))
+            elif side == 0:
+                behind = (0, self._lengths[0] - len(ids))
+                ids = np.pad(ids, behind, constant_values=self.tokenizer.mask_token_id)
+                attended = np.pad(attended, behind, constant_values=self.recipe.attend_to_masks)
+                counts = np.pad(counts, behind, constant_values=1)
+            if side == 1:
+                counts[np.isin(ids, self._skipped)] = 0
+            found.append(Tokens(ids, attended, counts))
         return found
 
     def vectors(self, batch: Sequence[Tokens]) -> "torch.Tensor":

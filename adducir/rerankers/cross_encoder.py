@@ -115,19 +115,16 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         if not has_architecture(source, CLASSIFIER):
             return False
         config = load_config(source)
-        names = _class_names(config)
-        if any(_plain(name) in _RELEVANT for name in names):
+        names = [_plain(name) for name in _class_names(config)]
+        if not _RELEVANT.isdisjoint(names):
             return len(names) <= 2
         own = source.local() / "config_sentence_transformers.json"
-        if len(names) != 1 or not _UNNAMED.fullmatch(_plain(names[0])):
-            return False
-        return any(hasattr(config, key) for key in _OF_CROSS_ENCODERS) or (
-            own.is_file() and json_object(own).get("model_type") == "CrossEncoder"
-        )
+        said = own.is_file() and json_object(own).get("model_type") == "CrossEncoder"
+        is_said = said or any(hasattr(config, key) for key in _OF_CROSS_ENCODERS)
+        return is_said and len(names) == 1 and bool(_UNNAMED.fullmatch(names[0]))
 
     def load(self, source: ModelSource) -> "CrossEncoder":
-        network, tokenizer = load_model(source, KIND), load_tokenizer(source)
-        return CrossEncoder(network, tokenizer, length=self.length, label=self.label)
+        return CrossEncoder(load_model(source, KIND), load_tokenizer(source), self)
 
     def scale(self, source: ModelSource) -> str:
         names = _class_names(load_config(source))
@@ -165,13 +162,10 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
 
 class CrossEncoder(Pointwise):
-    def __init__(
-        self, network: Any, tokenizer: Any, *, length: int | None, label: int | str | None
-    ) -> None:
+    def __init__(self, network: Any, tokenizer: Any, recipe: CrossEncoderRecipe) -> None:
         self.network, self.tokenizer = network, tokenizer
-        self.labels = int(network.config.num_labels)
-        self.label = relevant_class(_class_names(network.config), label)
-        self._reader = PairReader(tokenizer, network.config, length)
+        self.label = relevant_class(_class_names(network.config), recipe.label)
+        self._reader = PairReader(tokenizer, network.config, recipe.length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         return self._reader.read(pairs)
@@ -180,7 +174,8 @@ class CrossEncoder(Pointwise):
         """(n,) the logit, or the log-probability of the class."""
         inputs = self._reader.padded(batch, self.network.device)
         logits: torch.Tensor = self.network(**inputs).logits.float()
-        return logits[:, 0] if self.labels == 1 else logits.log_softmax(dim=-1)[:, self.label]
+        is_logit = self.network.config.num_labels == 1
+        return logits[:, 0] if is_logit else logits.log_softmax(dim=-1)[:, self.label]
 
 
 def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
@@ -190,10 +185,11 @@ def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
         if isinstance(number, int) and 0 <= number < len(names):
             return number
         raise InputError(f"unknown class {label!r}: the model has {shown}.")
-    relevant = [number for number, name in enumerate(names) if _plain(name) in _RELEVANT]
+    plain = [_plain(name) for name in names]
+    relevant = [number for number, name in enumerate(plain) if name in _RELEVANT]
     if len(names) <= 2 and len(relevant) == 1:
         return relevant[0]
-    if len(names) <= 2 and all(_UNNAMED.fullmatch(_plain(name)) for name in names):
+    if len(names) <= 2 and all(map(_UNNAMED.fullmatch, plain)):
         return len(names) - 1
     raise InputError(
         f"this classifier does not say which of its classes is relevance: {shown}.",

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.errors import InputError
 from adducir.models.loading import longest_input
 from adducir.models.work import padded
 
@@ -102,13 +101,3 @@ class PairReader:
         if self._has_types:
             found["token_type_ids"] = padded([one.types for one in batch], 0, device)[0]
         return found
-
-
-def t5_ids(network: Any, tokenizer: Any) -> tuple[int, int, int]:
-    start, end = network.config.decoder_start_token_id, tokenizer.eos_token_id
-    if None in (start, end, tokenizer.pad_token_id):
-        raise InputError(
-            "its configuration or tokenizer does not say which tokens are start, end and padding.",
-            path=network.name_or_path,
-        )
-    return start, end, tokenizer.pad_token_id

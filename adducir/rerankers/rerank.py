@@ -26,7 +26,7 @@ from adducir.indexes.documents import DocumentStore, DocumentWriter
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
 from adducir.models.work import Arrays, ModelWork, tokens_for
-from adducir.rerankers.registry import Reranker
+from adducir.rerankers.recipe import Reranker
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -217,16 +217,6 @@ class _Reranking(ModelWork):
 
         def arrays(topics: Sequence[_Topic]) -> Arrays:
             pairs = [(query, text) for _, query, names in topics for text in self.texts.get(names)]
-            if reranker.recipe.is_listwise:  # a text that is there twice has two places
-                return {"scores": reranker.model.scores(pairs)}
-            different = list(dict.fromkeys(pairs))
-            values = reranker.model.scores(different)
-            if not np.isfinite(values).all():
-                raise InputError(
-                    "the model gave a score that is not a finite number.",
-                    hint="Are these the weights of a trained reranker? They may be damaged.",
-                )
-            value_of = dict(zip(different, values.tolist(), strict=True))
-            return {"scores": np.array([value_of[pair] for pair in pairs])}
+            return {"scores": reranker.scores(pairs)}
 
         return arrays

@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from adducir.core.config import Document
+from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe
+from adducir.core.registry import Family
 from adducir.corpora.sources import expanded
 from adducir.models.machine import Precision
 from adducir.models.sources import MINILM, ModelSource, model_source
 
+K = TypeVar("K")
 Several = str | tuple[str, ...]
 Rate = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0)]
@@ -108,3 +112,18 @@ class ModelRecipe(Recipe):
         """The keys that determine the weights; ``exclude`` has those that only name sources."""
         named = {"description": True, "base": True, "tokenizer": True}
         return self.model_dump(mode="json", exclude={**named, **exclude})
+
+
+def kind_of(document: Document, family: Family[K], *keys: str) -> type[K]:
+    """The kind of a family that the file of a recipe names, with the first of the keys it has."""
+    key = next((key for key in keys if key in document.data), keys[0])
+    name = document.data.get(key)
+    if name not in [*family]:
+        what = f"the recipe has no `{key}`" if name is None else f"unknown {family.what} {name!r}"
+        raise InputError(
+            f"{what}.",
+            path=document.path,
+            line=document.line_of((key,)) if key in document.data else None,
+            hint=f"Set `{key}` to one of: {', '.join(family)}.",
+        )
+    return family.kind(str(name))

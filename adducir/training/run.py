@@ -58,7 +58,7 @@ def train_model(
         }
         counts |= trainable.measure(model, data)
         trainable.save(model, folder)
-        trainable.write_card(folder, output.name, counts, history)
+        trainable.write_card(folder, output.name)
         return counts | record(history, folder)
 
     with using_threads(recipe.threads):

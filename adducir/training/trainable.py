@@ -5,6 +5,7 @@ and ``inputs`` say what determines the weights, so that the model's fingerprint 
 anything exists. Other packages' kinds are entry points of the group ``adducir.training``.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -15,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.artifacts import artifact_fingerprint, is_current
+from adducir.core.config import Document, load, validate
+from adducir.core.files import study_folder
+from adducir.core.registry import Family
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.work import shuffled_batches, token_batches
-from adducir.training.recipe import ModelRecipe
+from adducir.training.recipe import ModelRecipe, kind_of
 
 if TYPE_CHECKING:
     import torch
@@ -128,33 +132,12 @@ class Trainable(ABC, Generic[R]):
         """Lines for whoever has trained a model: what was measured of it."""
         return ()
 
-    def write_card(
-        self, folder: Path, name: str, counts: Mapping[str, Any], history: Mapping[str, Any]
-    ) -> None:
-        """Write ``README.md``: what the model is, how it was made, how that went."""
-        base = self.recipe.base.replace("\\", "\\\\").replace('"', '\\"')
-        lines = ["---", "library_name: transformers", f'base_model: "{base}"', "tags:"]
-        lines += [f"- {self.artifact}", "- information-retrieval", "---", "", f"# {name}", ""]
-        lines.append(self.card.replace("{name}", name))
-        made = self.recipe.model_dump(mode="json", exclude_none=True)
-        plain = {key: value for key, value in counts.items() if not isinstance(value, Mapping)}
-        for heading, table in {"Recipe": made, "Counts": plain}.items():
-            lines += ["", f"## {heading}", "", "| | |", "|---|---|"]
-            lines += [f"| {key} | {_cell(value)} |" for key, value in table.items()]
-        lines += [
-            "",
-            "## Training",
-            "",
-            f"{history['steps']:,} steps in {history['seconds']:,.0f} s",
-        ]
-        if epoch := kept_epoch(history):
-            lines[-1] += f"; the weights are of step {history['best_step']:,} (epoch {epoch})"
-        lines += ["", "| epoch | step | training loss | validation loss |", "|---:|---:|---:|---:|"]
-        for one in history["validations"]:
-            losses = one["training_loss"], one["validation_loss"]
-            shown = " | ".join("" if loss is None else f"{loss:.5f}" for loss in losses)
-            lines.append(f"| {one['epoch']:g} | {one['step']:,} | {shown} |")
-        (folder / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    def write_card(self, folder: Path, name: str) -> None:
+        """Write ``README.md``; the manifest has the settings, ``training.json`` the losses."""
+        base = json.dumps(self.recipe.base, ensure_ascii=False)
+        head = f"---\nlibrary_name: transformers\nbase_model: {base}\n---"
+        text = f"{head}\n\n# {name}\n\n{self.card}\n".replace("{name}", name)
+        (folder / "README.md").write_text(text, encoding="utf-8")
 
 
 def kept_epoch(record: Mapping[str, Any]) -> str:
@@ -166,11 +149,30 @@ def kept_epoch(record: Mapping[str, Any]) -> str:
     return f"{epochs[record['best_step']]:g} of {max(epochs.values()):g}{stop}"
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_cell(item)}" for key, item in value.items()) or "none"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(_cell, value)) or "none"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    return str(value).replace("|", "\\|").replace("\n", " ")
+KINDS: Family[Trainable[Any]] = Family(
+    "training",
+    Trainable,
+    {
+        "deepct": "adducir.deepct.training:DeepCT",
+        "dual-encoder": "adducir.encoders.training:EncoderTraining",
+        "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
+        "monobert": "adducir.rerankers.training:MonoBERTTraining",
+    },
+    what="kind of model",
+)
+
+
+def open_training(
+    recipe: Path | Document, changes: Sequence[str] = (), *, folder: Path | None = None
+) -> Trainable[Any]:
+    """Open a recipe's file and the sources that it names; no document is read, no model loaded.
+
+    ``changes`` are overrides such as ``training.epochs=2``; relative paths start in ``folder``, by
+    default the study's that holds the file.
+    """
+    document = recipe if isinstance(recipe, Document) else load(recipe)
+    kind = kind_of(document, KINDS, "kind")
+    made = validate(document, kind.recipe_type, changes)
+    trainable = kind(made, folder or study_folder(document.path))
+    trainable.origin = KINDS.origin(document.data["kind"])
+    return trainable

@@ -21,7 +21,7 @@ from adducir.deepct.model import Cut, TermWeighter, Weighted
 from adducir.deepct.recipe import PassageRecipe, Settings
 from adducir.deepct.words import words
 from adducir.models.work import Running
-from adducir.training.kinds import open_training
+from adducir.training.trainable import open_training
 
 TEXTS = [
     "Nuclear energy is clean.",

@@ -19,8 +19,8 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.spans import write_spans
 from adducir.encoders import encoding
 from adducir.encoders.encoding import Vectors, encode, items_of_corpus, items_of_spans
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.runs.read import read_run
 
 

@@ -14,9 +14,9 @@ from transformers import AutoModel
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import ContextPart, LengthPart, Reader
-from adducir.encoders.sources import encoder_source
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import model_source
 from adducir.models.work import Running

@@ -13,12 +13,12 @@ from some_spans import some_spans
 from adducir.core.errors import InputError
 from adducir.corpora.spans import write_spans
 from adducir.encoders.contrast import InBatchNegatives
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.encoders.training import grouped_batches, spans_of
 from adducir.training.data import DataPart
-from adducir.training.kinds import open_training
 from adducir.training.run import train_model
+from adducir.training.trainable import open_training
 
 
 def plain_contrast(contexts, spans, same, scale):
@@ -132,7 +132,7 @@ def test_it_learns_and_a_chain_goes_on_from_there(study):
     assert losses[-1] < 0.5 * losses[0]
     assert manifest.counts["training_examples"] + manifest.counts["held_out_examples"] == 40
     readme = (output / "README.md").read_text()
-    assert "| pooling | mean |" in readme
+    assert f'SentenceTransformer("{output.name}")' in readme
     assert str(study) not in readme
     encoder = DualEncoder.load(encoder_source(str(output)))
     assert encoder.inputs.settings.context.mask

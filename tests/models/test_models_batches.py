@@ -13,8 +13,8 @@ from adducir.core.executors import Place
 from adducir.corpora.sources import open_corpus
 from adducir.encoders import encoding
 from adducir.encoders.encoding import encode, items_of_corpus
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.models import machine
 from adducir.models.machine import computing_in, halved
 from adducir.models.work import in_order, token_batches

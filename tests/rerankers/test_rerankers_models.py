@@ -18,8 +18,8 @@ from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.models.work import Running
-from adducir.rerankers.lit5 import repaired, windows
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.recipe import open_reranker
+from adducir.rerankers.t5 import repaired, windows
 
 PAIRS = list(itertools.product(QUERIES, TEXTS))
 LONG = "should nuclear power be banned because energy plants run on and on " * 4
@@ -157,7 +157,7 @@ def test_monot5_cuts_the_document_alone(t5, tmp_path):
 
 
 def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
-    from adducir.rerankers.monot5 import tokens_of
+    from adducir.rerankers.t5 import tokens_of
 
     assert tokens_of("castorini/monot5-base-msmarco") == ("▁false", "▁true")
     assert tokens_of("unicamp-dl/mt5-base-mmarco-v2") == ("▁no", "▁yes")

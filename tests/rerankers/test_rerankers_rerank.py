@@ -9,7 +9,7 @@ from adducir.cli.app import main
 from adducir.core.errors import IncompleteError, InputError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.recipe import open_reranker
 from adducir.rerankers.rerank import Texts, rerank, texts_of
 from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from adducir.core.errors import InputError
-from adducir.rerankers.registry import open_reranker
-from adducir.training.kinds import open_training
+from adducir.rerankers.recipe import open_reranker
 from adducir.training.run import train_model
+from adducir.training.trainable import open_training
 
 DOCUMENTS = [
     ("d0", "cats", "cats run fast"),

@@ -22,9 +22,9 @@ from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial
 from adducir.experiments.tuning.tune import of_topics
 from adducir.models.machine import using_threads
-from adducir.rerankers.recipe import RerankerRecipe
-from adducir.rerankers.registry import (
+from adducir.rerankers.recipe import (
     Reranker,
+    RerankerRecipe,
     identity_of,
     is_trained,
     open_reranker,

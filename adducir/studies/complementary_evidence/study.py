@@ -31,8 +31,8 @@ from adducir.studies.complementary_evidence.questions import (
 from adducir.studies.complementary_evidence.select import SelectionWork, selected
 from adducir.studies.complementary_evidence.selection import SELECTORS, Selector
 from adducir.studies.complementary_evidence.training import EvidenceTrainable
-from adducir.training.kinds import open_training
 from adducir.training.recipe import Several, listed
+from adducir.training.trainable import open_training
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context

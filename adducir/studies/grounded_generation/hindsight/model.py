@@ -12,10 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.many_texts import read_texts
-from adducir.encoders.kinds import Side
+from adducir.encoders.kinds import Side, encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import LengthPart
-from adducir.encoders.sources import encoder_source
 from adducir.encoders.span_vectors import MultiVectors
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
