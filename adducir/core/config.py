@@ -73,11 +73,8 @@ class _Resolver(VersionedResolver):
             for tag, pattern in _KINDS.items():
                 if pattern.fullmatch(value):
                     return Tag(suffix=tag)
-        return {
-            ScalarNode: self.DEFAULT_SCALAR_TAG,
-            SequenceNode: self.DEFAULT_SEQUENCE_TAG,
-            MappingNode: self.DEFAULT_MAPPING_TAG,
-        }[kind]
+        names = {ScalarNode: "str", SequenceNode: "seq", MappingNode: "map"}
+        return Tag(suffix=_TAG + names[kind])
 
 
 class _Values:
@@ -100,7 +97,15 @@ class _Values:
 
     def _value(self, node: Any) -> tuple[Any, int]:
         if isinstance(node, ScalarNode) and node.tag in _SCALARS:
-            return _scalar(node), 1
+            try:
+                value = _SCALARS[node.tag](node.value)
+            except (KeyError, ValueError) as error:
+                kind = str(node.tag).removeprefix(_TAG)
+                what = f"{shortened(node.value)!r} is not of the type {kind}."
+                raise _error(node, what) from error
+            if type(value) is int and abs(value) >= _LARGEST:
+                raise _error(node, f"the number {shortened(node.value)} is too large.")
+            return value, 1
         if isinstance(node, MappingNode) and node.tag == f"{_TAG}map":
             return self._mapping(node)
         if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":
@@ -111,11 +116,8 @@ class _Values:
         raise _error(node, f"the tag {str(node.tag).replace(_TAG, '!!')} is not supported.")
 
     def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
-        own: dict[str, Any] = {}
-        lines: dict[str | int, int] = {}
-        merged: dict[str, Any] = {}
-        merged_lines: dict[str | int, int] = {}
-        total = 1
+        own, merged, total = dict[str, Any](), dict[str, Any](), 1
+        lines, merged_lines = dict[str | int, int](), dict[str | int, int]()
         for key, value_node in node.value:
             value, size = self.of(value_node)
             total += size
@@ -136,17 +138,6 @@ class _Values:
         values = {**merged, **own}
         self.lines[id(values)] = {**merged_lines, **lines}
         return values, total
-
-
-def _scalar(node: Any) -> Any:
-    try:
-        value = _SCALARS[node.tag](node.value)
-    except (KeyError, ValueError) as error:
-        kind = node.tag.removeprefix(_TAG)
-        raise _error(node, f"{shortened(node.value)!r} is not of the type {kind}.") from error
-    if type(value) is int and abs(value) >= _LARGEST:
-        raise _error(node, f"the number {shortened(node.value)} is too large.")
-    return value
 
 
 def _line(node: Any) -> int:
@@ -194,12 +185,10 @@ class Document:
     lines: Mapping[int, Mapping[str | int, int]]
 
     def _places(self, keypath: KeyPath) -> list[int]:
-        here: Any = self.data
-        found: list[int] = []
+        here, found = cast("Any", self.data), list[int]()
         for part in keypath:
             key = str(part) if isinstance(here, dict) else part
-            line = self.lines.get(id(here), {}).get(key)
-            if line is None:
+            if (line := self.lines.get(id(here), {}).get(key)) is None:
                 break
             found.append(line)
             here = here[key]
@@ -359,9 +348,7 @@ class Reading(Generic[R]):
 
 def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
     """Apply overrides (``systems.bm25.k1=1.2``) in order, then look for errors, raising none."""
-    data: dict[str, Any] = document.data
-    done: list[Override] = []
-    refused: list[tuple[str, str]] = []
+    data, done, refused = document.data, list[Override](), list[tuple[str, str]]()
     for text in overrides:
         try:
             data, override = apply(data, text)

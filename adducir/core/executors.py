@@ -95,32 +95,43 @@ class Here(Executor):
 class Processes(Executor):
     """Spawned processes of this machine: one per core, or one per GPU.
 
-    They share nothing with this process (threads, a GPU's context, a JVM), and end when it does.
+    They share nothing with this process (threads, a GPU's context, a JVM), serve one piece of work
+    after the other until :func:`end_processes`, and end when this process does.
     """
 
     def __init__(self, count: int) -> None:
-        self.capacity = 2 * count
-        self._count = count
-        self._pool = self._started()
-
-    def _started(self) -> ProcessPoolExecutor:
-        spawn = get_context("spawn")
-        own = (spawn.Value("i", 0), self._count, str(Path.cwd()))
-        return ProcessPoolExecutor(
-            self._count, mp_context=spawn, initializer=_start_process, initargs=own
-        )
+        self.capacity, self._count = 2 * count, count
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
         try:
-            return self._pool.submit(function, *args)
+            return _pool(self._count).submit(function, *args)
         except BrokenExecutor:  # it lost a process, and is replaced
-            self._pool.shutdown(wait=False)
-            self._pool = self._started()
-            return self._pool.submit(function, *args)
+            end_processes()
+            return _pool(self._count).submit(function, *args)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        running = list((self._pool._processes or {}).values()) if kind is not None else []
-        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        if kind is not None:
+            end_processes()
+
+
+_pools: dict[tuple[int, str], ProcessPoolExecutor] = {}
+"""By the number of processes and the folder where they work."""
+
+
+def _pool(count: int) -> ProcessPoolExecutor:
+    key, spawn = (count, str(Path.cwd())), get_context("spawn")
+    if key not in _pools:
+        own = (spawn.Value("i", 0), *key)
+        _pools[key] = ProcessPoolExecutor(count, spawn, _start_process, own)
+    return _pools[key]
+
+
+def end_processes() -> None:
+    """End the processes that are kept for further work, at once, whatever they do."""
+    while _pools:
+        _, pool = _pools.popitem()
+        running = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
         for process in running:
             process.terminate()
 
@@ -135,8 +146,7 @@ def _start_process(started: Any, count: int, folder: str) -> None:
 
 def _end_with_parent() -> None:
     """A killed parent cannot end its processes; what they were making is left as if killed."""
-    parent = parent_process()
-    if parent is not None:
+    if (parent := parent_process()) is not None:
         parent.join()
         os._exit(1)
 

@@ -36,8 +36,7 @@ class Family(Generic[K]):
     """The kinds of one family, each of which extends ``base``.
 
     ``name`` is that of the group of entry points behind ``adducir.``; ``base`` is a class or, like
-    those in ``own`` that come with Adducir, the home of one, as ``module:class``; ``what`` calls a
-    kind in messages.
+    those in ``own``, the home of one, as ``module:class``; ``what`` calls a kind in messages.
     """
 
     def __init__(
@@ -56,8 +55,7 @@ class Family(Generic[K]):
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
         found: dict[str, EntryPoint] = {}
-        points = points_of(self.name)
-        for point in sorted(points, key=lambda one: one.name):
+        for point in sorted(points_of(self.name), key=lambda one: one.name):
             other = found.get(point.name)
             if point.name in self._own or (other is not None and other.value != point.value):
                 rival = "Adducir itself" if other is None else _package(other)
@@ -70,12 +68,13 @@ class Family(Generic[K]):
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Makes ``Annotated[str, FAMILY]`` in a recipe the name of one of the kinds."""
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
-    def _checked(self, name: str | None) -> str | None:
-        if name is not None and name not in self:
-            raise ValueError(one_of(list(self), name))
-        return name
+        def checked(name: str | None) -> str | None:
+            if name is not None and name not in self:
+                raise ValueError(one_of(list(self), name))
+            return name
+
+        return core_schema.no_info_after_validator_function(checked, handler(source))
 
     def kind(self, name: str) -> type[K]:
         """The class of a name, imported now."""
@@ -127,17 +126,11 @@ class Family(Generic[K]):
             return {}
         return {"package": point.dist.name, "version": point.dist.version}
 
-    def having(self, condition: Callable[[type[K]], bool]) -> tuple[str, ...]:
-        """The names of the kinds that a condition holds for, without those of broken packages."""
-        return tuple(name for name, kind in self.kinds().items() if condition(kind))
-
     def name_of(self, kind: type[K]) -> str:
         """What a class is called here; for one that is not registered, ``module:class``."""
         home = f"{kind.__module__}:{kind.__qualname__}"
-        for name in self:
-            if home == (self._own.get(name) or self._installed[name].value):
-                return name
-        return home
+        homes = self._own | {name: point.value for name, point in self._installed.items()}
+        return next((name for name in self if homes[name] == home), home)
 
     def settings(self, made: K, key: str) -> dict[str, Any]:
         """A kind's name under ``key``, its origin and hyperparameters, for fingerprints."""
@@ -190,10 +183,9 @@ def hyperparameters(
 
 
 def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = ()) -> str:
-    known = kind.model_fields
-    listed = ", ".join(f"`{key}`" for key in known) or "none"
+    listed = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
     what = f"is not a hyperparameter of {name}, which has {listed}"
-    return what + nearest(key, [*known, *others])
+    return what + nearest(key, [*kind.model_fields, *others])
 
 
 def _package(point: EntryPoint) -> str:

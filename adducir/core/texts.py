@@ -11,10 +11,8 @@ from adducir.core.errors import UsageError
 
 Item = TypeVar("Item", str, int)
 
-_LONGEST = 60
 LARGEST = 2**63 - 1
 """The greatest integer that arrays, and most programs, can hold."""
-_DIGITS = 19
 MOST_ROWS = 10
 """Rows that a notebook is shown of what has more."""
 # C0 but tab and line feed, DEL, C1, Unicode's line separators, and what turns the direction of the
@@ -46,7 +44,7 @@ def refuse_text(values: object, what: str) -> None:
         )
 
 
-def shortened(text: str, most: int = _LONGEST) -> str:
+def shortened(text: str, most: int = 60) -> str:
     if len(text) <= most:
         return text
     half = (most - 3) // 2
@@ -65,13 +63,10 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """``; did you mean `x`?`` for the word of ``words`` most like ``word``, else nothing."""
-    folded = {_folded(other): other for other in sorted(words, reverse=True)}
-    found = difflib.get_close_matches(_folded(word), folded, n=1, cutoff=0.5)
+    fold = str.maketrans("- ", "__")
+    folded = {other.casefold().translate(fold): other for other in sorted(words, reverse=True)}
+    found = difflib.get_close_matches(word.casefold().translate(fold), folded, n=1, cutoff=0.5)
     return f"; did you mean `{folded[found[0]]}`?" if found else ""
-
-
-def _folded(word: str) -> str:
-    return word.casefold().replace("-", "_").replace(" ", "_")
 
 
 def whole_number(text: str, most: int = LARGEST) -> int | None:
@@ -80,23 +75,19 @@ def whole_number(text: str, most: int = LARGEST) -> int | None:
     Read are ASCII digits alone: other digits (``²``, ``٣``) pass ``str.isdigit`` and not ``int``,
     and ``int`` takes no text of more than 4,300.
     """
-    if not text.isascii() or not text.isdigit() or len(text.lstrip("0")) > _DIGITS:
-        return None
-    value = int(text.lstrip("0") or "0")
-    return value if value <= most else None
+    digits = re.fullmatch(r"0*+([0-9]{0,19})", text) if text else None
+    value = int(digits[1] or "0") if digits else None
+    return None if value is None or value > most else value
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table for a notebook; numbers with four digits after the point, None as nothing."""
-    names = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    names, lines = "".join(f"<th>{escape(name)}</th>" for name in head), list[str]()
+    for row in rows:
+        given = ("" if one is None else one for one in row)
+        texts = (f"{one:.4f}" if isinstance(one, float) else escape(str(one)) for one in given)
+        lines.append(f"<tr>{''.join(f'<td>{text}</td>' for text in texts)}</tr>")
     return (
         f"<table><caption>{escape(caption)}</caption>"
-        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+        f"<thead><tr>{names}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
     )
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"<td>{value:.4f}</td>"
-    return f"<td>{'' if value is None else escape(str(value))}</td>"

@@ -160,7 +160,9 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         candidates = whole_number(record["candidates"]) or 0
         place = candidates if unranked else whole_number(record["rank"]) or 0
         tied = 1 if unranked else whole_number(record.get("tied") or "1") or 0
-        rouge = _share(record.get(ROUGE_KEY, ""))
+        rouge = None
+        with suppress(ValueError):
+            rouge = float(record.get(ROUGE_KEY, ""))
         whole = "is not an integer of 1 or more."
         for is_wrong, what in (
             (not qid or not name, "the qid or the system is empty."),
@@ -169,7 +171,10 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
             (not place, f"rank {record['rank']!r} {whole}"),
             (not tied, f"tied {record.get('tied')!r} {whole}"),
             (place + tied - 1 > candidates, f"there are fewer than {place + tied - 1} candidates."),
-            (ROUGE_KEY in record and rouge is None, f"{ROUGE_KEY} is not a number of 0 to 1."),
+            (
+                ROUGE_KEY in record and not (rouge is not None and 0 <= rouge <= 1),
+                f"{ROUGE_KEY} is not a number of 0 to 1.",
+            ),
             (keys.keys() != {*names}, f"the keys are not {', '.join(names)} in every object."),
         ):
             if is_wrong:
@@ -178,21 +183,19 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         own[qid] = place - 1, tied, candidates, unranked, rouge, texts
     if not found:
         raise InputError("it contains no ranks.", path=path)
-    return {name: _ranks(own, names) for name, own in found.items()}
-
-
-def _ranks(rows: Mapping[str, tuple[Any, ...]], names: Sequence[str]) -> GoldRanks:
-    better, tied, candidates, unranked, rouge, texts = zip(*rows.values(), strict=True)
-    keys = dict(zip(names, zip(*texts, strict=True), strict=True)) if names else {}
-    return GoldRanks(
-        tuple(rows),
-        np.array(better, dtype=np.int64),
-        np.array(tied, dtype=np.int64),
-        np.array(candidates, dtype=np.int64),
-        keys,
-        np.array(unranked, dtype=np.bool_),
-        None if None in rouge else np.array(rouge, dtype=np.float64),
-    )
+    ranks = {}
+    for name, rows in found.items():
+        better, same, counts, last, shares, own_keys = zip(*rows.values(), strict=True)
+        ranks[name] = GoldRanks(
+            tuple(rows),
+            np.array(better, dtype=np.int64),
+            np.array(same, dtype=np.int64),
+            np.array(counts, dtype=np.int64),
+            dict(zip(names, zip(*own_keys, strict=True), strict=True)) if names else {},
+            np.array(last, dtype=np.bool_),
+            None if None in shares else np.array(shares, dtype=np.float64),
+        )
+    return ranks
 
 
 def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
@@ -216,9 +219,3 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                 if any(set(cell) & set("\t\n\r") for cell in cells):
                     raise UsageError(f"query {qid}: a text holds a tab or a line break.")
                 handle.write("\t".join(cells) + "\n")
-
-
-def _share(text: str) -> float | None:
-    with suppress(ValueError):
-        return value if 0 <= (value := float(text)) <= 1 else None
-    return None

@@ -11,7 +11,7 @@ completions bound the score:
   add (Moffat and Zobel 2008).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
@@ -62,32 +62,25 @@ def bounds_of(run: Run, qrels: Qrels, measures: Iterable[Measure]) -> dict[str, 
     nDCG has trec_eval's linear gain; for AP and RBP grades from 1 are relevant. Negative grades
     count as 0, and so does a topic that the run lacks.
     """
-    found = {}
+    grades = qrels.frame.select("qid", "docno", pl.col("grade").cast(pl.Int64).clip(0))
+    judged, nothing, found = _by_topic(grades), np.empty(0, dtype=np.int64), {}
+    top = max((int(of_topic.max()) for of_topic in judged.values()), default=0)
     for measure in measures:
         if k := depth_of(measure):
-            p = measure.params.get("p", 0.8)
-            rows = [
-                _rbp(seen, p)
-                if measure.NAME == "RBP"
-                else _extremes(seen, judged, max(1, top), k, _ndcg)
-                if measure.NAME == "nDCG"
-                else _extremes(seen, judged, 1, k, _ap)
-                for seen, judged, top in _topics(run, qrels, k)
-            ]
+            ranked = run.top(k).frame.select("qid", "docno")
+            ranked = ranked.join(grades, on=["qid", "docno"], how="left", maintain_order="left")
+            seen = _by_topic(ranked.with_columns(pl.col("grade").fill_null(UNJUDGED)))
+            rows = []
+            for qid in qrels.qids:
+                own, known = seen.get(qid, nothing), judged.get(qid, nothing)
+                if measure.NAME == "RBP":
+                    rows.append(_rbp(own, measure.params.get("p", 0.8)))
+                elif measure.NAME == "nDCG":
+                    rows.append(_extremes(own, known, max(1, top), k, _ndcg))
+                else:
+                    rows.append(_extremes(own, known, 1, k, _ap))
             found[str(measure)] = Bounds(*map(np.array, zip(*rows, strict=True)))
     return found
-
-
-def _topics(run: Run, qrels: Qrels, k: int) -> Iterator[tuple[Integers, Integers, int]]:
-    """By topic the grades of its first k (-1: unjudged) and all its grades; the highest of all."""
-    grades = qrels.frame.select("qid", "docno", pl.col("grade").cast(pl.Int64).clip(0))
-    seen = run.top(k).frame.select("qid", "docno")
-    seen = seen.join(grades, on=["qid", "docno"], how="left", maintain_order="left")
-    ranked = _by_topic(seen.with_columns(pl.col("grade").fill_null(UNJUDGED)))
-    judged, nothing = _by_topic(grades), np.empty(0, dtype=np.int64)
-    top = max((int(of_topic.max()) for of_topic in judged.values()), default=0)
-    for qid in qrels.qids:
-        yield ranked.get(qid, nothing), judged.get(qid, nothing), top
 
 
 def _by_topic(frame: pl.DataFrame) -> dict[str, Integers]:

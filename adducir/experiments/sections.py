@@ -224,13 +224,9 @@ class Linked(Recipe):
 
 
 class SystemEntry(Linked):
-    """A system: a row of the tables.
+    """A system: a row of the tables."""
 
-    Attributes:
-        seeds: Of the trainings of what it is made with: a run for each.
-    """
-
-    seeds: Seeds = ()
+    seeds: Seeds = ()  # of the trainings of what it is made with: a run for each
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -304,10 +300,6 @@ class TableRecipe(Recipe):
 
 
 class RunTableRecipe(TableRecipe):
-    """How a table of runs looks.
+    """How a table of runs looks."""
 
-    Attributes:
-        snippets: Which texts its report may quote.
-    """
-
-    snippets: Snippets = "none"
+    snippets: Snippets = "none"  # which texts its report may quote

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from adducir.core.artifacts import MISSING, UNKNOWN, artifact_fingerprint, build, out_of_date
 from adducir.core.errors import InputError, UsageError
-from adducir.core.executors import HERE, Execution
+from adducir.core.executors import HERE, Execution, end_processes
 from adducir.core.fingerprint import UNREAD
 from adducir.core.recipe import KeyPath
 
@@ -52,6 +52,7 @@ class Context:
         return self
 
     def __exit__(self, *error: object) -> None:
+        end_processes()
         self._shared.clear()
         self._closing.close()
 
@@ -191,6 +192,7 @@ class ModelStep(Step):
     def make(self, context: "Context") -> None:
         from adducir.training.run import train_model
 
+        end_processes()  # their memory is for the training
         train_model(self.plan, self.path, device=context.device, rebuild=context.rebuild)
 
 

@@ -55,19 +55,12 @@ if TYPE_CHECKING:
 
 
 class Task(Recipe):
-    """An experiment file: the base of every task's.
+    """An experiment file: the base of every task's."""
 
-    Attributes:
-        description: For readers.
-        systems: What is compared: a row of the tables each.
-        comparison: Which differences are tested, and how.
-        table: How the table looks.
-    """
-
-    description: str = ""
-    systems: Mapping[str, Any]
-    comparison: ComparisonRecipe | None = None
-    table: TableRecipe = TableRecipe()
+    description: str = ""  # for readers
+    systems: Mapping[str, Any]  # what is compared: a row of the tables each
+    comparison: ComparisonRecipe | None = None  # which differences are tested, and how
+    table: TableRecipe = TableRecipe()  # how the table looks
 
     @abstractmethod
     def study(self, planner: Planner) -> "Study":

@@ -225,7 +225,7 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     engines = model.engines()
     if engine in engines:
         return
-    names = MODELS.having(lambda kind: engine in kind.engines())
+    names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
     build = [f" 'adducir index --engine {other}' builds one that has it." for other in engines]
     raise UsageError(
         f"{index} is {_INDEXES[engine]}, which has no model {MODELS.name_of(type(model))!r}.",

@@ -37,12 +37,9 @@ class SignificanceTest(Recipe):
 
     The fields of a subclass are its hyperparameters. Those called ``permutations``, ``samples``
     and ``seed`` get what the user says for all tests.
-
-    Attributes:
-        title: Its name in a sentence, such as "paired t-test".
     """
 
-    title: ClassVar[str]
+    title: ClassVar[str]  # its name in a sentence, such as "paired t-test"
 
     @abstractmethod
     def rows(self, first: "FloatArray", second: "FloatArray") -> "tuple[FloatArray, FloatArray]":
@@ -59,34 +56,24 @@ class SignificanceTest(Recipe):
 
 
 class PairFamily(NamedTuple):
-    """The K paired tests of one family, and the scores that they are of.
+    """The K paired tests of one family, and the scores that they are of."""
 
-    Attributes:
-        p: (K,) uncorrected p-values.
-        values: (R, T) scores on T topics, a row for each system and measure.
-        first: (K,) the row of the first system of each pair.
-        second: (K,) that of the second.
-    """
-
-    p: "FloatArray"
-    values: "FloatArray"
-    first: "NDArray[np.intp]"
-    second: "NDArray[np.intp]"
+    p: "FloatArray"  # (K,) uncorrected p-values
+    values: "FloatArray"  # (R, T) scores on T topics, a row for each system and measure
+    first: "NDArray[np.intp]"  # (K,) the row of the first system of each pair
+    second: "NDArray[np.intp]"  # (K,) that of the second
 
 
 class Correction(Recipe):
     """A way to adjust the p-values of tests that are made together.
 
     The fields of a subclass are its hyperparameters, as a test's are.
-
-    Attributes:
-        title: Its name in a sentence, such as "Holm"; empty for none.
-        tests: The tests of difference that it corrects; empty for every test.
-        scopes: The families of tests that it corrects; empty for every one.
     """
 
-    title: ClassVar[str]
+    title: ClassVar[str]  # its name in a sentence, such as "Holm"; empty for none
+    # the tests of difference that it corrects; empty for every test
     tests: ClassVar[tuple[str, ...]] = ()
+    # the families of tests that it corrects; empty for every one
     scopes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

@@ -1,6 +1,6 @@
 """What the commands of several studies share."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -76,6 +76,16 @@ class Drawing(Recipe):
     confidence: float = option("Level of the intervals.", default=0.95, gt=0, lt=1)
     samples: int = option("Samples of the bootstrap intervals.", default=2000, ge=1)
     seed: int = option("Seed of the bootstrap.", default=0, ge=0)
+
+
+def counted(items: Iterable[T], doing: str, unit: str) -> Iterator[T]:
+    """The same items, counted on the terminal while they are read."""
+    from adducir.cli.console import open_progress
+
+    with open_progress() as progress, progress.doing(doing, None, unit):
+        for item in items:
+            progress.advance(1)
+            yield item
 
 
 def show_counts(rows: Mapping[str, int] | Sequence[tuple[str, int]]) -> None:

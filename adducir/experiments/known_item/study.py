@@ -42,31 +42,21 @@ AnySystem = Annotated[
 
 
 class KnownItem(Task):
-    """Contexts with one gold candidate each; see docs/ranks.md for its keys.
+    """Contexts with one gold candidate each; see docs/ranks.md for its keys."""
 
-    Attributes:
-        task: ``known-item``.
-        data: What is ranked: a table each.
-        contexts: What is read of contexts: a section of the tables each.
-        systems: What is compared.
-        random: Whether the exact expectation of a random ranking stands in the tables.
-        cutoffs: The k of R@k.
-        ties: How candidates count that score as the gold item does.
-        rouge: Whether ROUGE-L of what is ranked first, with the gold text, is a column.
-        by: Tables of the contexts' groups by these keys as well: ``length``, ``group``.
-        precision: What networks compute in when candidates are ranked.
-    """
-
-    task: Literal["known-item"]
-    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]
+    task: Literal["known-item"]  # ``known-item``
+    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]  # what is ranked: a table each
+    # what is read of contexts: a section of the tables each
     contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
-    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
-    random: bool = True
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]  # what is compared
+    random: bool = True  # whether the exact expectation of a random ranking stands in the tables
+    # the k of R@k
     cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
-    ties: Ties = "pessimistic"
-    rouge: bool = False
+    ties: Ties = "pessimistic"  # how candidates count that score as the gold item does
+    rouge: bool = False  # whether ROUGE-L of what is ranked first, with the gold text, is a column
+    # tables of the contexts' groups by these keys as well: ``length``, ``group``
     by: tuple[Literal["length", "group"], ...] = ()
-    precision: Precision = "float32"
+    precision: Precision = "float32"  # what networks compute in when candidates are ranked
 
     @model_validator(mode="after")
     def _fits(self) -> "KnownItem":

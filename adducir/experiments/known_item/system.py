@@ -46,20 +46,17 @@ class DataRecipe(GroupShares):
     and those of installed packages.
 
     Attributes:
-        spans: Files of masked spans: all of them are candidates for every context.
-        brought: A file of another kind, by the kind's name, which is a key of its own in YAML.
-        candidates: Files of spans that are candidates only, beside ``spans``.
-        part: The part whose contexts are ranked; all groups stay candidates. None for all.
         shares: The shares of the groups, as an encoder's recipe divides them.
-        groups: The books or questions whose contexts are ranked; none for all.
-        sentences: The lengths of the spans whose contexts are ranked; none for all.
     """
 
-    spans: Several = ()
+    spans: Several = ()  # files of masked spans: all of them are candidates for every context
+    # a file of another kind, by the kind's name, which is a key of its own in YAML
     brought: dict[str, str] = Field(default_factory=dict)
-    candidates: Several = ()
+    candidates: Several = ()  # files of spans that are candidates only, beside ``spans``
+    # The part whose contexts are ranked; all groups stay candidates. None for all.
     part: Part | None = None
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()  # the books or questions whose contexts are ranked; none for all
+    # the lengths of the spans whose contexts are ranked; none for all
     sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
 
     @model_validator(mode="before")
@@ -184,29 +181,19 @@ SCORES = 1 << 22
 
 
 class ContextRecipe(Recipe):
-    """What systems read of a context; see :class:`adducir.encoders.reading.ContextPart`.
+    """What systems read of a context; see :class:`adducir.encoders.reading.ContextPart`."""
 
-    Attributes:
-        left: Sentences on the left of the mask.
-        right: Sentences on the right.
-        words: Words of each side.
-        tokens: Tokens of each side, as the system counts them: a network's pieces, BM25's words.
-    """
-
-    left: Some = None
-    right: Some = None
-    words: Some = None
+    left: Some = None  # sentences on the left of the mask
+    right: Some = None  # sentences on the right
+    words: Some = None  # words of each side
+    # tokens of each side, as the system counts them: a network's pieces, BM25's words
     tokens: Some = None
 
 
 class RankingSystem(SystemEntry):
-    """A row of the tables: what ranks the candidates of contexts.
+    """A row of the tables: what ranks the candidates of contexts."""
 
-    Attributes:
-        contexts: The contexts that it is ranked with; none for all.
-    """
-
-    contexts: tuple[ContextName, ...] = ()
+    contexts: tuple[ContextName, ...] = ()  # the contexts that it is ranked with; none for all
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open what it names; nothing is loaded or trained."""
@@ -318,30 +305,20 @@ class RankStep(ArtifactStep):
 
 
 class LexicalPart(Recipe):
-    """BM25 as rank_bm25's BM25Okapi, over each set of candidates by itself.
+    """BM25 as rank_bm25's BM25Okapi, over each set of candidates by itself."""
 
-    Attributes:
-        k1: Saturation of term frequency.
-        b: Weight of length.
-        epsilon: The floor of the idf, a share of the mean idf.
-        analysis: ``split``: lower case, cut at white space, as with rank_bm25; ``lucene``:
-            Anserini's analysis, with stemming and stop words.
-    """
-
-    k1: Annotated[float, Field(ge=0)] = 1.5
-    b: Annotated[float, Field(ge=0, le=1)] = 0.75
-    epsilon: float = 0.25
+    k1: Annotated[float, Field(ge=0)] = 1.5  # saturation of term frequency
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75  # weight of length
+    epsilon: float = 0.25  # the floor of the idf, a share of the mean idf
+    # ``split``: lower case, cut at white space, as with rank_bm25; ``lucene``: Anserini's analysis,
+    # with stemming and stop words
     analysis: Literal["split", "lucene"] = "split"
 
 
 class Lexical(RankingSystem):
-    """BM25.
+    """BM25."""
 
-    Attributes:
-        bm25: Its parameters and the analysis.
-    """
-
-    bm25: LexicalPart
+    bm25: LexicalPart  # its parameters and the analysis
 
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}

@@ -94,17 +94,11 @@ class _Encoder(_Vectors):
 
 
 class Pretrained(_Encoder):
-    """An encoder as it is.
+    """An encoder as it is."""
 
-    Attributes:
-        encoder: Its name.
-        lengths: Tokens that are read.
-        pooling: How token vectors become one; by default as its folder says.
-    """
-
-    encoder: str
-    lengths: LengthPart = LengthPart()
-    pooling: Pooling | None = None
+    encoder: str  # its name
+    lengths: LengthPart = LengthPart()  # tokens that are read
+    pooling: Pooling | None = None  # how token vectors become one; by default as its folder says
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         encoder_source(expanded(self.encoder), study.folder).identity()
@@ -120,15 +114,10 @@ class Pretrained(_Encoder):
 
 
 class Trained(_Encoder):
-    """An encoder that is trained for each context anew.
+    """An encoder that is trained for each context anew."""
 
-    Attributes:
-        train: Its recipe; with several, each goes on from the one before.
-        set: Changes of the recipes, as ``--set`` has them.
-    """
-
-    train: Several
-    set: tuple[str, ...] = ()
+    train: Several  # its recipe; with several, each goes on from the one before
+    set: tuple[str, ...] = ()  # changes of the recipes, as ``--set`` has them
 
     @model_validator(mode="after")
     def _fits(self) -> "Trained":
@@ -222,13 +211,9 @@ def _check_examples(
 
 
 class _Late(_Vectors):
-    """Late interaction.
+    """Late interaction."""
 
-    Attributes:
-        lengths: Tokens that are read.
-    """
-
-    lengths: LengthPart = LengthPart()
+    lengths: LengthPart = LengthPart()  # tokens that are read
 
     like: ClassVar[type[MaxSimRecipe]]
 
@@ -254,27 +239,19 @@ class _Late(_Vectors):
 
 
 class ColBERT(_Late):
-    """A ColBERT.
-
-    Attributes:
-        colbert: Its name.
-    """
+    """A ColBERT."""
 
     kind: ClassVar[str] = "colbert"
     like: ClassVar[type[MaxSimRecipe]] = ColBERTRecipe
-    colbert: str
+    colbert: str  # its name
 
 
 class MaxSim(_Late):
-    """Late interaction of any encoder's token vectors.
-
-    Attributes:
-        maxsim: Its name.
-    """
+    """Late interaction of any encoder's token vectors."""
 
     kind: ClassVar[str] = "maxsim"
     like: ClassVar[type[MaxSimRecipe]] = MaxSimRecipe
-    maxsim: str
+    maxsim: str  # its name
 
 
 @dataclass(frozen=True)

@@ -53,17 +53,11 @@ class CorpusRecipe(Linked):
 
 
 class SourceCorpus(CorpusRecipe):
-    """Documents from an ir_datasets id, a file or a folder.
+    """Documents from an ir_datasets id, a file or a folder."""
 
-    Attributes:
-        source: The id or path.
-        format: The format of files, if their names do not show it.
-        docno_field: The field that holds the docno, if its name is unusual.
-    """
-
-    source: str
-    format: str | None = None
-    docno_field: str | None = None
+    source: str  # the id or path
+    format: str | None = None  # the format of files, if their names do not show it
+    docno_field: str | None = None  # the field that holds the docno, if its name is unusual
 
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         with study.planner.at("corpora", name, "source"):
@@ -73,22 +67,14 @@ class SourceCorpus(CorpusRecipe):
 
 
 class ExpandedRecipe(CorpusRecipe):
-    """Another corpus, its words weighted by DeepCT; see docs/deepct.md.
-
-    Attributes:
-        expand: The other corpus.
-        model: The term weighter: its recipe or its folder.
-        scale: How often a word of weight 1 is repeated.
-        transform: What becomes of weights first.
-        precision: What the network computes in.
-    """
+    """Another corpus, its words weighted by DeepCT; see docs/deepct.md."""
 
     references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
-    expand: Name
-    model: str
-    scale: Annotated[float, Field(gt=0)] = 100.0
-    transform: Literal["linear", "sqrt"] = "linear"
-    precision: Precision = "float32"
+    expand: Name  # the other corpus
+    model: str  # the term weighter: its recipe or its folder
+    scale: Annotated[float, Field(gt=0)] = 100.0  # how often a word of weight 1 is repeated
+    transform: Literal["linear", "sqrt"] = "linear"  # what becomes of weights first
+    precision: Precision = "float32"  # what the network computes in
 
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.model, folder)
@@ -216,22 +202,14 @@ class TopicSet(JudgedTopics):
 
 
 class TopicsRecipe(Recipe):
-    """A set of topics with its judgements: one group of columns in the table.
+    """A set of topics with its judgements: one group of columns in the table."""
 
-    Attributes:
-        source: The topics.
-        qrels: Their judgements.
-        field: The field that is searched with.
-        model_qrels: Judgements of a model, of these topics and others: the footer has
-            prediction-powered means.
-        judge: Name and version of the model.
-    """
-
-    source: str
-    qrels: Several
-    field: str | None = None
+    source: str  # the topics
+    qrels: Several  # their judgements
+    field: str | None = None  # the field that is searched with
+    # judgements of a model, of these topics and others: the footer has prediction-powered means
     model_qrels: Several = ()
-    judge: str = ""
+    judge: str = ""  # name and version of the model
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":

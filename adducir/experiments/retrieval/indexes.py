@@ -50,16 +50,11 @@ class IndexPlan:
 
 
 class IndexRecipe(Linked):
-    """The base of every kind of index.
-
-    Attributes:
-        corpus: The corpus.
-        fields: The fields that are indexed, joined; by default the corpus's own.
-    """
+    """The base of every kind of index."""
 
     references: ClassVar[Mapping[str, str]] = {"corpus": "corpora"}
-    corpus: Name
-    fields: tuple[str, ...] = ()
+    corpus: Name  # the corpus
+    fields: tuple[str, ...] = ()  # the fields that are indexed, joined; by default the corpus's own
 
     @property
     @abstractmethod
@@ -142,29 +137,18 @@ class IndexStep(Step):
 
 
 class Inverted(IndexRecipe):
-    """An inverted index, of Lucene's or in memory.
+    """An inverted index, of Lucene's or in memory."""
 
-    Attributes:
-        engine: ``lucene`` or ``memory``.
-        language: The language of documents and queries.
-        stemmer: One of the language's stemmers; by default its own.
-        stopwords: ``lucene``, ``none`` or a file.
-        positions: Whether postings hold positions.
-        vectors: Whether documents' term vectors are stored, for feedback.
-        accurate_length: Whether BM25 sees exact lengths instead of Lucene's one byte.
-        weights: A file or folder of token weights that stand for the documents' texts.
-        separate_fields: Whether each field is indexed by itself too, for field weights.
-    """
-
-    engine: EngineName = "lucene"
-    language: str = "en"
-    stemmer: str = ""
-    stopwords: str = "lucene"
-    positions: bool = True
-    vectors: bool = True
-    accurate_length: bool = False
+    engine: EngineName = "lucene"  # ``lucene`` or ``memory``
+    language: str = "en"  # the language of documents and queries
+    stemmer: str = ""  # one of the language's stemmers; by default its own
+    stopwords: str = "lucene"  # ``lucene``, ``none`` or a file
+    positions: bool = True  # whether postings hold positions
+    vectors: bool = True  # whether documents' term vectors are stored, for feedback
+    accurate_length: bool = False  # whether BM25 sees exact lengths instead of Lucene's one byte
+    # a file or folder of token weights that stand for the documents' texts
     weights: str | None = None
-    separate_fields: bool = False
+    separate_fields: bool = False  # whether each field is indexed by itself too, for field weights
 
     @model_validator(mode="after")
     def _is_possible(self) -> "Inverted":
@@ -241,20 +225,13 @@ class Inverted(IndexRecipe):
 
 
 class Dense(IndexRecipe):
-    """Vectors of documents; the settings of the kind of FAISS's index stand beside ``kind``.
-
-    Attributes:
-        engine: ``dense``.
-        encoder: An encoder by name, its folder, or the recipe that trains it.
-        kind: FAISS's description of the index, such as ``Flat`` or ``HNSW32``.
-        precision: What the network computes in.
-    """
+    """Vectors of documents; the settings of the kind of FAISS's index stand beside ``kind``."""
 
     model_config = ConfigDict(extra="allow")
-    engine: Literal["dense"] = "dense"
-    encoder: str
-    kind: str = "Flat"
-    precision: Precision = "float32"
+    engine: Literal["dense"] = "dense"  # ``dense``
+    encoder: str  # an encoder by name, its folder, or the recipe that trains it
+    kind: str = "Flat"  # FAISS's description of the index, such as ``Flat`` or ``HNSW32``
+    precision: Precision = "float32"  # what the network computes in
 
     @model_validator(mode="after")
     def _fits(self) -> "Dense":

@@ -51,22 +51,16 @@ class Scorer:
 
 
 class Rerank(System):
-    """A reranker over the run of another system.
-
-    Attributes:
-        rerank: The other system.
-        by: The reranker: its recipe, its folder or its name.
-        depth: How many documents per topic are reranked.
-        texts: The index whose documents are read; by default the one that was searched.
-        fields: The fields that are read; by default as the reranker's recipe says, or the index's.
-    """
+    """A reranker over the run of another system."""
 
     verb: ClassVar[str] = "rerank"
     references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
-    rerank: Name
-    by: str
-    depth: Natural = 100
+    rerank: Name  # the other system
+    by: str  # the reranker: its recipe, its folder or its name
+    depth: Natural = 100  # how many documents per topic are reranked
+    # the index whose documents are read; by default the one that was searched
     texts: Name | None = None
+    # the fields that are read; by default as the reranker's recipe says, or the index's
     fields: tuple[str, ...] = ()
 
     def is_trained(self, folder: Path) -> bool:

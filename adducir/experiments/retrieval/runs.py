@@ -52,15 +52,10 @@ class Answer:
 
 
 class System(SystemEntry):
-    """A row of the table. Its run is made from the runs and indexes that it names.
+    """A row of the table. Its run is made from the runs and indexes that it names."""
 
-    Attributes:
-        group: The section of the table that it stands in.
-        verb: What is done, for the plan's lines.
-    """
-
-    verb: ClassVar[str]
-    group: str | None = None
+    verb: ClassVar[str]  # what is done, for the plan's lines
+    group: str | None = None  # the section of the table that it stands in
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -203,13 +198,10 @@ class RunStep(Step):
 
 
 class Given(System):
-    """A run that is there already.
-
-    Attributes:
-        run: A TREC run file for the only topic set, or one for each topic set by its name.
-    """
+    """A run that is there already."""
 
     verb: ClassVar[str] = "read"
+    # a TREC run file for the only topic set, or one for each topic set by its name
     run: str | dict[Name, str]
 
     def links(self) -> Iterator[Link]:
@@ -302,13 +294,6 @@ class Python(System):
     The transformer is given a frame with ``qid`` and ``query``; with ``input`` one row per document
     of that system's run, with ``docno``, ``score`` and ``rank``; with ``texts`` also ``text`` and a
     column for each field. It returns ``qid``, ``docno`` and ``score``.
-
-    Attributes:
-        python: ``module:function``, or ``folder/file.py:function`` from the study's folder.
-        arguments: The function's keyword arguments.
-        input: The system whose run it is given.
-        texts: The index whose documents' texts it is given.
-        searches: An index that the function is given, opened, as its argument ``index``.
     """
 
     verb: ClassVar[str] = "call"
@@ -317,10 +302,11 @@ class Python(System):
         "texts": "indexes",
         "searches": "indexes",
     }
-    python: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    input: Name | None = None
-    texts: Name | None = None
+    python: str  # ``module:function``, or ``folder/file.py:function`` from the study's folder
+    arguments: dict[str, Any] = Field(default_factory=dict)  # the function's keyword arguments
+    input: Name | None = None  # the system whose run it is given
+    texts: Name | None = None  # the index whose documents' texts it is given
+    # an index that the function is given, opened, as its argument ``index``
     searches: Name | None = None
 
     def check(self, name: str, study: "RetrievalStudy") -> None:

@@ -38,13 +38,9 @@ if TYPE_CHECKING:
 
 
 class TunableSystem(System):
-    """A system with hyperparameters, which ``tune`` has chosen by cross-validation.
+    """A system with hyperparameters, which ``tune`` has chosen by cross-validation."""
 
-    Attributes:
-        tune: The grid, the folds and the measure.
-    """
-
-    tune: TuneRecipe | None = None
+    tune: TuneRecipe | None = None  # the grid, the folds and the measure
 
     @property
     @abstractmethod
@@ -181,19 +177,14 @@ class TunedStep(RunStep):
 
 
 class Search(TunableSystem):
-    """A search; the model's hyperparameters stand beside ``model``, feedback under its name.
-
-    Attributes:
-        index: The index.
-        model: The retrieval model; a dense index has none.
-        fields: Weights of separate fields: BM25F.
-    """
+    """A search; the model's hyperparameters stand beside ``model``, feedback under its name."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
-    index: Name
-    model: Annotated[str, MODELS] = "bm25"
+    index: Name  # the index
+    model: Annotated[str, MODELS] = "bm25"  # the retrieval model; a dense index has none
+    # weights of separate fields: BM25F
     fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
 
     @classmethod
@@ -323,19 +314,14 @@ class Search(TunableSystem):
 
 
 class Fusion(TunableSystem):
-    """Two systems or more; the method's hyperparameters stand beside ``method``.
-
-    Attributes:
-        fuse: The systems.
-        method: A fusion method.
-        weights: A weight for each system; by default 1.
-    """
+    """Two systems or more; the method's hyperparameters stand beside ``method``."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
-    fuse: tuple[Name, ...]
-    method: Annotated[str, FUSION] = "rrf"
+    fuse: tuple[Name, ...]  # the systems
+    method: Annotated[str, FUSION] = "rrf"  # a fusion method
+    # a weight for each system; by default 1
     weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
 
     @classmethod

@@ -69,31 +69,20 @@ AnySystem = Annotated[
 
 
 class Retrieval(Task):
-    """Topics with judgements, answered by runs; see docs/recipes.md for its keys.
+    """Topics with judgements, answered by runs; see docs/recipes.md for its keys."""
 
-    Attributes:
-        task: ``retrieval``, or left out.
-        corpora: Documents, by name.
-        indexes: Indexes of them, by name.
-        topics: Topic sets, by name: a group of columns each.
-        systems: A row of the table each.
-        depth: How many documents per topic each run that is made holds.
-        measures: The columns.
-        negative_grades: How judgements below 0 count.
-        unjudged: Whether the footer states how far unjudged documents could move figures.
-        table: How it looks, and what its report quotes.
-    """
-
-    task: Literal["retrieval"] = "retrieval"
-    corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)
-    indexes: dict[Name, AnyIndex] = Field(default_factory=dict)
-    topics: dict[Name, TopicsRecipe]
-    systems: dict[Name, AnySystem]
+    task: Literal["retrieval"] = "retrieval"  # ``retrieval``, or left out
+    corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)  # documents, by name
+    indexes: dict[Name, AnyIndex] = Field(default_factory=dict)  # indexes of them, by name
+    topics: dict[Name, TopicsRecipe]  # topic sets, by name: a group of columns each
+    systems: dict[Name, AnySystem]  # a row of the table each
+    # how many documents per topic each run that is made holds
     depth: Natural | Literal["all"] = 1000
-    measures: tuple[str, ...] = DEFAULT_MEASURES
-    negative_grades: Literal["zero", "trec_eval"] = "zero"
+    measures: tuple[str, ...] = DEFAULT_MEASURES  # the columns
+    negative_grades: Literal["zero", "trec_eval"] = "zero"  # how judgements below 0 count
+    # whether the footer states how far unjudged documents could move figures
     unjudged: bool = False
-    table: RunTableRecipe = RunTableRecipe()
+    table: RunTableRecipe = RunTableRecipe()  # how it looks, and what its report quotes
 
     @property
     def most(self) -> int | None:

@@ -61,7 +61,7 @@ def hotpotqa(settings: HotpotQA) -> None:
     """
     from adducir.cli.console import note, open_progress
     from adducir.indexes.models import BM25
-    from adducir.studies.complementary_evidence.hotpotqa import (
+    from adducir.studies.complementary_evidence.builders import (
         bm25_pools,
         paragraphs_of_corpus,
         read_hotpotqa,
@@ -120,7 +120,7 @@ def mnli12(settings: MNLI12) -> None:
         adducir complementary-evidence mnli12 dev.jsonl --shares 0.7,0.1,0.2 -o mnli12.jsonl.gz
     """
     from adducir.cli.console import note
-    from adducir.studies.complementary_evidence.mnli12 import build_mnli12, read_premises
+    from adducir.studies.complementary_evidence.builders import build_mnli12, read_premises
     from adducir.studies.complementary_evidence.questions import write_questions
 
     premises, read = read_premises(settings.sources)
@@ -181,8 +181,8 @@ def select(settings: Select) -> None:
     from adducir.models.sources import trained_folder
     from adducir.studies.complementary_evidence.model import Settings
     from adducir.studies.complementary_evidence.questions import read_questions, write_selected
-    from adducir.studies.complementary_evidence.select import SelectionWork, changed, selected
     from adducir.studies.complementary_evidence.selection import SELECTORS
+    from adducir.studies.complementary_evidence.study import SelectionWork, changed, selected
 
     model, trained = settings.model, None
     asked = list(read_questions(*settings.questions))

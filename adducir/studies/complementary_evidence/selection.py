@@ -86,12 +86,7 @@ class BM25Selection(Selector):
         return found
 
 
-SELECTORS = Family(
-    "selectors",
-    Selector,
-    {"bm25": f"{__name__}:BM25Selection"},
-    what="selector",
-)
+SELECTORS = Family("selectors", Selector, {"bm25": f"{__name__}:BM25Selection"}, what="selector")
 
 
 class Selection(Recipe):

@@ -1,7 +1,7 @@
 """``adducir exemplification``."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,10 +11,9 @@ from adducir.cli.tabled import Printing, Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.statistics.settings import CORRECTIONS, TESTS, Testing
-from adducir.studies.options import Drawing
+from adducir.studies.options import Drawing, counted
 
 if TYPE_CHECKING:
-    from adducir.corpora.spans import MaskedSpan
     from adducir.studies.exemplification.texts import Text
 
 
@@ -37,13 +36,6 @@ class _Masks(Recipe):
 
         return read_texts(self.sources, None if self.form == "auto" else self.form, skipped)
 
-    def written(self, spans: "Iterable[MaskedSpan]", doing: str, what: str) -> int:
-        from adducir.cli.console import open_progress
-        from adducir.corpora.spans import write_spans
-
-        with open_progress() as progress, progress.doing(doing, None, what):
-            return write_spans((one for one in spans if progress.advance(1) is None), self.output)
-
 
 class Examples(_Masks):
     min_words: int = option("Words of a unit beside its marker.", default=1, ge=1)
@@ -64,6 +56,7 @@ def examples(settings: Examples) -> None:
         adducir exemplification examples books/ --words 256 -o books.jsonl.gz
     """
     from adducir.cli.console import columns, note, show
+    from adducir.corpora.spans import write_spans
     from adducir.studies.exemplification.extraction import Tally, extract_examples
 
     tally, skipped = Tally(), Counter[str]()
@@ -75,7 +68,7 @@ def examples(settings: Examples) -> None:
         max_words=settings.max_words,
         strict=settings.rules == "strict",
     )
-    settings.written(found, "Taking examples", "units")
+    write_spans(counted(found, "Taking examples", "units"), settings.output)
     sides = {"left": "left context", "span": "example", "right": "right context"}
     rows = [
         ("examples", f"{tally.spans:,}"),
@@ -111,6 +104,7 @@ def cloze(settings: Cloze) -> None:
         adducir exemplification cloze novels/ --every 10 -o cloze.jsonl.gz
     """
     from adducir.cli.console import note
+    from adducir.corpora.spans import write_spans
     from adducir.studies.exemplification.extraction import mask_sentences
 
     found = mask_sentences(
@@ -121,7 +115,7 @@ def cloze(settings: Cloze) -> None:
         min_words=settings.min_words,
         max_words=settings.max_words,
     )
-    count = settings.written(found, "Masking sentences", "masks")
+    count = write_spans(counted(found, "Masking sentences", "masks"), settings.output)
     note(f"wrote {settings.output}: {count:,} masks")
 
 
@@ -159,8 +153,7 @@ def rouge(settings: Rouge) -> None:
     from adducir.studies.exemplification.rouge import rouge_of_run
     from adducir.tables.build import build_table
 
-    gold = [span for path in settings.spans for span in read_spans(path)]
-    others = [span for path in settings.candidates for span in read_spans(path)]
+    gold, others = [*read_spans(*settings.spans)], [*read_spans(*settings.candidates)]
     scores = [
         rouge_of_run(
             name,

@@ -1,10 +1,14 @@
-"""Generated texts and their references, and the files of both: JSONL in three forms.
+"""Contexts, generated texts and references, and the files of them: JSONL in three forms.
+
+A context is ``{"id": "7", "input": "Who was Vivaldi?", "target": "A composer ...", "gold": ["d4"],
+"group": "music"}``; ``target`` is missing where it is not known (KILT's test set), ``gold`` where
+no passage is, ``group`` where contexts are not grouped.
 
 =========  ================================================  ======================================
 form       a system's line                                   a reference's line
 =========  ================================================  ======================================
-Adducir's  ``{"id", "outputs": [{"text", "docno",            a grounded context: ``{"id", "input",
-           "passage"}, ...]}``, by rank of the passages;     "target", "gold", "group"}``
+Adducir's  ``{"id", "outputs": [{"text", "docno",            a context
+           "passage"}, ...]}``, by rank of the passages;
            ``docno`` and ``passage`` may be left out
 KILT's     ``{"id", "output": [{"answer", "provenance":      ``{"id", "input", "output":
            [{"wikipedia_id"}, ...]}]}``, one output          [{"answer", "provenance"}, ...]}``
@@ -13,21 +17,56 @@ MARCO's    or none
 =========  ================================================  ======================================
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.json_lines import json_values
+from adducir.core.files import writing_text
 from adducir.corpora.documents import text_of
-from adducir.corpora.records import parsed_as, read_records
+from adducir.corpora.records import Id, all_different, parsed_as, read_records, write_records
 from adducir.corpora.sources import open_corpus
-from adducir.studies.grounded_generation.contexts import GroundedContext
-from adducir.studies.grounded_generation.kilt import Name
-from adducir.studies.grounded_generation.nlgen import NO_ANSWER
+
+Name = Annotated[Id, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+NO_ANSWER = "No Answer Present."
+_HINT = "docs/generation.md shows the three forms that are read."
+
+
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class GroundedContext:
+    """A context x, the target text y, and the docnos of the passages that y draws on.
+
+    Contexts of one group are not independent: tests and splits keep them together.
+    """
+
+    id: Id
+    input: str
+    target: str = ""
+    gold: Annotated[tuple[Id, ...], AfterValidator(all_different)] = ()
+    group: str | None = None
+
+
+def read_contexts(path: Path) -> Iterator[GroundedContext]:
+    yield from read_records(path, parsed_as(GroundedContext))
+
+
+def write_contexts(contexts: Iterable[GroundedContext], path: Path) -> int:
+    def record_of(one: GroundedContext) -> dict[str, object]:
+        further = {"target": one.target, "gold": one.gold, "group": one.group}
+        given = {key: value for key, value in further.items() if value}
+        return {"id": one.id, "input": one.input, **given}
+
+    return write_records(contexts, path, record_of)
+
+
+def write_gold(contexts: Iterable[GroundedContext], path: Path) -> None:
+    """Write gold passages as qrels; contexts without one have no line, so measures skip them."""
+    with writing_text(path) as handle:
+        for context in contexts:
+            handle.writelines(f"{context.id} 0 {docno} 1\n" for docno in context.gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +181,16 @@ class _Line:
         return Reference.of(GroundedContext(self.id, self.input, self.target, self.gold))
 
 
-_HINT = "docs/generation.md shows the three forms that are read."
-
-
 def read_generated(path: Path) -> dict[str, Generated]:
     parse = parsed_as(_Line)
-    records = read_records(path, json_values(path), lambda line: parse(line).generated(), _HINT)
+    records = read_records(path, lambda line: parse(line).generated(), _HINT)
     return {one.id: one for one in records}
 
 
 def read_references(*paths: Path) -> dict[str, Reference]:
     parse, found = parsed_as(_Line), dict[str, Reference]()
     for path in paths:
-        lines = read_records(path, json_values(path), lambda line: parse(line).reference(), _HINT)
+        lines = read_records(path, lambda line: parse(line).reference(), _HINT)
         some = {one.id: one for one in lines}
         if twice := found.keys() & some.keys():
             raise InputError(f"the id {min(twice)!r} is in a file before it, too.", path=path)

@@ -5,6 +5,7 @@ displays frustration towards her mother"; Thai et al., 2022, section 5). Several
 by reciprocal rank fusion (Cormack et al., SIGIR 2009). Of passages that overlap the best is kept.
 """
 
+import json
 import os
 import re
 import sys
@@ -45,6 +46,8 @@ _BARE = re.compile(r"_?[IVXLC]+[.:]?_?|[IVXLC]+\.\s+[A-Z][^.;]{0,60}")
 _FRAME = re.compile(r"_?(?:PREFACE|INTRODUCTION|PROLOGUE|EPILOGUE|CONCLUSION)\.?_?")
 _GREATER = re.compile(r"_?(?:book|volume|part|act)\b", re.IGNORECASE)
 _LONGEST = 90
+_TITLE_PAGE = 40
+"""Sentences before the first heading, at most, that are taken for a title page."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Book:
     def passages(self, length: int) -> list[int]:
         """The first sentences of all passages of ``length`` sentences with no heading inside."""
         cuts = sorted({0, len(self.sentences), *(number for number, _ in self.headings)})
+        if len(cuts) > 2 and cuts[1] <= _TITLE_PAGE:  # a title page is not evidence
+            del cuts[0]
         return [
             start for first, past in pairwise(cuts) for start in range(first, past - length + 1)
         ]
@@ -221,6 +226,12 @@ class Ask(Recipe):
         metavar="FOLDER",
         shown="ask/ in the user's cache",
     )
+    output: Path | None = field(
+        "JSON lines to write as well: prompt, book, chapter, place, text, ranks.",
+        "-o",
+        default=None,
+        writes=common.LINES,
+    )
     device: common.Device = "auto"
 
 
@@ -251,7 +262,7 @@ def ask(settings: Ask) -> None:
     from rich.text import Text
 
     from adducir.cli.console import is_terminal, note, open_progress
-    from adducir.core.files import cache_folder
+    from adducir.core.files import cache_folder, writing_text
     from adducir.models.sources import MINILM_INSTALL, model_source
     from adducir.studies.literary_evidence.sources import text_files
 
@@ -283,6 +294,21 @@ def ask(settings: Ask) -> None:
             keep=settings.keep or (cache and cache / "ask"),
         )
         found = [searchable.best(prompt, settings.top) for prompt in prompts]
+    if settings.output:
+        rows = [
+            {
+                "prompt": prompt,
+                "book": one.book.title,
+                "chapter": one.book.chapter_of(one.start),
+                "place": round(one.book.places[one.start], 4),
+                "text": one.text,
+                "ranks": one.ranks,
+            }
+            for prompt, passages in zip(prompts, found, strict=True)
+            for one in passages
+        ]
+        with writing_text(settings.output) as handle:
+            handle.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     title = books[0].title if len(books) == 1 else f"{len(books)} books"
     size = settings.sentences
     length = f"  {len(searchable.starts):,} passages of {size} sentence{'s' * (size > 1)}"

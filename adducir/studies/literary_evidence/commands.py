@@ -20,6 +20,7 @@ from adducir.studies.options import (
     Cutoffs,
     Drawing,
     Shares,
+    in_parts,
     part_path,
     parts_of,
 )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
-    from adducir.studies.literary_evidence.proxy_table import Chosen
+    from adducir.studies.literary_evidence.proxy import Chosen
     from adducir.tables.ranks import Systems
 
 
@@ -66,7 +67,6 @@ def quotations(settings: Quotations) -> None:
         adducir literary-evidence quotations --primary novels --secondary works -o x.json --words 8
     """
     from adducir.cli.console import columns, note, open_progress, show
-    from adducir.corpora.records import split
     from adducir.corpora.spans import write_spans
     from adducir.studies.literary_evidence.quotations import (
         REASONS,
@@ -86,12 +86,8 @@ def quotations(settings: Quotations) -> None:
     lines += [f"{name} was not searched: {REASONS[why]}" for name, why in refused]
     show("\n".join(lines))
     books = relic_of(built)
-    parts = {"": list(books)}
-    if settings.shares:
-        parts = split(books, str, settings.shares, settings.seed)
-    for name, titles in parts.items():
+    for name, path, titles in in_parts(settings, list(books), str):
         part = {title: books[title] for title in titles}
-        path = part_path(settings.output, name)
         note(f"wrote {path}: {write_relic(part, path):,} quotations")
         if settings.spans is not None:
             path = part_path(settings.spans, name)
@@ -151,9 +147,9 @@ def retrieve(settings: Retrieve) -> None:
     from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
-    from adducir.studies.literary_evidence.relic import read_relic
-    from adducir.studies.literary_evidence.submission import (
+    from adducir.studies.literary_evidence.relic import (
         DEPTH,
+        read_relic,
         relic_rankings,
         run_tasks,
         write_submission,
@@ -196,9 +192,8 @@ def _tasks(
     if relic is not None:
         yield from book_tasks(read_relic(relic), hidden=True)
         return
-    some = [span for path in spans for span in read_spans(path)]
-    more = (span for path in candidates for span in read_spans(path))
-    yield task_among(some, chain(some, more))
+    some = [*read_spans(*spans)]
+    yield task_among(some, chain(some, read_spans(*candidates)))
 
 
 class Ranks(Tabled):
@@ -289,7 +284,7 @@ def proxy_make(settings: ProxyMake) -> None:
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.spans import read_spans
     from adducir.runs.read import read_run
-    from adducir.studies.literary_evidence.proxy_task import make_key, write_key, write_task
+    from adducir.studies.literary_evidence.proxy import make_key, write_key, write_task
 
     ranking: dict[str, list[str]] = {}
     for qid, docno in read_run(settings.run).frame.select("qid", "docno").iter_rows():
@@ -344,12 +339,12 @@ def proxy_score(settings: ProxyScore) -> None:
         raise UsageError("there is nothing to score.", hint="Name files of choices, or --run.")
 
     from adducir.runs.read import read_run
-    from adducir.studies.literary_evidence.proxy_table import (
+    from adducir.studies.literary_evidence.proxy import (
         choices_of_scores,
         proxy_table,
         read_choices,
+        read_key,
     )
-    from adducir.studies.literary_evidence.proxy_task import read_key
 
     key = read_key(settings.key)
     judges: dict[str, Chosen] = {}

@@ -11,22 +11,20 @@ import pytest
 from adducir.core.errors import InputError, UsageError
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.models import BM25
-from adducir.studies.complementary_evidence.hotpotqa import (
+from adducir.studies.complementary_evidence.builders import (
+    LABELS,
     STOP_WORDS,
     HotpotQuestion,
     bigram_terms,
     bm25_pools,
+    build_mnli12,
+    cuts,
     paragraphs_of_corpus,
     passage_of,
     read_hotpotqa,
-    with_passages,
-)
-from adducir.studies.complementary_evidence.mnli12 import (
-    LABELS,
-    build_mnli12,
-    cuts,
     read_mnli,
     read_premises,
+    with_passages,
 )
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 

@@ -10,21 +10,22 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
 from adducir.corpora.documents import Document
-from adducir.studies.grounded_generation import nlgen
-from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
-from adducir.studies.grounded_generation.contexts import (
+from adducir.studies.grounded_generation.builders import (
+    Page,
+    PagePassage,
+    cut_page,
+    kilt_contexts,
+    nlgen_contexts,
+    read_kilt,
+    read_nlgen,
+    read_pages,
+    read_passages,
+)
+from adducir.studies.grounded_generation.experiment.data import ArgumentsRecipe, build_bed
+from adducir.studies.grounded_generation.texts import (
     GroundedContext,
     read_contexts,
     write_contexts,
-)
-from adducir.studies.grounded_generation.kilt import (
-    Page,
-    PagePassage,
-    contexts_of,
-    cut_page,
-    read_kilt,
-    read_pages,
-    read_passages,
 )
 
 CONTEXTS = [
@@ -162,7 +163,7 @@ def test_gold_is_every_passage_that_shares_a_character(tmp_path) -> None:
         "empty": ((2, 4), (2, 4), "4041-3"),
     }
     records = (example(name, *places) for name, (*places, _) in wanted.items())
-    contexts, counts = contexts_of(list(read_kilt(lines(tmp_path / "t", *records))), passages)
+    contexts, counts = kilt_contexts(list(read_kilt(lines(tmp_path / "t", *records))), passages)
     assert {one.id: " ".join(one.gold) for one in contexts} == {
         name: gold for name, (*_, gold) in wanted.items()
     }
@@ -236,7 +237,7 @@ def forms(folder: Path) -> list[Path]:
 
 def test_all_forms_of_nlgen_give_the_same(tmp_path) -> None:
     for path in forms(tmp_path):
-        questions, counts = nlgen.read_nlgen(path)
+        questions, counts = read_nlgen(path)
         assert [(one.id, one.query, one.answers, one.selected) for one in questions] == [
             ("7", ". what is 7?", ("It is a pasta.", "A pasta."), ("A thick pasta.",)),
             ("10", ". what is 10?", ("Été.",), ("Unknown\u00e9",)),
@@ -244,7 +245,7 @@ def test_all_forms_of_nlgen_give_the_same(tmp_path) -> None:
         assert counts == {"queries": 5, "unanswered": 2, "unanswerable": 1}
     texts = {"p1": "A thick pasta.", "p2": "a thick pasta.", "p3": " A thick\tpasta. "}
     collection = (Document(docno, {"text": text}) for docno, text in texts.items())
-    first, second = nlgen.contexts_of(questions, collection)
+    first, second = nlgen_contexts(questions, collection)
     assert (first.input, first.target) == (". what is 7?", "It is a pasta.")
     assert (first.gold, second.gold) == (("p1", "p3"), ())
 
@@ -268,7 +269,7 @@ def test_bad_rows_are_named(tmp_path, row) -> None:
     table.write_text(json.dumps(columns([*ROWS, row]), indent=0), encoding="utf-8")
     for path, line in ((table, None), (lines(tmp_path / "x.jsonl", *ROWS, row), 6)):
         with pytest.raises(InputError) as caught:
-            nlgen.read_nlgen(path)
+            read_nlgen(path)
         assert caught.value.path == path
         assert caught.value.line == line or (line is None and caught.value.line > 1)
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
-from adducir.studies.grounded_generation.hindsight.losses import PARTS, TRAINS, Computed, loss_of
-from adducir.studies.grounded_generation.hindsight.recipe import SampleRecipe
+from adducir.studies.grounded_generation.hindsight.model import Computed
+from adducir.studies.grounded_generation.hindsight.recipe import PARTS, TRAINS, SampleRecipe
+from adducir.studies.grounded_generation.hindsight.training import loss_of
 
 GENERATOR = np.random.default_rng(5)
 

@@ -9,14 +9,16 @@ from statsmodels.stats.proportion import proportion_confint
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
-from adducir.studies.literary_evidence import proxy_task
-from adducir.studies.literary_evidence.proxy_table import (
+from adducir.studies.literary_evidence.proxy import (
     choices_of_scores,
     majority,
+    make_key,
     proxy_table,
     read_choices,
+    read_key,
+    write_key,
+    write_task,
 )
-from adducir.studies.literary_evidence.proxy_task import make_key, read_key, write_key
 from adducir.studies.options import Drawing
 from adducir.tables.table import Layout
 
@@ -104,7 +106,7 @@ def key(asked):
 
 @pytest.mark.parametrize("name", ["task.csv", "task.csv.gz"])
 def test_judges_see_neither_the_gold_nor_docnos(asked, key, tmp_path, name):
-    proxy_task.write_task(key, asked, TEXTS, tmp_path / name)
+    write_task(key, asked, TEXTS, tmp_path / name)
     write_key(key, tmp_path / "key.csv")
     assert read_key(tmp_path / "key.csv") == key
     if name == "task.csv":
@@ -119,7 +121,7 @@ def test_judges_see_neither_the_gold_nor_docnos(asked, key, tmp_path, name):
 
 def test_choices_are_read_from_the_filled_task(asked, key, tmp_path):
     path = tmp_path / "anna.csv"
-    proxy_task.write_task(key, asked, TEXTS, path)
+    write_task(key, asked, TEXTS, path)
     path.write_text(path.read_text().replace(f",,{key.mark}", f",2,{key.mark}"))
     assert read_choices(path, key, "anna")["anna"].tolist() == [2] * 6
     path = tmp_path / "all.jsonl"
@@ -233,7 +235,7 @@ def test_formulas_of_a_task_are_harmless_and_read_as_they_were(tmp_path):
     texts = {"=t": "=1+1", "-a": "@SUM(A1)\rx", "+b": "'=2"}
     asked = [question("=q", "=t", "g", "-2+3+cmd|' /C calc'!A0")]
     key, _ = make_key(asked, {"=q": ["-a", "+b"]}, texts)
-    proxy_task.write_task(key, asked, texts, tmp_path / "task.csv")
+    write_task(key, asked, texts, tmp_path / "task.csv")
     write_key(key, tmp_path / "key.csv")
     for name in ("task.csv", "key.csv"):
         with (tmp_path / name).open(encoding="utf-8", newline="") as handle:

@@ -19,7 +19,7 @@ from adducir.studies.literary_evidence.quotations import (
     rows_of,
     spans_of,
 )
-from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote
+from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, write_submission
 from adducir.studies.literary_evidence.shared_words import (
     SEED,
     SharedWords,
@@ -27,7 +27,6 @@ from adducir.studies.literary_evidence.shared_words import (
     shared_runs,
 )
 from adducir.studies.literary_evidence.sources import Source, read_source
-from adducir.studies.literary_evidence.submission import write_submission
 
 # Every sentence has ten words or more but those numbered 2 and 8.
 TALE = """\

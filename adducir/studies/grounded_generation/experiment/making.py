@@ -52,7 +52,7 @@ from adducir.training.run import record
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
-    from adducir.studies.grounded_generation.experiment.steps import (
+    from adducir.studies.grounded_generation.experiment.study import (
         AnswerStep,
         ClosedStep,
         PartsStep,
@@ -226,9 +226,8 @@ class Answering(NamedTuple):
             some = rows[first : first + _AT_ONCE]
             contexts = self.closed.contexts[some]
             passages = self.closed.retriever[some, : decoding.passages]
-            of = np.repeat(contexts, passages.shape[1])
-            given = self.data.texts, of, passages.ravel(), decoding
-            written = iter(generator.write(*given, tokens=tokens))
+            pairs = np.column_stack((np.repeat(contexts, passages.shape[1]), passages.ravel()))
+            written = iter(generator.write(self.data.texts, pairs, decoding, tokens))
             for number, own in zip(contexts, passages, strict=True):
                 outputs = [{"text": next(written), "docno": problem.docnos[one]} for one in own]
                 record = {"id": problem.contexts[number].id, "outputs": outputs}

@@ -1,4 +1,4 @@
-r"""KILT's knowledge source cut into passages, and contexts of its tasks with their gold passages.
+r"""Contexts with their gold passages: of KILT's tasks, and of MS MARCO NLGen.
 
 A page is a line of ``kilt_knowledgesource.json`` (Wikipedia of 1 August 2019, 5.9 million lines)::
 
@@ -23,28 +23,44 @@ provenance is gold. Gold passages are all that overlap a provenance in at least 
 (Hindsight's code keeps the last of them). Lines of a test set have no output. The group of a
 context, within which contexts are not independent, is its dialogue: the id without ``_`` and the
 number of the turn.
+
+MS MARCO NLGen are questions with well-formed answers, from the question answering files v2.1. The
+official file is one table in columns (:mod:`adducir.core.json_lines`); the same rows as an
+array or one per line are read, too. Columns that count: ``query_id``, ``query``,
+``wellFormedAnswers`` (``"[]"`` or ``[]`` where there is none) and ``passages``, ten a query::
+
+    {"is_selected": 1, "url": "...", "passage_text": "..."}
+
+x is the query, y its first well-formed answer; queries without one, and those whose answer is ``No
+Answer Present.``, are left out. Gold are the passages of the ranking collection that have the text
+of a selected passage, with white space made one blank. A table is read twice, so that only queries
+that are kept are in memory, with their selected passages. (The Hindsight paper halves the
+development set: validation are the first 6,233 of its questions here.)
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
-from pydantic import AliasChoices, BeforeValidator, Field, StrictInt
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, StrictInt
 from pydantic.dataclasses import dataclass
 
+from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.core.json_lines import json_values
+from adducir.core.json_lines import JsonText, read_objects
+from adducir.corpora.documents import Document
 from adducir.corpora.records import Id, parsed_as, read_records, read_values
-from adducir.studies.grounded_generation.contexts import GroundedContext
+from adducir.studies.grounded_generation.texts import NO_ANSWER, GroundedContext, Name
 
 _SECTION, _BULLET = "Section::::", "BULLET::::"
 _WORD = re.compile(r"\S+")
 _SENTENCE_END = re.compile(r"""[.!?]["'”’)\]]*$""")
+_ANSWERS = "wellFormedAnswers"
+_COLUMNS = ("query_id", "query", _ANSWERS, "passages")
 
-Name = Annotated[Id, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
 Place = tuple[int, int]
 """A paragraph, as KILT counts them, and a character in it."""
 
@@ -83,13 +99,13 @@ class PagePassage:
 def read_pages(path: Path) -> Iterator[Page]:
     """The pages of a knowledge source; one at a time is in memory."""
     hint = "Lines must be as in kilt_knowledgesource.json: wikipedia_id, wikipedia_title, text."
-    return (page for _, page in read_values(path, Page, hint))
+    return (page for _, page in read_values(path, parsed_as(Page), hint))
 
 
 def read_passages(path: Path) -> Iterator[PagePassage]:
     """The passages of a file that :func:`write_passages` wrote."""
     hint = "Make the file with `adducir grounded-generation passages`."
-    return (passage for _, passage in read_values(path, PagePassage, hint))
+    return (passage for _, passage in read_values(path, parsed_as(PagePassage), hint))
 
 
 def write_passages(passages: Iterable[PagePassage], path: Path) -> int:
@@ -193,10 +209,10 @@ class KiltExample:
 
 def read_kilt(path: Path) -> Iterator[KiltExample]:
     hint = "Lines must be as in wow-dev-kilt.jsonl, each with an id of its own."
-    yield from read_records(path, json_values(path), parsed_as(KiltExample), hint)
+    yield from read_records(path, parsed_as(KiltExample), hint)
 
 
-def contexts_of(
+def kilt_contexts(
     examples: Sequence[KiltExample], passages: Iterable[PagePassage], turns: str = " | "
 ) -> tuple[list[GroundedContext], Counter[str]]:
     """The contexts of examples with the passages, read once, that their provenance overlaps.
@@ -225,3 +241,120 @@ def contexts_of(
         group = dialogue if dialogue and turn.isdecimal() else None
         contexts.append(GroundedContext(example.id, text, target, docnos, group))
     return contexts, counts
+
+
+def _listed(value: Any) -> Any:
+    """The column's value, without the text ``[]`` that stands for an empty list."""
+    return [] if value == "[]" else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    passage_text: str
+    is_selected: Annotated[StrictInt, Field(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class NlgenQuestion:
+    """A query with its well-formed answers, each once, and its passages."""
+
+    id: Annotated[Name, Field(validation_alias="query_id")]
+    query: str
+    answers: Annotated[
+        tuple[str, ...],
+        BeforeValidator(_listed),
+        AfterValidator(lambda answers: tuple(dict.fromkeys(filter(None, map(str.strip, answers))))),
+        Field(validation_alias=_ANSWERS),
+    ]
+    passages: tuple[_Passage, ...]
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        texts = (" ".join(one.passage_text.split()) for one in self.passages if one.is_selected)
+        return tuple(dict.fromkeys(texts))
+
+
+def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
+    """The questions with a well-formed answer, and counts of ``queries`` read and left out."""
+    parse, counts, found = parsed_as(NlgenQuestion), Counter[str](), dict[str, NlgenQuestion]()
+    for line, name, row in _rows(path):
+        counts["queries"] += 1
+        if not _listed(row.get(_ANSWERS)) and _ANSWERS in row:
+            counts["unanswered"] += 1
+            continue
+        try:
+            question = parse(row)
+            if question.id in found:
+                raise UsageError(f"the id {question.id!r} is duplicated.")  # noqa: TRY301
+        except UsageError as error:
+            what = f"row {name}: {error.what}" if name else error.what
+            hint = "The file must be as MS MARCO's question answering files v2.1."
+            raise InputError(what, path=path, line=line, hint=hint) from None
+        counts["unanswered"] += not question.answers
+        counts["unanswerable"] += NO_ANSWER in question.answers
+        if question.answers and NO_ANSWER not in question.answers:
+            found[question.id] = question
+    return list(found.values()), counts
+
+
+def _rows(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Rows with their lines and, in a table, their names: first those without an answer.
+
+    A table is written column by column, as pandas does: ``{"query": {"0": "what is ...", "1": ...},
+    "query_id": {"0": 9652, ...}, ...}``. MS MARCO's own files are so, 5 GB on one line.
+    """
+    text = JsonText(path)
+    # A table begins with an object whose first value is an object.
+    is_object = text.take("{") and text.peek() == '"' and bool(text.value()) and text.take(":")
+    if not is_object or text.peek() != "{":
+        yield from ((line, "", record) for line, record in read_objects(path))
+        return
+    rows: dict[str, dict[str, Any]] = {}
+    lines: dict[str, int] = {}
+    for line, column, row, value in _values(path):
+        if column == _ANSWERS and _listed(value):
+            rows[row], lines[row] = {_ANSWERS: value}, line
+        elif column == _ANSWERS:
+            yield line, row, {_ANSWERS: []}
+    for _, column, row, value in _values(path):
+        if row in rows and column in _COLUMNS:
+            if column == "passages" and isinstance(value, list):
+                value = [p for p in value if not isinstance(p, dict) or p.get("is_selected") != 0]
+            rows[row][column] = value
+    yield from ((lines[name], name, row) for name, row in rows.items())
+
+
+def _values(path: Path) -> Iterator[tuple[int, str, str, Any]]:
+    text = JsonText(path)
+    for column in text.names():
+        for row in text.names():
+            yield text.line, column, row, text.value()
+    text.end()
+
+
+def nlgen_contexts(
+    questions: Sequence[NlgenQuestion], collection: Iterable[Document] = ()
+) -> list[GroundedContext]:
+    """The contexts of questions; gold passages are found in the collection, which is read once."""
+    wanted = {text for question in questions for text in question.selected}
+    docnos: dict[str, list[str]] = defaultdict(list)
+    for document in collection:
+        text = " ".join(document.fields.get("text", "").split())
+        if text in wanted:
+            docnos[text].append(document.docno)
+    contexts = []
+    for question in questions:
+        gold = dict.fromkeys(docno for text in question.selected for docno in docnos.get(text, ()))
+        contexts.append(
+            GroundedContext(question.id, question.query, question.answers[0], tuple(gold))
+        )
+    return contexts
+
+
+def write_references(questions: Iterable[NlgenQuestion], path: Path) -> None:
+    """Write all well-formed answers as references of MS MARCO's evaluation."""
+    with writing_text(path) as handle:
+        for one in questions:
+            name = int(one.id) if re.fullmatch("[1-9][0-9]{0,17}", one.id) else one.id
+            record = {"query_id": name, "answers": one.answers, "query": one.query}
+            handle.write(orjson.dumps(record).decode() + "\n")
