@@ -39,7 +39,7 @@ from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import TermWeighter, Weighted
 from adducir.deepct.recipe import Settings
-from adducir.deepct.words import match_key, words
+from adducir.deepct.terms import match_key, words
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import Precision
 from adducir.models.sources import ModelSource

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.deepct.recipe import Settings
-from adducir.deepct.words import Word, match_key, passages, words
+from adducir.deepct.terms import Word, match_key, passages, words
 from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.machine import halved
 from adducir.models.sources import ModelSource

@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import Recipe
-from adducir.deepct.terms import Tokenization
-from adducir.deepct.words import Unit
+from adducir.deepct.terms import Tokenization, Unit
 from adducir.models.artifacts import ModelSettings
 from adducir.training.data import CorpusPart, HeldOut
 from adducir.training.leaks import WithoutPart
@@ -15,7 +14,7 @@ from adducir.training.recipe import ModelRecipe, Several
 
 
 class PassageRecipe(Recipe):
-    """How texts are cut into passages; see :func:`adducir.deepct.words.passages`."""
+    """How texts are cut into passages; see :func:`adducir.deepct.terms.passages`."""
 
     length: Annotated[int, Field(ge=1)] = 510
     unit: Unit = "pieces"

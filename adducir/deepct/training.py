@@ -27,8 +27,7 @@ from adducir.corpora.topics import load_topics
 from adducir.deepct.model import KIND, Reader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, Settings
 from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
-from adducir.deepct.terms import STOP_LISTS, Matcher, stop_words
-from adducir.deepct.words import match_key
+from adducir.deepct.terms import STOP_LISTS, Matcher, match_key, stop_words
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.work import PLAIN, Running, padded

@@ -21,7 +21,6 @@ from adducir.encoders.encoding import (
     Items,
     items_of_corpus,
     read_vectors,
-    write_docnos,
 )
 from adducir.encoders.kinds import EncoderSource, Floats
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
@@ -100,8 +99,7 @@ class _DenseWork(EncodingWork):
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         docnos = [name for names in made.names for name in names]
-        counts = self.counted(made, docnos)
-        write_docnos(folder, docnos)
+        counts = self.counted(folder, made)
         with DocumentWriter(folder) as store:
             for document, docno in zip(self.corpus, docnos, strict=True):
                 if document.docno != docno:

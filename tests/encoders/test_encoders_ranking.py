@@ -10,15 +10,19 @@ from some_spans import some_spans
 from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders import span_vectors as module
+from adducir.encoders import ranking as module
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
+    DualVectors,
+    MultiVectors,
+    SpanWork,
     context_ranks,
+    maxsim_packed,
+    scored,
     task_among,
 )
-from adducir.encoders.span_vectors import DualVectors, MultiVectors, SpanWork, maxsim_packed, scored
 from adducir.studies.grounded_generation.hindsight.model import maxsim
 from adducir.studies.literary_evidence.relic import best, run_tasks
 

@@ -18,9 +18,8 @@ from adducir.core.texts import same_text
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.kinds import EncoderSource, encoder_source
-from adducir.encoders.ranking import Floats, SpanTask
+from adducir.encoders.ranking import DualVectors, Encode, Floats, SpanSide, SpanTask, VectorSource
 from adducir.encoders.reading import ContextPart, LengthPart, shared_room
-from adducir.encoders.span_vectors import DualVectors, Encode, SpanSide, VectorSource
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.study import folder_name

@@ -143,8 +143,8 @@ def retrieve(settings: Retrieve) -> None:
     from adducir.cli.console import near, note, open_progress
     from adducir.core.chunks import Chunking
     from adducir.encoders.kinds import encoder_source
+    from adducir.encoders.ranking import DualVectors, SpanWork, scored
     from adducir.encoders.reading import Settings
-    from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
     from adducir.studies.literary_evidence.relic import (

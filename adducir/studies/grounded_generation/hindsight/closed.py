@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.encoders.span_vectors import MultiVectors, maxsim_packed
+from adducir.encoders.ranking import MultiVectors, maxsim_packed
 from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
 from adducir.indexes.models import BM25
 from adducir.models.artifacts import Stored, read_shard

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from adducir.core.many_texts import read_texts
 from adducir.encoders.kinds import Side, encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.ranking import MultiVectors
 from adducir.encoders.reading import LengthPart
-from adducir.encoders.span_vectors import MultiVectors
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
 from adducir.studies.grounded_generation.generators.generator import Generator
