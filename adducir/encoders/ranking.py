@@ -46,20 +46,13 @@ SCORES = 1 << 24  # that are held at a time: 64 MB
 
 @dataclass(frozen=True)
 class SpanTask:
-    """Contexts that share their candidates: all of a collection, or those of one book.
-
-    Attributes:
-        spans: The Q contexts.
-        texts: The N candidates.
-        gold: (Q,) the number of the gold item of each context; -1 where it is hidden.
-        keys: Properties of the contexts, each (Q,), to break figures down by.
-    """
+    """Q contexts that share their N candidates: all of a collection, or those of one book."""
 
     spans: Sequence[MaskedSpan]
     texts: Sequence[str]
     docnos: Sequence[str]
-    gold: Integers
-    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    gold: Integers  # (Q,) the number of each gold item; -1 where it is hidden
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)  # (Q,) to break figures down
 
     @cached_property
     def same(self) -> "Distinct":
@@ -68,15 +61,12 @@ class SpanTask:
 
 @dataclass(frozen=True, eq=False)
 class ContextRanks:
-    """How many candidates score better than the gold item of each context (Q,), or tie with it.
-
-    It ties with itself, too; ``first`` is the number of the candidate that is ranked first.
-    """
+    """How many candidates score better than the gold item of each context (Q,), or tie with it."""
 
     better: Integers
-    tied: Integers
+    tied: Integers  # with itself, too
     candidates: Integers
-    first: Integers | None = None
+    first: Integers | None = None  # the number of the candidate that is ranked first
 
     @property
     def ranks(self) -> Integers:
@@ -163,12 +153,10 @@ Scored = tuple[SpanTask, Scores, Distinct]
 class VectorSource(Protocol):
     """What makes vectors; it can be pickled, and is small.
 
-    ``identity`` is all that determines the vectors of a side beside texts, batches and precision;
-    ``load`` gives what encodes texts and spans.
+    ``identity`` is all that determines those of a side beside texts, batches and precision.
     """
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]: ...
-
     def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]: ...
 
 

@@ -23,33 +23,20 @@ Towers = Literal["separate", "shared"]
 
 
 class ContextPart(Recipe):
-    """What is read of a context; see :func:`adducir.corpora.spans.context`.
+    """What is read of a context, None for all; see :func:`adducir.corpora.spans.context`."""
 
-    Attributes:
-        left: Sentences on the left of the mask, the nearest; None for all, 0 for none.
-        right: Sentences on the right.
-        words: Words of each side, the nearest, after the cut to sentences; None for all.
-        tokens: The model's tokens of each side, the nearest, after that; None for all.
-        mask: Whether the tokenizer's mask token stands in place of the span.
-    """
-
-    left: Some = None
-    right: Some = None
-    words: Some = None
-    tokens: Some = None
-    mask: bool = True
+    left: Some = None  # sentences on the left of the mask, the nearest
+    right: Some = None  # sentences on the right
+    words: Some = None  # of each side, the nearest, after the cut to sentences
+    tokens: Some = None  # of each side, the nearest, after that
+    mask: bool = True  # whether a mask token stands in the gap
 
 
 class LengthPart(Recipe):
-    """Tokens that are read at most, special ones included; None for what the network can.
+    """Tokens that are read at most, special ones too; None for what the network can."""
 
-    Attributes:
-        context: Of a context. What is too much is cut at its outer ends.
-        span: Of a span or document, cut at its end.
-    """
-
-    context: Annotated[int, Field(ge=4)] | None = None
-    span: Annotated[int, Field(ge=3)] | None = None
+    context: Annotated[int, Field(ge=4)] | None = None  # cut at its outer ends
+    span: Annotated[int, Field(ge=3)] | None = None  # or a document; cut at its end
 
 
 class Settings(ModelSettings):

@@ -44,18 +44,10 @@ _TOGETHER = 1024
 
 
 class BatchPart(Recipe):
-    """How batches are made up.
-
-    Attributes:
-        by: ``group``: all of one book or question, so that negatives are of it as well; or
-            ``random``: of all.
-        mini_batch_num_tokens: Tokens that are computed at a time, for batches that memory does not
-            hold: vectors are computed twice, and gradients carried back piece by piece (GradCache,
-            Gao et al., 2021). None for no limit.
-    """
+    """How batches are made up: of one group each (a book), or at random."""
 
     by: Literal["group", "random"] = "random"
-    mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None
+    mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None  # GradCache, Gao et al.
 
 
 class EncoderSettings(TrainingRecipe):

@@ -105,17 +105,10 @@ class Tokens:
 
 
 class LateInteraction(Pointwise):
-    """An encoder, a (dimensions, hidden) projection or none, and the score.
-
-    Without markers special tokens do not count, and no masks fill queries up.
-    """
+    """An encoder, a (dimensions, hidden) projection or none, and the score."""
 
     def __init__(
-        self,
-        network: Any,
-        tokenizer: Any,
-        projection: "torch.Tensor | None",
-        recipe: MaxSimRecipe,
+        self, network: Any, tokenizer: Any, projection: "torch.Tensor | None", recipe: MaxSimRecipe
     ) -> None:
         self.network, self.tokenizer = network, tokenizer
         self.projection, self.recipe = projection, recipe

@@ -41,38 +41,24 @@ _MONOBERT = "castorini/monobert-large-msmarco"
 
 
 class LeaksPart(WithoutPart):
-    """Leak control: what must not be trained on.
+    """Leak control: what must not be trained on."""
 
-    Attributes:
-        topics: Topics whose queries are left out, whatever their qids.
-    """
-
-    topics: Several = ()
+    topics: Several = ()  # whose queries are left out, whatever their qids
 
 
 class ExamplesPart(Recipe):
-    """Judged topics with runs, or documents alone.
-
-    Attributes:
-        query_field: The documents' field that is the query; the rest is a positive of it.
-        most: Documents that are trained on so, at most.
-        topic_field: The topics' field that is the query.
-        runs: Where negatives come from, beside what is judged.
-        grade: The least grade of a positive.
-        depth: How far down a run's documents are negatives.
-        negatives: Negatives for each positive, at most.
-    """
+    """Judged topics with runs, or documents alone; see docs/reranking.md for its keys."""
 
     corpus: CorpusPart
-    query_field: str | None = None
-    most: Length | None = None
+    query_field: str | None = None  # the documents' field that asks; the rest answers
+    most: Length | None = None  # documents, with query_field
     topics: str | None = None
-    topic_field: str | None = None
+    topic_field: str | None = None  # the topics' field that is the query
     qrels: Several = ()
-    runs: Several = ()
-    grade: int = 1
-    depth: Length = 100
-    negatives: Length = 4
+    runs: Several = ()  # where negatives come from, too
+    grade: int = 1  # the least of a positive
+    depth: Length = 100  # of runs
+    negatives: Length = 4  # for each positive, at most
     seed: Seed = 0
     without: LeaksPart = LeaksPart()
 

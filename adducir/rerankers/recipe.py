@@ -75,10 +75,6 @@ class RerankerRecipe(Recipe):
     """The keys of every reranker; a subclass adds those of its kind.
 
     Attributes:
-        is_listwise: Whether it puts lists in order: a score depends on the other texts of a query.
-        classes: Endings of the classes of transformers that its weights may be of, by their
-            configuration; none where any are taken.
-        scores: What :meth:`scale` says, where it is the same for all models of the kind.
         kind: What distinguishes this recipe from others.
         description: For readers.
         model: The kind of model.
@@ -90,9 +86,9 @@ class RerankerRecipe(Recipe):
         batch_tokens: Padded tokens in a batch; by default what suits the device.
     """
 
-    is_listwise: ClassVar[bool] = False
-    classes: ClassVar[tuple[str, ...]] = ()
-    scores: ClassVar[str] = ""
+    is_listwise: ClassVar[bool] = False  # a score depends on the other texts of a query
+    classes: ClassVar[tuple[str, ...]] = ()  # endings of the classes that its weights may be of
+    scores: ClassVar[str] = ""  # what they are, if the same for all models of the kind
 
     kind: Literal["reranker"] = "reranker"
     description: str = ""

@@ -34,31 +34,20 @@ R = TypeVar("R", bound=ModelRecipe)
 
 
 class Trainable(ABC, Generic[R]):
-    """A model that can be trained, with one recipe of it.
-
-    Attributes:
-        folder: The study's, where relative paths start.
-        origin: The package and version that the kind comes from; empty for our own.
-        before: What trains the base, and the base's folder, where the recipe names another recipe.
-        artifact: What the trained model is called in manifests.
-        version: Raised whenever the same recipe would give other weights.
-        columns: The columns of the data that the loss reads; None for all.
-        unit: What a row is called in the progress.
-        card: What the model is and how it is used, in Markdown; ``{name}`` is the model's folder.
-    """
+    """A model that can be trained, with one recipe of it."""
 
     recipe_type: ClassVar[type[ModelRecipe]]
-    artifact: ClassVar[str]
-    version: ClassVar[int] = 3
-    columns: ClassVar[tuple[str, ...] | None] = None
-    unit: ClassVar[str] = "examples"
-    card: ClassVar[str] = ""
+    artifact: ClassVar[str]  # what the trained model is called in manifests
+    version: ClassVar[int] = 3  # raised whenever the same recipe would give other weights
+    columns: ClassVar[tuple[str, ...] | None] = None  # that the loss reads; None for all
+    unit: ClassVar[str] = "examples"  # what a row is called in the progress
+    card: ClassVar[str] = ""  # what it is and how it is used; {name} is the model's folder
     base: Any  # the source of the pretrained model
 
     def __init__(self, recipe: R, folder: Path) -> None:
-        self.recipe, self.folder = recipe, folder
-        self.origin: Mapping[str, str] = {}
-        self.before: tuple[Trainable[Any], Path] | None = None
+        self.recipe, self.folder = recipe, folder  # the study's, where relative paths start
+        self.origin: Mapping[str, str] = {}  # the package that the kind comes from, if not ours
+        self.before: tuple[Trainable[Any], Path] | None = None  # what trains the base, and where
 
     @property
     @abstractmethod
@@ -114,10 +103,7 @@ class Trainable(ABC, Generic[R]):
         return f"{len(data.train):,} {self.unit} to train on, {len(data.validation):,} held out"
 
     def batches(self, data: "Dataset", epoch: int | None) -> list[NDArray[np.int64]]:
-        """The numbers of the rows of each step; epoch None is the validation.
-
-        By default rows of like length, which is the column ``length``, come together.
-        """
+        """The numbers of each step's rows, of like ``length`` by default; None: the validation."""
         lengths = np.asarray(data.with_format("numpy")["length"][:], dtype=np.int64)
         if epoch is None:
             return token_batches(lengths)
@@ -167,8 +153,7 @@ def open_training(
 ) -> Trainable[Any]:
     """Open a recipe's file and the sources that it names; no document is read, no model loaded.
 
-    ``changes`` are overrides such as ``training.epochs=2``; relative paths start in ``folder``, by
-    default the study's that holds the file.
+    ``changes`` are as ``training.epochs=2``; ``folder`` is by default the study's of the file.
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
     kind = kind_of(document, KINDS, "kind")
