@@ -50,8 +50,8 @@ _COUNTED = (
 _TOGETHER = 1024
 _TRIES = 50
 """Documents looked at for a negative before it is given up."""
-_Example = tuple[str, str, float]
-"""Query, text, label: 1 for a positive, 0 for a negative."""
+_Drawn = tuple[str, list[str], list[str]]
+"""A query, its positives, its negatives."""
 
 
 class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
@@ -100,9 +100,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
     @property
     def settings(self) -> dict[str, Any]:
-        values = self.recipe.fingerprinted(
-            dict.fromkeys(("kind", "examples", "batch_tokens"), True)
-        )
+        values = self.recipe.fingerprinted({"kind": True, "examples": True, "batch_tokens": True})
         named = {"topics", "topic_field", "qrels", "corpus", "runs", "without"}
         examples = self.part.model_dump(mode="json", exclude=named, exclude_none=True)
         return values | {"examples": examples}
@@ -135,12 +133,17 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                     yield self.recipe.held_out.part_of(same_text(query)), row
         counts.update({name: self.counts[name] for name in _COUNTED})
 
-    def examples(self, folder: Path) -> Iterator[_Example]:
+    def examples(self, folder: Path) -> Iterator[tuple[str, str, float]]:
         """The examples, which fill ``counts``; texts are kept meanwhile in an empty folder."""
         self.counts.clear()
-        for example in (self._judged if self.part.query_field is None else self._own)(folder):
-            self.counts["positives" if example[2] else "negatives"] += 1
-            yield example
+        drawn = self._judged(folder) if self.part.query_field is None else self._own(folder)
+        for query, best, worse in drawn:
+            if not best or not worse:
+                self.counts["without_positive"] += 1
+                continue
+            self.counts.update(queries=1, positives=len(best), negatives=len(worse))
+            yield from ((query, text, 1.0) for text in best)
+            yield from ((query, text, 0.0) for text in worse)
         if not self.counts["queries"]:
             raise InputError(
                 "no query has both a positive and a negative to train on.",
@@ -149,17 +152,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                 f"Counts: {dict(self.counts)}.",
             )
 
-    def _of_query(
-        self, query: str, positives: Sequence[str], negatives: Sequence[str]
-    ) -> Iterator[_Example]:
-        if not positives or not negatives:
-            self.counts["without_positive"] += 1
-            return
-        self.counts["queries"] += 1
-        yield from ((query, text, 1.0) for text in positives)
-        yield from ((query, text, 0.0) for text in negatives)
-
-    def _judged(self, folder: Path) -> Iterator[_Example]:
+    def _judged(self, folder: Path) -> Iterator[_Drawn]:
         topics = self._candidates()
         wanted = {docno for _, *both in topics for docnos in both for docno in docnos}
         wanted |= self._documents.docnos
@@ -186,9 +179,9 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                     break
                 if same_text(text) not in taken:
                     worse.append(text)
-            yield from self._of_query(query, best, worse)
+            yield query, best, worse
 
-    def _candidates(self) -> list[tuple[str, list[str], list[str]]]:
+    def _candidates(self) -> list[_Drawn]:
         """Each query with the docnos of its positives and of what its negatives are drawn from."""
         grades: dict[str, dict[str, int]] = {}
         for qid, docno, grade in self._qrels.frame.iter_rows():
@@ -212,14 +205,11 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             found.append((query, allowed, [docno for docno in worse if docno not in out]))
         return found
 
-    def _own(self, folder: Path) -> Iterator[_Example]:
+    def _own(self, folder: Path) -> Iterator[_Drawn]:
         """Examples of documents alone; held in memory are docnos and digests of 8 bytes."""
         part, field = self.part, str(self.part.query_field)
-        fields = [
-            name
-            for name in listed(self.recipe.fields) or self._corpus.default_fields
-            if name != field
-        ]
+        every = listed(self.recipe.fields) or self._corpus.default_fields
+        fields = [name for name in every if name != field]
         if not fields:
             raise InputError(f"the text has no field but {field!r}, which is the query.")
         docnos, queries, texts = list[str](), list[int](), list[int]()
@@ -253,7 +243,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         query_by = texts_of(self._corpus, wanted, [field], folder / "queries")
         for number, others in drawn.items():
             own, *rest = text_by.get(docnos[n] for n in (number, *others))
-            yield from self._of_query(query_by.get([docnos[number]])[0], [own], rest)
+            yield query_by.get([docnos[number]])[0], [own], rest
 
     def model(self) -> "torch.nn.Module":
         import torch
@@ -303,6 +293,4 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
 
 class MonoBERTTraining(CrossEncoderTraining):
-    """The training of a monoBERT."""
-
     recipe_type = MonoBERTRecipe

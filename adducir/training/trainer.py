@@ -130,9 +130,8 @@ def arguments_of(
 
 def freeze(model: torch.nn.Module, patterns: Sequence[str]) -> None:
     named = dict(model.named_parameters())
-    for pattern in patterns:
-        for name in _fitting(pattern, named, "freeze"):
-            named[name].requires_grad_(False)
+    for name in _fitting(patterns, named, "freeze"):
+        named[name].requires_grad_(False)
     if not any(parameter.requires_grad for parameter in named.values()):
         raise InputError(
             "every parameter is frozen, so there is nothing to train.",
@@ -146,11 +145,7 @@ def adamw(model: torch.nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW:
     rest = {name: one for name, one in named.items() if one.requires_grad}
     groups = list[dict[str, Any]]()
     for part in (*recipe.parameter_groups, GroupPart(match="*")):
-        fitting = {
-            name
-            for pattern in listed(part.match)
-            for name in _fitting(pattern, named, "parameter_groups")
-        }
+        fitting = _fitting(listed(part.match), named, "parameter_groups")
         chosen = [rest.pop(name) for name in [*rest] if name in fitting]
         rate = recipe.learning_rate if part.learning_rate is None else part.learning_rate
         decay = recipe.weight_decay if part.weight_decay is None else part.weight_decay
@@ -162,15 +157,15 @@ def adamw(model: torch.nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, lr=recipe.learning_rate)
 
 
-def _fitting(pattern: str, names: Any, key: str) -> list[str]:
-    found = [name for name in names if fnmatchcase(name, pattern)]
-    if not found:
-        some = ", ".join([*names][:3])
-        raise InputError(
-            f"no parameter of this model matches {pattern!r} (`training.{key}`).",
-            hint=f"Its {len(names)} parameters are called {some} and so on.",
-        )
-    return found
+def _fitting(patterns: Sequence[str], names: Any, key: str) -> set[str]:
+    fitting = [{name for name in names if fnmatchcase(name, pattern)} for pattern in patterns]
+    for pattern, found in zip(patterns, fitting, strict=True):
+        if not found:
+            raise InputError(
+                f"no parameter of this model matches {pattern!r} (`training.{key}`).",
+                hint=f"Its {len(names)} parameters are called {', '.join([*names][:3])} and so on.",
+            )
+    return set[str]().union(*fitting)
 
 
 def checkpoint_layers(model: torch.nn.Module) -> None:
@@ -299,10 +294,9 @@ class _Watch(TrainerCallback):
                 f"the loss is not a number at step {state.global_step:,}.",
                 hint="Lower `training.learning_rate`, or train in float32.",
             )
-        name = "validation loss" if "eval_loss" in logs else "training loss"
-        value = logs.get("eval_loss", logs.get("loss"))
-        if value is not None:
-            progress().note(f"epoch {state.epoch:g}: {name} {value:.5f}")
+        for key, name in (("loss", "training"), ("eval_loss", "validation")):
+            if key in logs:
+                progress().note(f"epoch {state.epoch:g}: {name} loss {logs[key]:.5f}")
 
 
 def _last_checkpoint(folder: Path) -> str | None:
@@ -323,10 +317,8 @@ def _history(state: Any, seconds: float) -> dict[str, Any]:
         entry = entries.setdefault(
             log["step"], {"step": log["step"], "epoch": log["epoch"], "validation_loss": None}
         )
-        if "loss" in log:
-            entry["training_loss"] = log["loss"]
-        if "eval_loss" in log:
-            entry["validation_loss"] = log["eval_loss"]
+        known = {"training_loss": "loss", "validation_loss": "eval_loss"}
+        entry |= {name: log[key] for name, key in known.items() if key in log}
     return {
         "steps": state.global_step,
         "validations": [entry for entry in entries.values() if "training_loss" in entry],
