@@ -78,39 +78,32 @@ class DualEncoder:
             raise InputError(f"{source.name} is not a network, which this needs.")
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
-        is_pair = not source.is_shared or (
-            source.folder is not None and (source.folder / _ROUTES).is_file()
-        )
+        has_routes = source.folder is not None and (source.folder / _ROUTES).is_file()
+        is_pair = has_routes or not source.is_shared
         if towers == "shared" and is_pair:
             raise InputError("two towers cannot be merged: `towers: shared` needs one model.")
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
         query = _loaded(source.query, pooling, seeds[0])
-        if is_pair and source.is_shared:  # a folder with routes
-            model, document = query, query
-        elif is_pair or towers == "separate":
+        model = document = query
+        if (is_pair or towers == "separate") and not has_routes:
             document = _loaded(source.document, pooling, seeds[1])
             towers_of: list[Any] = [list(query.children()), list(document.children())]
             router = Router.for_query_document(*towers_of)
             both = zip(SIDES, (query, document), strict=True)
             prompts = {str(side): one.prompts.get(side) or "" for side, one in both}
             model = SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
-        else:
-            model = document = query
         normalises = any(isinstance(module, Normalize) for module in query.modules())
-        if "cosine" in (similarity, query.similarity_fn_name) or normalises:
-            if not normalises:
-                model.append(Normalize())
-            model.similarity_fn_name = "cosine"
-        else:
-            model.similarity_fn_name = "dot"
+        is_cosine = "cosine" in (similarity, query.similarity_fn_name) or normalises
+        if is_cosine and not normalises:
+            model.append(Normalize())
+        model.similarity_fn_name = "cosine" if is_cosine else "dot"
         readers = _reader(query, "query"), _reader(document, "document")
         return cls(model, InputReader(*readers, settings))
 
     def save(self, folder: Path) -> None:
-        lengths, longest = self.inputs.settings.lengths, self.inputs.query.longest
-        most = min(lengths.context or longest, longest)
-        longest = self.inputs.document.longest
-        both = most, min(lengths.span or longest, longest)
+        lengths, inputs = self.inputs.settings.lengths, self.inputs
+        sides = (inputs.query.longest, lengths.context), (inputs.document.longest, lengths.span)
+        both = [min(length or longest, longest) for longest, length in sides]
         towers = [_transformer(self.model, side) for side in SIDES]
         for tower, length in zip(towers, both, strict=True):
             tower.max_seq_length = max(both) if towers[0] is towers[1] else length
@@ -267,11 +260,8 @@ def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> "list
 def _kind_of(source: ModelSource) -> str:
     """The class of transformers for a checkpoint, where AutoModel would take a wrong one."""
     config = load_config(source)
-    if config.model_type == "t5":
-        return "T5EncoderModel"
-    if config.model_type == "dpr":
-        return str((config.architectures or ["DPRQuestionEncoder"])[0])
-    return "AutoModel"
+    dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
+    return {"t5": "T5EncoderModel", "dpr": dpr}.get(config.model_type, "AutoModel")
 
 
 def _transformer(model: "SentenceTransformer", side: Side) -> Any:

@@ -90,15 +90,10 @@ class Reader:
                 path=self.tokenizer.name_or_path,
                 hint="Set `mask: false`, or use another model.",
             )
-        gap = [mask] if masked else []
         before, after, room = self._specials(length)
-        lefts = [prompt + left for left, _ in contexts]
-        joined = [
-            " ".join(part for part in (left, *gap, right) if part)
-            for left, (_, right) in zip(lefts, contexts, strict=True)
-        ]
-        found = []
-        for one, left in zip(self._encode(joined), lefts, strict=True):
+        sides_of = [(prompt + left, mask if masked else "", right) for left, right in contexts]
+        encodings, found = self._encode([" ".join(filter(None, some)) for some in sides_of]), []
+        for one, (left, *_) in zip(encodings, sides_of, strict=True):
             ids = np.array(one.ids, dtype=np.int64)
             if len(ids) > (room if side is None else min(room, side)):
                 ends = np.array([end for _, end in one.offsets], dtype=np.int64)

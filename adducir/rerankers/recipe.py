@@ -126,18 +126,16 @@ def has_architecture(source: ModelSource, *endings: str) -> bool:
     return isinstance(names, list) and any(str(name).endswith(endings) for name in names)
 
 
-_HERE = "adducir.rerankers"
-
 RERANKERS = Family(
     "rerankers",
     RerankerRecipe,
     {
-        "monobert": f"{_HERE}.cross_encoder:MonoBERTRecipe",
-        "cross-encoder": f"{_HERE}.cross_encoder:CrossEncoderRecipe",
-        "lit5": f"{_HERE}.t5:LiT5Recipe",
-        "monot5": f"{_HERE}.t5:MonoT5Recipe",
-        "colbert": f"{_HERE}.colbert:ColBERTRecipe",
-        "maxsim": f"{_HERE}.colbert:MaxSimRecipe",
+        "monobert": "adducir.rerankers.cross_encoder:MonoBERTRecipe",
+        "cross-encoder": "adducir.rerankers.cross_encoder:CrossEncoderRecipe",
+        "lit5": "adducir.rerankers.t5:LiT5Recipe",
+        "monot5": "adducir.rerankers.t5:MonoT5Recipe",
+        "colbert": "adducir.rerankers.colbert:ColBERTRecipe",
+        "maxsim": "adducir.rerankers.colbert:MaxSimRecipe",
     },
     what="reranker",
 )

@@ -44,10 +44,7 @@ class Texts:
     """Texts of documents by docno, as ``find`` gives them; another process can be given it."""
 
     def __init__(
-        self,
-        find: Callable[[str], str | None],
-        fields: Sequence[str] = (),
-        source: str = "the texts",
+        self, find: Callable[[str], str | None], fields: Sequence[str] = (), source: str = "texts"
     ) -> None:
         self.find, self.fields, self.source = find, tuple(fields), source
 
@@ -61,12 +58,9 @@ class Texts:
     def get(self, docnos: Iterable[str]) -> list[str]:
         found = []
         for docno in docnos:
-            text = self.find(docno)
-            if text is None:
-                raise InputError(
-                    f"there is no document {docno!r} in {self.source}.",
-                    hint="Is the run from another corpus?",
-                )
+            if (text := self.find(docno)) is None:
+                what = f"there is no document {docno!r} in {self.source}."
+                raise InputError(what, hint="Is the run from another corpus?")
             found.append(text)
         return found
 

@@ -137,6 +137,21 @@ def test_the_same_from_corpus_and_from_index(study, arguments, capsys):
     assert read_metadata(one)["method"]["reranking"][0]["depth"] == 4
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_model_that_cannot_be_had_is_one_error_before_anything_starts(
+    study, arguments, monkeypatch, capsys, workers
+):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    arguments[-1] = "cross-encoder:adducir/there-is-no-such-model"
+    output = study / "runs" / "none.trec"
+    words = ["--corpus", str(study / "absent.jsonl"), "--workers", workers]
+    assert main([*arguments, *words, "--output", str(output)]) == 4
+    told = capsys.readouterr().err
+    assert told.count("error:") == 1
+    assert "there-is-no-such-model" in told
+    assert not list(output.parent.glob(".none*"))
+
+
 def test_how_the_candidates_were_found_is_handed_on(study, arguments):
     index, run = study / "indexes" / "small", study / "runs" / "bm25.trec"
     topics = str(study / "topics.tsv")
