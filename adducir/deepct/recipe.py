@@ -70,12 +70,7 @@ class HeldOutPart(HeldOut):
 
 
 class DeepCTRecipe(ModelRecipe):
-    """A whole recipe; see docs/deepct.md for its keys.
-
-    Exactly one of ``reference`` and ``topics`` says where targets come from. ``training_length`` is
-    how many tokens of a passage training reads, the special ones included; the rest is weighted
-    without having been trained on.
-    """
+    """A whole recipe; see docs/deepct.md for its keys."""
 
     kind: Literal["deepct"] = "deepct"
     corpus: CorpusPart

@@ -139,13 +139,9 @@ The network is a token classifier with one label:
     @property
     def model_settings(self) -> Settings:
         recipe = self.recipe
-        return Settings(
-            text=listed(recipe.text),
-            tokenization=recipe.tokenization,
-            activation=recipe.activation,
-            passages=recipe.passages,
-            stop_words=() if recipe.stop_words_in_loss else tuple(sorted(self.stop_words)),
-        )
+        silent = () if recipe.stop_words_in_loss else tuple(sorted(self.stop_words))
+        shared = recipe.model_dump(include={"tokenization", "activation", "passages"})
+        return Settings(text=listed(recipe.text), stop_words=silent, **shared)
 
     def dataset(self, folder: Path) -> TrainingData:
         data = stored(folder, _COLUMNS, self._rows)

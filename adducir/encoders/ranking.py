@@ -115,7 +115,8 @@ class Distinct:
 
 def by_vectors(contexts: Floats, candidates: Floats) -> Scores:
     """Scores by inner product: of (Q, D) vectors of contexts, (U, D) of candidates."""
-    return lambda first, last: contexts[first:last] @ candidates.T
+    held = np.ascontiguousarray(candidates.T)
+    return lambda first, last: contexts[first:last] @ held
 
 
 def context_ranks(
@@ -244,11 +245,11 @@ class MultiVectors:
         return MultiVectors(self.values[begin:end], self.starts[first : last + 1] - begin)
 
     @classmethod
-    def of(cls, parts: "list[Floats]", width: int) -> "MultiVectors":
-        """From the (T_i, D) vectors of each text; ``width`` is D, for when there is no text."""
+    def of(cls, parts: "list[Floats]") -> "MultiVectors":
+        """From the (T_i, D) vectors of each text; of none at all D is 0."""
         starts = np.zeros(len(parts) + 1, dtype=np.int64)
         np.cumsum([len(part) for part in parts], out=starts[1:])
-        none = np.zeros((0, width), dtype=np.float32)
+        none = np.zeros((0, parts[0].shape[1] if parts else 0), dtype=np.float32)
         return cls(np.concatenate([none, *parts]).astype(np.float32, copy=False), starts)
 
 
@@ -282,9 +283,8 @@ def scored(
     with ExitStack() as stack:
 
         def vectors_of(side: SpanSide, place: Chunking) -> Iterator[Floats]:
-            chunks = map(
-                read_shard, stack.enter_context(place.made(replace(work, side=side))).files
-            )
+            made = stack.enter_context(place.made(replace(work, side=side)))
+            chunks = map(read_shard, made.files)
             parts = (np.split(one["values"], np.cumsum(one["counts"])[:-1]) for one in chunks)
             return chain.from_iterable(parts)
 
@@ -295,13 +295,8 @@ def scored(
 
         def each() -> Iterator[Scored]:
             for task in work.tasks():
-                among, own = (
-                    MultiVectors.of(parts, parts[0].shape[1] if parts else 0)
-                    for parts in (
-                        list(islice(candidates, len(task.same.firsts))),
-                        list(islice(contexts, len(task.spans))),
-                    )
-                )
+                among = MultiVectors.of(list(islice(candidates, len(task.same.firsts))))
+                own = MultiVectors.of(list(islice(contexts, len(task.spans))))
                 yield task, _scores(own, among), task.same
 
         yield each()
@@ -310,5 +305,4 @@ def scored(
 def _scores(contexts: MultiVectors, candidates: MultiVectors) -> Scores:
     if len(contexts.values) != len(contexts) or len(candidates.values) != len(candidates):
         return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
-    held = np.ascontiguousarray(candidates.values.T)
-    return lambda first, last: contexts.values[first:last] @ held
+    return by_vectors(contexts.values, candidates.values)

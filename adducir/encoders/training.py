@@ -51,11 +51,7 @@ class BatchPart(Recipe):
 
 
 class EncoderSettings(TrainingRecipe):
-    """The papers' settings where they state them: Adam, 1e-5, 10 epochs, early stopping.
-
-    RELiC has batches of 100 and EGRET states none; a batch's size less one is the number of
-    negatives.
-    """
+    """The papers' settings where they state them; RELiC's batches, since EGRET states none."""
 
     epochs: Annotated[int, Field(ge=1)] = 10
     batch_size: Annotated[int, Field(ge=2)] = 100
@@ -155,15 +151,9 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
         from adducir.encoders.model import DualEncoder, plain_pooling
 
         recipe = self.recipe
-        return DualEncoder.load(
-            self.base,
-            context=recipe.context,
-            lengths=recipe.lengths,
-            similarity=recipe.similarity,
-            pooling=recipe.pooling or plain_pooling(self.base.query),
-            towers=recipe.towers,
-            seed=recipe.training.seed,
-        )
+        own = {key: getattr(recipe, key) for key in ("context", "lengths", "similarity", "towers")}
+        pooling = recipe.pooling or plain_pooling(self.base.query)
+        return DualEncoder.load(self.base, pooling=pooling, seed=recipe.training.seed, **own)
 
     def model(self) -> "torch.nn.Module":
         return self.encoder.model

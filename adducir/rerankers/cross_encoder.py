@@ -11,7 +11,6 @@ is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softma
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
@@ -98,8 +97,8 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
         """Its class is called relevance; or it is a CrossEncoder with one output."""
-        if not has_architecture(source, CLASSIFIER):
-            return False
+        if cls.named or not has_architecture(source, CLASSIFIER):
+            return super().fits(source)
         config = load_config(source)
         names = [_plain(name) for name in _class_names(config)]
         if not _RELEVANT.isdisjoint(names):
@@ -129,15 +128,11 @@ class MonoBERTRecipe(CrossEncoderRecipe):
     """
 
     labels: ClassVar[int] = 2
+    named: ClassVar[str] = "monobert"
     kind: Literal["monobert"] = "monobert"  # type: ignore[assignment]
     model: Literal["monobert"] = "monobert"  # type: ignore[assignment]
     base: str = _MONOBERT
     length: Length | None = 512
-
-    @classmethod
-    def fits(cls, source: ModelSource) -> bool:
-        is_called_so = "monobert" in Path(source.name).name.lower()
-        return is_called_so and has_architecture(source, CLASSIFIER)
 
     @model_validator(mode="before")
     @classmethod

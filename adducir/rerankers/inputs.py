@@ -78,21 +78,20 @@ class PairReader:
         sample = tokenizer.backend_tokenizer.encode("a", "a")
         sides = np.array([-1 if side is None else side for side in sample.sequence_ids])
         first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
-        ids = np.array(sample.ids, dtype=np.int64)
-        types = np.array(sample.type_ids, dtype=np.int64)
-        parts = (slice(0, first[0]), slice(first[-1] + 1, second[0]), slice(second[-1] + 1, None))
-        self._special = [(ids[part], types[part]) for part in parts]
-        self._types = (types[first[0]], types[second[0]])
-        special = sum(len(one) for one, _ in self._special)
+        cuts = [first[0], first[-1] + 1, second[0], second[-1] + 1]
+        both = (np.array(some, dtype=np.int64) for some in (sample.ids, sample.type_ids))
+        self._ids, self._types = (np.split(some, cuts) for some in both)
+        special = sum(map(len, self._ids[::2]))
         self._room = longest_input(config, tokenizer, length) - special
 
     def read(self, pairs: Sequence[tuple[str, str]]) -> list[Encoded]:
-        (one, types_1), (two, types_2), (three, types_3) = self._special
+        (one, _, two, _, three), (types_1, own, types_2, other, types_3) = self._ids, self._types
         found = []
         for query, text in fitted_pairs(self._tokenizer, pairs, self._room):
-            first, second = np.full(len(query), self._types[0]), np.full(len(text), self._types[1])
             ids = np.concatenate((one, query, two, text, three))
-            found.append(Encoded(ids, np.concatenate((types_1, first, types_2, second, types_3))))
+            sides = np.full(len(query), own[0]), np.full(len(text), other[0])
+            types = np.concatenate((types_1, sides[0], types_2, sides[1], types_3))
+            found.append(Encoded(ids, types))
         return found
 
     def padded(self, batch: Sequence[Encoded], device: "torch.device") -> "dict[str, torch.Tensor]":

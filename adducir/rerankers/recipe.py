@@ -4,6 +4,7 @@ A model scores pairs of query and text (:class:`Pointwise`); each kind has a fil
 name stands for a recipe, a model that was trained here, or a pretrained one.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -88,6 +89,7 @@ class RerankerRecipe(Recipe):
 
     is_listwise: ClassVar[bool] = False  # a score depends on the other texts of a query
     classes: ClassVar[tuple[str, ...]] = ()  # endings of the classes that its weights may be of
+    named: ClassVar[str] = ""  # a pattern: models of a name like this are of the kind
     scores: ClassVar[str] = ""  # what they are, if the same for all models of the kind
 
     kind: Literal["reranker"] = "reranker"
@@ -108,8 +110,9 @@ class RerankerRecipe(Recipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """Whether a model without a recipe is one of this kind, by what its files say."""
-        return False
+        """Whether a model without a recipe is one of this kind, by its name and its files."""
+        is_called_so = cls.named and re.search(cls.named, Path(source.name).name.lower())
+        return bool(is_called_so) and has_architecture(source, *cls.classes)
 
     @abstractmethod
     def load(self, source: ModelSource) -> Pointwise:

@@ -67,17 +67,13 @@ class MonoT5Recipe(RerankerRecipe):
     """
 
     classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration",)
+    named: ClassVar[str] = r"mono\w*t5"
     scores: ClassVar[str] = "log-probability of true against false"
 
     model: Literal["monot5"] = "monot5"
     base: str = "castorini/monot5-3b-msmarco-10k"
     length: Length = 512
     tokens: tuple[str, str] | None = None
-
-    @classmethod
-    def fits(cls, source: ModelSource) -> bool:
-        name = Path(source.name).name.lower()
-        return bool(re.search(r"mono\w*t5", name)) and has_architecture(source, *cls.classes)
 
     def load(self, source: ModelSource) -> "MonoT5":
         network, tokenizer = load_model(source, "AutoModelForSeq2SeqLM"), load_tokenizer(source)
@@ -151,6 +147,7 @@ class LiT5Recipe(RerankerRecipe):
     is_listwise: ClassVar[bool] = True
     scores: ClassVar[str] = "1 / rank"
     classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration", "FiD")
+    named: ClassVar[str] = "lit5"
 
     model: Literal["lit5"] = "lit5"
     base: str = "castorini/LiT5-Distill-base"
@@ -164,10 +161,6 @@ class LiT5Recipe(RerankerRecipe):
         if self.stride > self.window:
             raise ValueError("`stride` must not be more than `window`: passages would be left out")
         return self
-
-    @classmethod
-    def fits(cls, source: ModelSource) -> bool:
-        return "lit5" in Path(source.name).name.lower() and has_architecture(source, *cls.classes)
 
     def load(self, source: ModelSource) -> "LiT5":
         # The published checkpoints name their class FiD; the weights are T5's. Any other T5 would

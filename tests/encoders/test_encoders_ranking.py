@@ -132,7 +132,7 @@ def test_all_three_ways_agree_with_a_loop(texts, monkeypatch):
     )
     pairs = maxsim((q, q_mask), (d[:3], d_mask[:3]))
     np.testing.assert_allclose(pairs, [wanted[row][row] for row in range(3)], atol=1e-5)
-    packed = MultiVectors.of(queries, 5), MultiVectors.of(documents, 5)
+    packed = MultiVectors.of(queries), MultiVectors.of(documents)
     for products in (1, 15, 1 << 20):
         monkeypatch.setattr(module, "PRODUCTS", products)
         found = maxsim_packed(*packed)
@@ -155,9 +155,9 @@ def test_masked_query_tokens_and_empty_documents():
     assert empty.item() == -np.inf
     none = np.zeros((0, 3), dtype=np.float32)
     ones = np.ones((2, 3), dtype=np.float32)
-    found = maxsim_packed(MultiVectors.of([ones, none], 3), MultiVectors.of([none, ones, none], 3))
+    found = maxsim_packed(MultiVectors.of([ones, none]), MultiVectors.of([none, ones, none]))
     np.testing.assert_array_equal(found, [[-np.inf, 6, -np.inf], [-np.inf, 0, -np.inf]])
-    assert maxsim_packed(MultiVectors.of([], 3), MultiVectors.of([ones], 3)).shape == (0, 1)
+    assert maxsim_packed(MultiVectors.of([]), MultiVectors.of([ones])).shape == (0, 1)
 
 
 def test_the_gradient_goes_to_the_best_vector_alone():

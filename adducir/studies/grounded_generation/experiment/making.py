@@ -181,7 +181,7 @@ def _kept(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
         return MultiVectors(values[places], np.arange(len(places) + 1))
     whole = MultiVectors(values, starts)
     parts = [whole.rows(place, place + 1).values for place in places]
-    return MultiVectors.of(parts, values.shape[1])
+    return MultiVectors.of(parts)
 
 
 def different_texts(parts: Parts, name: str, device: torch.device) -> Live:

@@ -153,7 +153,7 @@ class ClosedRequest:
                 for first in range(0, len(contexts), QUERIES):
                     some = contexts[first : first + QUERIES]
                     made, mask = scorer.side(inputs[part], some, "query")
-                    queries.append(MultiVectors.of(_unpadded(made, mask), made.shape[2]))
+                    queries.append(MultiVectors.of(_unpadded(made, mask)))
             scale, vectors = float(scorer.log_scale.detach().exp()), map(_held, files[encoder])
             if self.candidates is None:
                 found += _best_of_all(queries, vectors, scale, self.recipe.depth)
@@ -200,7 +200,7 @@ def _scores(
                 places = np.searchsorted(some, own[which])
                 each = [vectors.rows(place, place + 1).values for place in places]
                 query = queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
-                documents = MultiVectors.of(each, vectors.values.shape[1])
+                documents = MultiVectors.of(each)
                 scores[row, which] = maxsim_packed(query, documents)[0] * scale
     return scores
 
@@ -218,7 +218,7 @@ def encoded(
             return _unpadded(*(batch or texts.batch)(numbers[some]))
 
     each = in_order(texts.lengths(numbers), compute, tokens=tokens, device=texts.device)
-    return vars(MultiVectors.of(each, each[0].shape[1]))
+    return vars(MultiVectors.of(each))
 
 
 def _unpadded(vectors: torch.Tensor, mask: torch.Tensor) -> list[Floats]:
