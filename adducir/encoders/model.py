@@ -154,10 +154,9 @@ def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
     from sentence_transformers import SparseEncoder
 
     folder = _folder(source)
-    own, config = folder / "config_sentence_transformers.json", folder / "config.json"
+    own = folder / "config_sentence_transformers.json"
     is_sparse = own.is_file() and json_object(own).get("model_type") == "SparseEncoder"
-    classes = json_object(config).get("architectures") if config.is_file() else None
-    if not is_sparse and not any(str(name).endswith("ForMaskedLM") for name in classes or ()):
+    if not is_sparse and not source.has_architecture("ForMaskedLM"):
         raise InputError(
             "this is not a learned sparse encoder.",
             path=folder,

@@ -82,6 +82,12 @@ class ModelSource:
         weight_files(folder)
         return folder
 
+    def has_architecture(self, *endings: str) -> bool:
+        """Whether it is of a class whose name ends so, such as ``ForSequenceClassification``."""
+        path = self.local() / CONFIGURATION[0]
+        names = json_object(path).get("architectures") if path.is_file() else None
+        return isinstance(names, list) and any(str(name).endswith(endings) for name in names)
+
     def local_tokenizer(self) -> Path:
         """The folder with the tokenizer's files; errors as of :meth:`local`."""
         source = self.tokenizer or self

@@ -33,14 +33,7 @@ from adducir.models.loading import (
 from adducir.models.sources import ModelSource
 from adducir.models.work import computed, padded
 from adducir.rerankers.inputs import Ids, token_ids
-from adducir.rerankers.recipe import (
-    Length,
-    Pair,
-    Pointwise,
-    RerankerRecipe,
-    Scores,
-    has_architecture,
-)
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores
 
 if TYPE_CHECKING:
     import torch
@@ -89,7 +82,7 @@ class ColBERTRecipe(MaxSimRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        return has_architecture(source, "ColBERT")
+        return source.has_architecture("ColBERT")
 
 
 @dataclass(frozen=True)

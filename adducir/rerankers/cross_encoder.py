@@ -22,7 +22,7 @@ from adducir.core.texts import shortened
 from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.rerankers.inputs import Encoded, PairReader
-from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, has_architecture
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe
 from adducir.training.data import CorpusPart, HeldOut, Seed
 from adducir.training.leaks import WithoutPart
 from adducir.training.recipe import ModelRecipe, Several
@@ -97,7 +97,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
         """Its class is called relevance; or it is a CrossEncoder with one output."""
-        if cls.named or not has_architecture(source, CLASSIFIER):
+        if cls.named or not source.has_architecture(CLASSIFIER):
             return super().fits(source)
         config = load_config(source)
         names = [_plain(name) for name in _class_names(config)]

@@ -112,7 +112,7 @@ class RerankerRecipe(Recipe):
     def fits(cls, source: ModelSource) -> bool:
         """Whether a model without a recipe is one of this kind, by its name and its files."""
         is_called_so = cls.named and re.search(cls.named, Path(source.name).name.lower())
-        return bool(is_called_so) and has_architecture(source, *cls.classes)
+        return bool(is_called_so) and source.has_architecture(*cls.classes)
 
     @abstractmethod
     def load(self, source: ModelSource) -> Pointwise:
@@ -121,12 +121,6 @@ class RerankerRecipe(Recipe):
     def scale(self, source: ModelSource) -> str:
         """What its scores are, in a few words; the model is not loaded for that."""
         return self.scores
-
-
-def has_architecture(source: ModelSource, *endings: str) -> bool:
-    """Whether a model is of a class whose name ends so, such as ``ForSequenceClassification``."""
-    names = json_object(source.local() / "config.json").get("architectures")
-    return isinstance(names, list) and any(str(name).endswith(endings) for name in names)
 
 
 RERANKERS = Family(

@@ -31,14 +31,7 @@ from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded
 from adducir.rerankers.inputs import Ids, fitted, fitted_pairs, token_ids
-from adducir.rerankers.recipe import (
-    Length,
-    Pair,
-    Pointwise,
-    RerankerRecipe,
-    Scores,
-    has_architecture,
-)
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores
 
 if TYPE_CHECKING:
     import torch
@@ -165,7 +158,7 @@ class LiT5Recipe(RerankerRecipe):
     def load(self, source: ModelSource) -> "LiT5":
         # The published checkpoints name their class FiD; the weights are T5's. Any other T5 would
         # write something else, which leaves every list as it was.
-        if not (has_architecture(source, "FiD") or self.fits(source)):
+        if not (source.has_architecture("FiD") or self.fits(source)):
             raise InputError(
                 "this model does not say that it is a LiT5.",
                 path=source.local(),

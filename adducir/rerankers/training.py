@@ -31,7 +31,6 @@ from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.rerankers.cross_encoder import CLASSIFIER, KIND, CrossEncoderRecipe, MonoBERTRecipe
 from adducir.rerankers.inputs import Encoded, PairReader
-from adducir.rerankers.recipe import has_architecture
 from adducir.rerankers.rerank import texts_of
 from adducir.runs.read import read_run
 from adducir.training.data import Rows, TrainingData, same_number, stored
@@ -250,7 +249,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
         labels = self.recipe.labels
         torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
-        if has_architecture(self.base, CLASSIFIER):
+        if self.base.has_architecture(CLASSIFIER):
             network: Any = load_model(self.base, KIND)
             if network.config.num_labels != labels:
                 raise InputError(
