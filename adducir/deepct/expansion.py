@@ -74,8 +74,7 @@ def predict_corpus_weights(
 ) -> Manifest:
     """Predict the weights of all documents, unless ``output`` holds them; killed work goes on.
 
-    ``model`` is the folder of a term weighter, whose text fields documents may lack. No weight
-    depends on the padded tokens of a batch (to 1e-5).
+    ``model`` is the folder of a term weighter, whose text fields documents may lack.
     """
     return _Weighting(size=CHUNK, running=running, model=model, corpus=corpus).build(
         output,

@@ -22,8 +22,8 @@ or 0. Terms are Porter stems; stop words are not terms, on either side. Two ways
     target up are BERT's basic words: "café" is looked up as "cafe", was kept as "caf", and has no
     target.
 
-Stop lists: ``english`` (our own function words, ``stopwords.txt``), ``nltk`` (as in the study; a
-download), ``lucene`` (the 33 that an index drops), ``none``, or a file with one word per line.
+Stop lists: ``english`` (our own function words), ``nltk`` (as in the study; a download), ``lucene``
+(the 33 that an index drops), ``none``, or a file with one word per line.
 """
 
 import re
@@ -82,8 +82,7 @@ def words(text: str, *, whole: bool = True) -> list[Word]:
 def basic_words(text: str) -> list[Word]:
     """The words of BERT's basic tokenisation (uncased), by which the original DeepCT looks up.
 
-    It cuts at blanks and at every punctuation mark. A word's text, in lower case and without
-    accents, may differ in length from the slice that it stands for.
+    A word's text, in lower case and without accents, may differ in length from its slice.
     """
     from tokenizers import PreTokenizedString
 
@@ -98,8 +97,7 @@ def basic_words(text: str) -> list[Word]:
 def match_key(word: str) -> str:
     """What two words must share (before stemming) to be one term: lower case, no possessive ``'s``.
 
-    As Lucene's EnglishPossessiveFilter and LowerCaseFilter; the typographic apostrophe counts as
-    the plain one, so that "don’t" is the stop word "don't".
+    As Lucene's filters have it; but "don’t" is the stop word "don't".
     """
     key = word.lower()
     if not key.isascii():
@@ -113,7 +111,6 @@ def passages(
     """Where passages of at most ``length`` pieces or words, as long as possible, begin and end.
 
     A single word of more pieces is a passage of its own, and so is a text of white space only.
-    ``count_pieces`` is not called where ``unit`` is ``words``.
     """
     if unit == "words":
         count_pieces = partial(map, count_words)

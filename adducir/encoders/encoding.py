@@ -101,11 +101,9 @@ class TextWork(ModelWork):
 
 @dataclass(frozen=True, kw_only=True)
 class EncodingWork(TextWork):
-    """Vectors of some items; ``encoder`` is the encoder itself where it is loaded already."""
-
     source: EncoderSource
     texts: Items
-    encoder: Any = None
+    encoder: Any = None  # if it is loaded already
 
     @property
     def total(self) -> int | None:
@@ -198,10 +196,7 @@ def encode(
     sparse: bool = False,
     rebuild: bool = False,
 ) -> Manifest:
-    """Encode, unless ``output`` holds the vectors already; work that was killed goes on.
-
-    ``encoder`` is the encoder itself where it is loaded already.
-    """
+    """Encode, unless ``output`` holds the vectors already; ``encoder``: if it is loaded already."""
     kind: Any = SparseWork if sparse else EncodingWork
     work = kind(source=source, texts=items, encoder=encoder, size=CHUNK, running=running)
     return work.build(

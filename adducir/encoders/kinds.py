@@ -33,22 +33,15 @@ class TextEncoder(Recipe):
     """A way to make vectors of texts, which are compared by inner product.
 
     A subclass gives :meth:`encode`; the other methods are those of
-    :class:`adducir.encoders.model.DualEncoder`, whose place it takes in ``adducir encode`` and in
-    dense indexes. All its fields are part of its identity.
-
-    Attributes:
-        settings: None: it has none beside its fields.
+    :class:`adducir.encoders.model.DualEncoder`. All its fields are part of its identity.
     """
 
-    settings: ClassVar[None] = None
+    settings: ClassVar[None] = None  # beside its fields
     base: str = Field("", description="What stands behind the colon of the encoder's name.")
 
     @abstractmethod
     def encode(self, texts: Sequence[str], side: Side) -> Floats:
-        """(n, D) float32 vectors of n texts, queries or documents; each depends on its text alone.
-
-        Called with a batch of some thousand texts at most.
-        """
+        """(n, D) float32 vectors of some thousand texts at most, each of its text alone."""
 
     def to(self, device: "torch.device") -> "TextEncoder":
         return self
@@ -63,27 +56,19 @@ class TextEncoder(Recipe):
         return np.ascontiguousarray(self.encode(texts, "document"), dtype=np.float32)
 
 
-ENCODERS = Family(
-    "encoders",
-    TextEncoder,
-    {},  # networks are those of transformers and sentence-transformers, and need no kind
-    what="encoder",
-)
+ENCODERS = Family("encoders", TextEncoder, {}, what="encoder")  # networks need no kind
 
 
 @dataclass(frozen=True)
 class EncoderSource:
-    """Where an encoder comes from: two models or one, or ``texts``, an encoder of another kind.
-
-    ``folder`` and ``settings`` are those of an encoder that Adducir trained.
-    """
+    """Where an encoder comes from: two models or one, or an encoder of another kind."""
 
     name: str
     query: ModelSource
     document: ModelSource
-    folder: Path | None = None
+    folder: Path | None = None  # of an encoder that Adducir trained
     settings: Settings | None = None
-    texts: TextEncoder | None = None
+    texts: TextEncoder | None = None  # an encoder of another kind
 
     @property
     def is_shared(self) -> bool:
@@ -108,11 +93,8 @@ class EncoderSource:
 
 def refuse_tokenizer(tokenizer: str | None, path: Path) -> None:
     if tokenizer is not None:
-        raise InputError(
-            "an encoder that Adducir trained has its tokenizer.",
-            path=path,
-            hint="Leave `tokenizer` out.",
-        )
+        what = "an encoder that Adducir trained has its tokenizer."
+        raise InputError(what, path=path, hint="Leave `tokenizer` out.")
 
 
 def encoder_source(
@@ -120,9 +102,8 @@ def encoder_source(
 ) -> EncoderSource:
     """What an encoder's name stands for; nothing is fetched. Relative paths start in ``folder``.
 
-    A name is one that :func:`adducir.models.sources.model_source` takes; two of them with a comma
-    between, for queries and for documents (as DPR has them); the folder of an encoder that Adducir
-    trained, or its recipe, ``encoders/X.yaml``; or another kind of encoder, with a colon behind it.
+    A name is one that :func:`adducir.models.sources.model_source` takes; two with a comma between,
+    for queries and documents; an encoder that Adducir trained, or its recipe; or ``kind:base``.
     """
     kind, colon, base = name.partition(":")
     if colon and kind in ENCODERS:

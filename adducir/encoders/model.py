@@ -65,11 +65,10 @@ class DualEncoder:
         towers: Towers | None = None,
         seed: int | None = None,
     ) -> "DualEncoder":
-        """An encoder by its source.
+        """An encoder by its source; what is not said is as it was trained.
 
-        What is not said is as the encoder was trained; a model that Adducir did not train reads
-        whole contexts without a mask. ``separate`` towers are made from one if need be; ``seed`` is
-        that of new poolers, where the encoder is to be trained.
+        A model that Adducir did not train reads whole contexts without a mask; ``seed`` is that of
+        new poolers, where the encoder is to be trained.
         """
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer.modules import Normalize, Router

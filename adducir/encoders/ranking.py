@@ -37,11 +37,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
-
 Scores = Callable[[int, int], Floats]
 """Gives the (n, U) scores of queries ``first`` to ``last`` - 1 with all different candidates."""
-
-SCORES = 1 << 24  # that are held at a time: 64 MB
+SCORES = PRODUCTS = 1 << 24  # scores, or inner products, that are held at a time: 64 MB
 
 
 @dataclass(frozen=True)
@@ -140,22 +138,15 @@ def context_ranks(
     return ContextRanks(better, tied, np.full(queries, counts.sum(), dtype=np.int64), tops)
 
 
-PRODUCTS = 1 << 24
-"""Inner products that are held at a time: 64 MB."""
 SpanSide = Literal["both", "candidates", "contexts"]
 Encode = Callable[[Sequence[Any]], Iterable[Floats]]
 """Gives (T, D) vectors of each of some texts, or of each of some spans' contexts."""
-
-
 Scored = tuple[SpanTask, Scores, Distinct]
 """A task with what scores its contexts against its different candidates."""
 
 
 class VectorSource(Protocol):
-    """What makes vectors; it can be pickled, and is small.
-
-    ``identity`` is all that determines those of a side beside texts, batches and precision.
-    """
+    """What makes vectors; ``identity`` determines them, beside texts, batches and precision."""
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]: ...
     def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]: ...

@@ -79,9 +79,8 @@ class Reader:
     ) -> list[Ids]:
         """Token ids of left and right texts, with the mask between where they are ``masked``.
 
-        What is too long is cut at its outer ends: each side to ``side`` tokens, then both together
-        to ``length``, special ones included, of which they keep equally much, and what a short side
-        leaves free is the other's. The prompt is never cut.
+        What is too long is cut at its outer ends: each side to ``side`` tokens, then both equally
+        to ``length``, special ones included; a short side leaves the other more.
         """
         mask, prompt = self.tokenizer.mask_token, self.prompt
         if masked and not mask:

@@ -205,13 +205,10 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         from adducir.encoders.contrast import InBatchNegatives
 
+        keys, sides = {"input_ids": "ids", "attention_mask": "mask"}, ("query", "document")
         features = [
-            {
-                "input_ids": batch[f"{name}_ids"],
-                "attention_mask": batch[f"{name}_mask"],
-                "task": side,
-            }
-            for name, side in (("context", "query"), ("span", "document"))
+            {"task": side, **{key: batch[f"{name}_{own}"] for key, own in keys.items()}}
+            for name, side in zip(("context", "span"), sides, strict=True)
         ]
         is_cosine = self.encoder.model.similarity_fn_name == "cosine"
         scale = 1 / COSINE_TEMPERATURE if is_cosine else 1.0
@@ -232,10 +229,9 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
 def grouped_batches(
     groups: NDArray[np.integer[Any]], size: int, draw: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """Batches each of one group (the quotations of one book), in random order.
+    """Batches each of one group (the quotations of one book), in random order, cut evenly.
 
-    A group's items are cut as evenly as ``size`` allows. Items that are alone in their group, and
-    so would have no negative, come together in batches of their own.
+    Items that are alone in their group, and so would have no negative, come together.
     """
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
     order = np.argsort(codes, kind="stable")

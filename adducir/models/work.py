@@ -27,11 +27,9 @@ Arrays = Mapping[str, NDArray[Any]]
 Numbers = NDArray[np.int64]
 Lengths = Sequence[int] | NDArray[np.integer[Any]]
 
-CPU_TOKENS = 2048
-"""Padded tokens in a batch on a CPU. A layer's states then stay in its cache: with four times as
-many MiniLM takes a quarter longer (benchmarks/encoding.py)."""
-DEVICE_TOKENS = 16384
-"""Padded tokens in a batch on a GPU, which many tokens keep busy."""
+CPU_TOKENS, DEVICE_TOKENS = 2048, 16384
+"""Padded tokens in a batch on a CPU, and on a GPU, which many tokens keep busy. On a CPU a layer's
+states then stay in its cache: four times as many take a quarter longer (benchmarks/encoding.py)."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,9 @@ def tokens_for(device: "torch.device | None" = None) -> int:
 def token_batches(
     lengths: Lengths, budget: int | None = None, device: "torch.device | None" = None
 ) -> list[Numbers]:
-    """The numbers of items in batches of like length, longest first.
+    """The numbers of items in batches of like length, longest first, so that little memory shows.
 
-    A batch of n items whose longest has m tokens takes n * m <= ``budget`` tokens (by default what
-    suits the device); a longer item is a batch of its own. With the longest first, memory that does
-    not suffice shows at once.
+    n items whose longest has m tokens take n * m <= ``budget``; a longer item is a batch alone.
     """
     budget = budget or tokens_for(device)
     sizes = np.asarray(lengths, dtype=np.int64)
@@ -74,11 +70,7 @@ def token_batches(
 
 
 def shuffled_batches(lengths: Lengths, size: int, seed: int) -> list[Numbers]:
-    """Cut items into batches of ``size`` in random order, items of like length together.
-
-    The items are shuffled, each run of 32 batches is sorted by length and cut (its last batch
-    may be smaller), and the batches are shuffled. So any two items can still meet.
-    """
+    """Batches of ``size`` items of like length (of each 32 batches), shuffled before and after."""
     draw = np.random.default_rng(seed)
     sizes = np.asarray(lengths, dtype=np.int64)
     order = draw.permutation(len(sizes))
@@ -112,12 +104,9 @@ def in_order(
     tokens: int | None = None,
     device: "torch.device | None" = None,
 ) -> list[Any]:
-    """The results of items, computed in batches of like length and put back in the items' order.
+    """The results of items of so many tokens, by batches of like length, in the items' order.
 
-    Args:
-        lengths: Tokens of each item.
-        compute: Gives the results of the items with some numbers.
-        tokens: Padded tokens in a batch.
+    ``compute`` gives the results of the items with some numbers.
     """
     found: list[Any] = [None] * len(lengths)
     for numbers in token_batches(lengths, tokens, device):

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
 from adducir.encoders.kinds import Floats
@@ -31,9 +30,8 @@ from adducir.models.loading import (
     read_weights,
 )
 from adducir.models.sources import ModelSource
-from adducir.models.work import computed, padded
-from adducir.rerankers.inputs import Ids, token_ids
-from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores
+from adducir.models.work import Numbers, computed, padded
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores, token_ids
 
 if TYPE_CHECKING:
     import torch
@@ -89,9 +87,9 @@ class ColBERTRecipe(MaxSimRecipe):
 class Tokens:
     """An input: its ids, which of them are attended to, and which vectors count."""
 
-    ids: Ids
-    attended: Ids
-    counts: Ids
+    ids: Numbers
+    attended: Numbers
+    counts: Numbers
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -220,7 +218,7 @@ class LateInteraction(Pointwise):
     def token_vectors(self, read: Sequence[Tokens]) -> list[Floats]:
         """(T, dimensions) vectors of each text's tokens that count."""
 
-        def compute(numbers: NDArray[np.int64]) -> list[Floats]:
+        def compute(numbers: Numbers) -> list[Floats]:
             some = [read[number] for number in numbers]
             rows = zip(self.vectors(some).cpu().numpy(), some, strict=True)
             return [row[: len(one)][one.counts > 0] for row, one in rows]

@@ -11,18 +11,20 @@ is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softma
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe
 from adducir.core.texts import shortened
-from adducir.models.loading import load_config, load_model, load_tokenizer
+from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Encoded, PairReader
-from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe
+from adducir.models.work import Numbers, padded
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, fitted_pairs
 from adducir.training.data import CorpusPart, HeldOut, Seed
 from adducir.training.leaks import WithoutPart
 from adducir.training.recipe import ModelRecipe, Several
@@ -140,6 +142,50 @@ class MonoBERTRecipe(CrossEncoderRecipe):
         if isinstance(data, dict) and data.get("base", _MONOBERT) == _MONOBERT:
             return {"tokenizer": "bert-large-uncased", **data}
         return data
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """An input of a network: its (n,) token ids, and the segment of each, 0 or 1."""
+
+    ids: Numbers
+    types: Numbers
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class PairReader:
+    """Makes inputs such as ``[CLS] query [SEP] text [SEP]`` as a tokenizer's template has them."""
+
+    def __init__(self, tokenizer: Any, config: Any, length: int | None) -> None:
+        self._tokenizer = tokenizer
+        self._has_types = int(getattr(config, "type_vocab_size", 0) or 0) > 1
+        sample = tokenizer.backend_tokenizer.encode("a", "a")
+        sides = np.array([-1 if side is None else side for side in sample.sequence_ids])
+        first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
+        cuts = [first[0], first[-1] + 1, second[0], second[-1] + 1]
+        both = (np.array(some, dtype=np.int64) for some in (sample.ids, sample.type_ids))
+        self._ids, self._types = (np.split(some, cuts) for some in both)
+        special = sum(map(len, self._ids[::2]))
+        self._room = longest_input(config, tokenizer, length) - special
+
+    def read(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        (one, _, two, _, three), (types_1, own, types_2, other, types_3) = self._ids, self._types
+        found = []
+        for query, text in fitted_pairs(self._tokenizer, pairs, self._room):
+            ids = np.concatenate((one, query, two, text, three))
+            sides = np.full(len(query), own[0]), np.full(len(text), other[0])
+            types = np.concatenate((types_1, sides[0], types_2, sides[1], types_3))
+            found.append(Encoded(ids, types))
+        return found
+
+    def padded(self, batch: Sequence[Encoded], device: "torch.device") -> "dict[str, torch.Tensor]":
+        ids, mask = padded([one.ids for one in batch], self._tokenizer.pad_token_id or 0, device)
+        found = {"input_ids": ids, "attention_mask": mask}
+        if self._has_types:
+            found["token_type_ids"] = padded([one.types for one in batch], 0, device)[0]
+        return found
 
 
 class CrossEncoder(Pointwise):

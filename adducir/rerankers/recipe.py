@@ -1,8 +1,4 @@
-"""What every reranker is: a recipe, ``rerankers/NAME.yaml``, that loads a model; and its name.
-
-A model scores pairs of query and text (:class:`Pointwise`); each kind has a file with its keys. A
-name stands for a recipe, a model that was trained here, or a pretrained one.
-"""
+"""What every reranker is: a recipe that loads a model, which scores pairs of query and text."""
 
 import re
 from abc import ABC, abstractmethod
@@ -39,6 +35,9 @@ Scores = NDArray[np.float64]
 
 SETTINGS_FILE = "reranker.json"
 """How a trained reranker reads texts: kept beside its weights."""
+_BLANK = re.compile(r"\s")
+_CHARACTERS = 24
+"""Characters of a long text that are read first, for each id that is wanted."""
 _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_out", "training"}
 
 
@@ -123,6 +122,38 @@ class RerankerRecipe(Recipe):
         return self.scores
 
 
+def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Numbers]:
+    """The first ``most`` ids of texts without special ones; a long text is read in part."""
+
+    def read(some: list[str]) -> list[Numbers]:
+        encode = tokenizer.backend_tokenizer.encode_batch_fast
+        encodings = encode(some, add_special_tokens=False) if some else []
+        return [np.array(one.ids[:most], dtype=np.int64) for one in encodings]
+
+    ends = (_BLANK.search(text, most * _CHARACTERS) for text in texts)
+    starts = [text[: end.start()] if end else text for text, end in zip(texts, ends, strict=True)]
+    found = read(starts)
+    cut = [number for number, start in enumerate(starts) if len(start) < len(texts[number])]
+    short = [number for number in cut if len(found[number]) < most]
+    for number, ids in zip(short, read([texts[n] for n in short]), strict=True):
+        found[number] = ids
+    return found
+
+
+def fitted(query: Numbers, text: Numbers, room: int) -> tuple[Numbers, Numbers]:
+    """Cut a text to the room beside its query, and only a query that leaves it under a quarter."""
+    query = query[: max(0, room - min(len(text), room // 4))]
+    return query, text[: max(0, room - len(query))]
+
+
+def fitted_pairs(
+    tokenizer: Any, pairs: Sequence[tuple[str, str]], room: int
+) -> list[tuple[Numbers, Numbers]]:
+    different = list(dict.fromkeys(text for pair in pairs for text in pair))
+    ids = dict(zip(different, token_ids(tokenizer, different, room), strict=True))
+    return [fitted(ids[query], ids[text], room) for query, text in pairs]
+
+
 RERANKERS = Family(
     "rerankers",
     RerankerRecipe,
@@ -144,13 +175,10 @@ _VERSION = 4
 
 @dataclass(frozen=True)
 class Reranker:
-    """A reranker that is loaded when it is first needed.
-
-    Its recipe says the precision, and the tokens of a batch where ``running`` does not.
-    """
+    """A reranker that is loaded when it is first needed."""
 
     name: str
-    recipe: RerankerRecipe
+    recipe: RerankerRecipe  # says the precision, and a batch's tokens where ``running`` does not
     source: ModelSource
     running: Running = PLAIN
 
@@ -224,9 +252,8 @@ def open_reranker(
 ) -> Reranker:
     """The reranker of a name; nothing is loaded yet, and relative paths start in ``folder``.
 
-    A name is a recipe (``rerankers/X.yaml``); the folder of a model that ``adducir train`` made; a
-    pretrained model, by folder or name of the Hugging Face Hub, with its kind before it if the
-    model does not state it (``maxsim:minilm``); or a kind alone, for its default model.
+    A name is a recipe (``rerankers/X.yaml``); a model that ``adducir train`` made, or a pretrained
+    one, its kind before it if it does not say it (``maxsim:minilm``); or a kind, for its default.
     """
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()

@@ -93,15 +93,12 @@ def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folde
 
 @dataclass
 class Reranked:
-    """A run in its new order, and how many pairs of query and text the model scored.
-
-    ``seconds`` passed here, ``work_seconds`` in all chunks together, wherever they were made.
-    """
+    """A run in its new order, and how many pairs of query and text the model scored."""
 
     run: Run
     pairs: int
-    seconds: float
-    work_seconds: float
+    seconds: float  # that passed here
+    work_seconds: float  # in all chunks together, wherever they were made
     settings: dict[str, Any]
 
 
@@ -115,13 +112,9 @@ def rerank(
     tag: str | None = None,
     chunking: Chunking = TEMPORARY,
 ) -> Reranked:
-    """Rerank a run to a depth.
+    """Rerank the best documents of each topic; ``chunking``: where, beside which output.
 
-    Args:
-        topics: Their queries; topics that the run lacks are ignored.
-        depth: Documents per topic to rerank.
-        tag: The new run's; by default the old one's with the reranker's name.
-        chunking: Who reranks, and beside which output chunks are kept.
+    Topics that the run lacks are ignored; the tag is by default the old one with the reranker's.
     """
     if depth < 1:
         raise UsageError(f"the depth is at least 1, not {depth}.")

@@ -21,11 +21,7 @@ class RerankingTransformer(pt.Transformer):
     Output: the same rows, ordered, with ``score`` and ``rank`` (from 0). To rerank the best alone,
     and keep the rest below, write ``(retriever % 100 >> reranker) ^ retriever``.
 
-    Args:
-        reranker: A reranker, or its name: see :func:`adducir.rerankers.recipe.open_reranker`.
-        index: Where texts come from: an index or its folder.
-        text_attr: The column with the documents' texts, where no index is given.
-        device: See :func:`adducir.models.machine.choose_device`.
+    ``reranker`` may be a name (:func:`adducir.rerankers.recipe.open_reranker`), ``index`` a folder.
     """
 
     def __init__(

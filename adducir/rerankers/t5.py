@@ -30,8 +30,16 @@ from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded
-from adducir.rerankers.inputs import Ids, fitted, fitted_pairs, token_ids
-from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores
+from adducir.rerankers.recipe import (
+    Length,
+    Pair,
+    Pointwise,
+    RerankerRecipe,
+    Scores,
+    fitted,
+    fitted_pairs,
+    token_ids,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -43,10 +51,8 @@ TOKENS = (
     ("/mt5", ("▁no", "▁yes")),
     ("", ("▁false", "▁true")),
 )
-"""The tokens for "false" and "true" by what stands in ``/NAME``; the first that fits.
-
-From the table of pygaggle (castorini/pygaggle, rerank/transformer.py). NAME is the last part of
-the checkpoint's name, so that ``/mt5`` is not in that of ``castorini/monot5-base-msmarco``.
+"""The tokens for "false" and "true" by what stands in ``/NAME``, the last part of the checkpoint's
+name; the first that fits. From the table of pygaggle (castorini/pygaggle, rerank/transformer.py).
 """
 
 
@@ -102,14 +108,14 @@ class MonoT5(_T5):
         longest = longest_input(network.config, tokenizer, length)
         self._room = longest - sum(map(len, self._prompt))
 
-    def encode(self, pairs: Sequence[Pair]) -> list[Ids]:
+    def encode(self, pairs: Sequence[Pair]) -> list[Numbers]:
         before, between, after = self._prompt
         return [
             np.concatenate((before, query, between, text, after))
             for query, text in fitted_pairs(self.tokenizer, pairs, self._room)
         ]
 
-    def values(self, batch: Sequence[Ids]) -> "torch.Tensor":
+    def values(self, batch: Sequence[Numbers]) -> "torch.Tensor":
         """(n,) log-probabilities of "true" against "false"."""
         import torch
 
@@ -187,7 +193,7 @@ class LiT5(_T5):
         # generate() takes from the model's own what an argument leaves open.
         network.generation_config = self._plain
 
-    def read(self, query: str, texts: Sequence[str]) -> list[Ids]:
+    def read(self, query: str, texts: Sequence[str]) -> list[Numbers]:
         """Token ids of a window's passages, numbered from 1."""
         most, labels = self.recipe.length, [f"Passage: [{n}]" for n in range(1, len(texts) + 1)]
         named = ["Search Query:", "Relevance Ranking:", query, *labels, *texts]
@@ -239,10 +245,7 @@ class LiT5(_T5):
 
 
 def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
-    """The windows over so many texts, from the bottom to the top; the last may be shorter.
-
-    Each begins ``stride`` above the one before it, so that a good text can rise all the way.
-    """
+    """The windows over so many texts, from the bottom to the top, each ``stride`` above another."""
     found, end = list[tuple[int, int]](), count
     while end > 0 and (not found or found[-1][0] > 0):
         found.append((max(0, end - window), end))
@@ -251,10 +254,7 @@ def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
 
 
 def repaired(answer: str, count: int) -> NDArray[np.int64]:
-    """The order that an answer such as ``3 > 1 > 2`` gives to so many texts, from 0.
-
-    All but new numbers in range is ignored; texts that are not named follow in their old order.
-    """
+    """The order that ``3 > 1 > 2`` gives, from 0; what is not named follows in its old order."""
     named = (int(digits) - 1 for digits in re.findall(r"[0-9]+", answer) if len(digits) < 10)
     order = dict.fromkeys(number for number in named if 0 <= number < count)
     return np.array([*order, *(number for number in range(count) if number not in order)], np.int64)

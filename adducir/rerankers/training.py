@@ -29,8 +29,14 @@ from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics, load_topics
 from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import seed_of
-from adducir.rerankers.cross_encoder import CLASSIFIER, KIND, CrossEncoderRecipe, MonoBERTRecipe
-from adducir.rerankers.inputs import Encoded, PairReader
+from adducir.rerankers.cross_encoder import (
+    CLASSIFIER,
+    KIND,
+    CrossEncoderRecipe,
+    Encoded,
+    MonoBERTRecipe,
+    PairReader,
+)
 from adducir.rerankers.rerank import texts_of
 from adducir.runs.read import read_run
 from adducir.training.data import Rows, TrainingData, same_number, stored
@@ -42,10 +48,8 @@ if TYPE_CHECKING:
     import torch
 
 _COLUMNS = {"ids": "[int32]", "types": "[int8]", "label": "float32", "length": "int32"}
-_COUNTED = (
-    *("queries", "left_out_queries", "left_out_documents", "without_positive", "missing"),
-    *("positives", "negatives"),
-)
+_COUNTED = ["queries", "left_out_queries", "left_out_documents", "without_positive", "missing"]
+_COUNTED += ["positives", "negatives"]
 _TOGETHER = 1024
 _TRIES = 50
 """Documents looked at for a negative before it is given up."""

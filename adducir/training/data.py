@@ -186,10 +186,7 @@ class TrainingData:
 def stored(
     folder: Path, features: Mapping[str, str], rows: Callable[[dict[str, Any]], Rows]
 ) -> TrainingData:
-    """Rows in files that are written once, if a killed training did not, and read row by row.
-
-    ``features`` gives the type of each column, ``[int32]`` for a list; ``rows`` fills its counts.
-    """
+    """Rows in files that are written once; ``features``: columns' types, ``[int32]`` for a list."""
     from datasets import Dataset, Features, List, Value
     from datasets.arrow_writer import ArrowWriter
 

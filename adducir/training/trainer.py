@@ -1,8 +1,7 @@
-"""The Trainer of transformers, with batches, loss and half precision of Adducir's kinds of models.
+"""The Trainer of transformers: AdamW, linear warm-up and decay, the lowest validation loss kept.
 
-AdamW with linear warm-up and decay; the weights of the lowest validation loss are kept. Several
-GPUs train by ``torchrun``: each process takes batches of its own, gradients are averaged, the first
-process writes.
+Several GPUs train by ``torchrun``: each process takes batches of its own, gradients are averaged,
+the first process writes.
 """
 
 import math
@@ -60,9 +59,8 @@ def fit(
 ) -> dict[str, Any]:
     """Train a network in place; it ends with its best weights, in evaluation mode.
 
-    ``objective`` is a :class:`.Trainable`, or has its ``unit``, ``batches()``, ``collate()`` and
-    ``loss()``; a training that stands in the folder ``checkpoints`` goes on. Returns what
-    ``training.json`` holds.
+    ``objective`` has a :class:`.Trainable`'s ``unit``, ``batches``, ``collate`` and ``loss``; a
+    training in the folder ``checkpoints`` goes on. Returns what ``training.json`` holds.
     """
     if recipe.patience is not None and not len(validation):
         raise InputError(

@@ -87,7 +87,7 @@ def test_the_query_stays_whole_and_the_text_is_cut(classifier):
 
 
 def test_a_long_text_without_blanks_is_read_on_where_that_is_needed(classifier):
-    from adducir.rerankers.inputs import token_ids
+    from adducir.rerankers.recipe import token_ids
 
     tokenizer = load_tokenizer(model_source(str(classifier)))
     for text in ("x " * 3000, "energy\n" * 50 + " " * 3000 + "cats " * 30, "q" * 2000):
