@@ -211,11 +211,8 @@ def _loaded(
                 if mode and isinstance(one, Pooling) and one.pooling_mode != mode:
                     one.__init__(one.embedding_dimension, mode)
             if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
-                raise InputError(
-                    "this sentence encoder has no pooler.",
-                    path=folder,
-                    hint="Set `pooling` to first or mean.",
-                )
+                what = "this sentence encoder has no pooler."
+                raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
     return model
 
 
@@ -243,11 +240,8 @@ def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> "list
     if has_pooler:
         dense = getattr(getattr(network, "pooler", None), "dense", None)
         if not isinstance(dense, torch.nn.Linear):
-            raise InputError(
-                f"a {type(network).__name__} has no pooler.",
-                path=folder,
-                hint="Set `pooling` to first or mean.",
-            )
+            what = f"a {type(network).__name__} has no pooler."
+            raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
         weight, bias = dense.weight.data, dense.bias.data
         layers.append(Dense(hidden, hidden, init_weight=weight, init_bias=bias))
     if getattr(network, "pooler", None) is not None:

@@ -296,11 +296,8 @@ def open_trained(name: str | Path, model: Path, running: Running = PLAIN) -> Rer
     """The reranker that was trained in a folder; by its recipe, it is used as that says now."""
     path = model / SETTINGS_FILE
     if not path.is_file():
-        raise ArtifactError(
-            "this reranker has not been trained yet.",
-            path=model,
-            hint=f"Train it: adducir train {name}",
-        )
+        what = "this reranker has not been trained yet."
+        raise ArtifactError(what, path=model, hint=f"Train it: adducir train {name}")
     refuse_damaged(model)
     settings = {**json_object(path), "base": str(model)}
     if Path(name).suffix in RECIPES:

@@ -85,11 +85,8 @@ class _T5(Pointwise):
         self._start, self._end = network.config.decoder_start_token_id, tokenizer.eos_token_id
         self._padding = tokenizer.pad_token_id
         if None in (self._start, self._end, self._padding):
-            raise InputError(
-                "its configuration or tokenizer does not say which tokens are start, end and "
-                "padding.",
-                path=network.name_or_path,
-            )
+            what = "its configuration or tokenizer does not name the tokens start, end and padding."
+            raise InputError(what, path=network.name_or_path)
 
 
 class MonoT5(_T5):

@@ -78,10 +78,8 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def __init__(self, recipe: CrossEncoderRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
         if recipe.examples is None:
-            raise InputError(
-                "the recipe has no `examples`, so there is nothing to train.",
-                hint="It can be used as it is: adducir rerank --model RECIPE.",
-            )
+            what = "the recipe has no `examples`, so there is nothing to train."
+            raise InputError(what, hint="It can be used as it is: adducir rerank --model RECIPE.")
         self.part = part = recipe.examples
         self.counts: Counter[str] = Counter()
         self._runs = [file_path(one, folder) for one in listed(part.runs)]

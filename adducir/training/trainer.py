@@ -131,10 +131,8 @@ def freeze(model: torch.nn.Module, patterns: Sequence[str]) -> None:
     for name in _fitting(patterns, named, "freeze"):
         named[name].requires_grad_(False)
     if not any(parameter.requires_grad for parameter in named.values()):
-        raise InputError(
-            "every parameter is frozen, so there is nothing to train.",
-            hint="Take a pattern out of `training.freeze`.",
-        )
+        what = "every parameter is frozen, so there is nothing to train."
+        raise InputError(what, hint="Take a pattern out of `training.freeze`.")
 
 
 def adamw(model: torch.nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW:
@@ -171,10 +169,8 @@ def checkpoint_layers(model: torch.nn.Module) -> None:
     networks = (one for one in model.modules() if isinstance(one, PreTrainedModel))
     able: list[Any] = [one for one in networks if one.supports_gradient_checkpointing]
     if not able:
-        raise InputError(
-            f"a {type(model).__name__} does not support gradient checkpointing.",
-            hint="Leave `training.gradient_checkpointing` out.",
-        )
+        what = f"a {type(model).__name__} does not support gradient checkpointing."
+        raise InputError(what, hint="Leave `training.gradient_checkpointing` out.")
     for one in able:
         one.gradient_checkpointing_enable({"use_reentrant": False})
 
