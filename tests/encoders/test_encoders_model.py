@@ -10,7 +10,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from some_spans import some_spans
 from tiny import tiny_roberta
-from transformers import AutoModel
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
@@ -260,6 +259,7 @@ def test_each_side_keeps_its_nearest_tokens(reader, masked):
 
 def test_the_pooler_is_transformers_own(tiny, reader, tmp_path):
     from sentence_transformers import SentenceTransformer
+    from transformers import AutoModel
 
     encoder = load(tiny, pooling="pooler")
     ids = reader.texts(TEXTS)

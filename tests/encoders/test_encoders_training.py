@@ -7,12 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from sentence_transformers import SentenceTransformer
 from some_spans import some_spans
 
 from adducir.core.errors import InputError
 from adducir.corpora.spans import write_spans
-from adducir.encoders.contrast import InBatchNegatives
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.training import grouped_batches, spans_of
@@ -39,6 +37,8 @@ def plain_contrast(contexts, spans, same, scale):
 
 @pytest.mark.parametrize("scale", [1.0, 5.0])
 def test_loss_and_gradient_are_those_of_the_equation(scale):
+    from adducir.encoders.contrast import InBatchNegatives
+
     contexts, spans = np.random.default_rng(5).normal(size=(2, 6, 3))
     same = np.array([0, 1, 2, 1, 3, 1])
     wanted, of_contexts, of_spans = plain_contrast(contexts, spans, same, scale)
@@ -137,7 +137,8 @@ def test_it_learns_and_a_chain_goes_on_from_there(study):
     encoder = DualEncoder.load(encoder_source(str(output)))
     assert encoder.inputs.settings.context.mask
     spans = some_spans(3)
-    # One line of sentence-transformers loads it, as its card says.
+    from sentence_transformers import SentenceTransformer  # loads it by one line
+
     alone = SentenceTransformer(str(output), device="cpu")
     texts = [span.text for span in spans]
     vectors = encoder.encode_documents(texts)
