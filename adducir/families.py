@@ -1,11 +1,13 @@
 """All families of kinds, in one place; a family is imported when it is asked for."""
 
+import inspect
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from adducir.core.errors import MachineError, UsageError
-from adducir.core.points import imported, points_of
+from adducir.core.packages import imported, points_of
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ FAMILIES = {
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "contexts": "adducir.encoders.ranking:CONTEXTS",
-    "rerankers": "adducir.rerankers.registry:RERANKERS",
+    "rerankers": "adducir.rerankers.recipe:RERANKERS",
     "measures": "adducir.evaluation.formulas:MEASURES",
     "tests": "adducir.statistics.settings:TESTS",
     "corrections": "adducir.statistics.settings:CORRECTIONS",
@@ -51,15 +53,19 @@ def family(name: str) -> "Family[Any]":
 
 
 def meaning(kind: "type[Recipe]", field: str) -> str:
-    """What a field of a kind says: its description, or its place among the class's attributes."""
-    details = kind.model_fields[field].description
-    if details:
+    """What a field is: its description, or what stands beside it, above it, or in the docstring."""
+    if details := kind.model_fields[field].description:
         return details
-    for one in kind.__mro__:
-        text = vars(one).get("__doc__") or ""
-        found = re.search(rf"^( +){field}: (.+(?:\n\1 +\S.*)*)", text, re.MULTILINE)
-        if found:
-            return " ".join(found[2].split())
+    beside, above = rf"^    {field}: .*?  # (.+)", rf"^((?:    # .+\n)+)    {field}: "
+    for one in kind.__mro__[:-1]:
+        code, doc = "", vars(one).get("__doc__") or ""
+        with suppress(OSError, TypeError):  # it was not defined in a file
+            code = inspect.getsource(one) if field in vars(one).get("__annotations__", ()) else ""
+        in_doc = rf"^ +{field}: (.+(?:\n {{8,}}\S.*)*)"
+        for pattern, text in ((beside, code), (above, code), (in_doc, doc)):
+            if found := re.search(pattern, text, re.MULTILINE):
+                told = " ".join(found[1].replace("# ", "").split())
+                return told[0].upper() + told[1:]
     return ""
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError
+from adducir.core.json_lines import json_object
 from adducir.corpora.formats import CACM, TSV, CorpusFormat, read_jsonl
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.spans import read_spans
@@ -19,25 +20,26 @@ from adducir.corpora.topics import load_topics
 from adducir.corpora.trec import TREC
 from adducir.deepct.terms import stop_words
 from adducir.evaluation.gold_ranks import read_ranks
-from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
-from adducir.models.artifacts import read_settings
+from adducir.experiments.tuning.design import JudgedTopics, Pool, from_file
 from adducir.runs.check import check
-from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
-from adducir.studies.complementary_evidence.hotpotqa import read_hotpotqa
-from adducir.studies.complementary_evidence.mnli12 import read_mnli
+from adducir.runs.write import read_metadata
+from adducir.studies.complementary_evidence.builders import read_hotpotqa, read_mnli
 from adducir.studies.complementary_evidence.questions import read_questions, read_selected
+from adducir.studies.exemplification.agreement import read_ratings
 from adducir.studies.exemplification.extraction import Tally, extract_examples
-from adducir.studies.exemplification.ratings import read_ratings
 from adducir.studies.exemplification.texts import read_texts
-from adducir.studies.grounded_generation.contexts import read_contexts
-from adducir.studies.grounded_generation.kilt import cut_page, read_kilt, read_pages, read_passages
-from adducir.studies.grounded_generation.nlgen import read_nlgen
-from adducir.studies.grounded_generation.texts import read_generated, read_references
+from adducir.studies.grounded_generation.builders import (
+    cut_page,
+    read_kilt,
+    read_nlgen,
+    read_pages,
+    read_passages,
+)
+from adducir.studies.grounded_generation.texts import read_contexts, read_generated, read_references
 from adducir.studies.literary_evidence.ask import open_book
-from adducir.studies.literary_evidence.proxy_table import read_choices
-from adducir.studies.literary_evidence.proxy_task import read_key
-from adducir.studies.literary_evidence.relic import read_pools, read_relic
+from adducir.studies.literary_evidence.proxy import read_choices, read_key
+from adducir.studies.literary_evidence.relic import pool_tasks, read_relic
 from adducir.studies.literary_evidence.sources import read_source
 
 
@@ -77,7 +79,7 @@ def _beside(name: str, read: Callable[[Path], object]) -> Callable[[Path], objec
 def _pools(path: Path) -> object:
     (path.parent / "corpus.jsonl").write_text('{"_id": "p1", "text": "A."}\n', encoding="utf-8")
     (path.parent / "qrels.txt").write_text("q1 0 p1 1\n", encoding="utf-8")
-    return read_pools(path.parent)
+    return list(pool_tasks(path.parent))
 
 
 def _ranks(path: Path) -> object:
@@ -187,7 +189,7 @@ READERS = (
         _beside(".ir-metadata.yml", read_metadata),
     ),
     Reader("recipe", "a.yaml", _YAML, load),
-    Reader("settings", "settings.json", _line({"a": [1]}), read_settings),
+    Reader("settings", "settings.json", _line({"a": [1]}), json_object),
     Reader("book to ask", "ask.txt", _BOOK, open_book),
     Reader("primary source", "primary.txt", _BOOK, read_source),
     Reader("work of criticism", "work.txt", _BOOK, lambda path: read_source(path, is_work=True)),

@@ -80,11 +80,15 @@ def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
         rows = ([run, *row] for run, row in zip(runs, cells, strict=True))
         yield from columns([["", *codes], *rows])
         yield ""
+    alike: dict[tuple[Finding, ...], list[str]] = {}
     for run in dict.fromkeys(runs):
-        own = [one for one in found if one.run == run]
-        counts = Counter(one.severity for one in own)
+        own = tuple(one for one in found if one.run == run)
+        # What several runs have in common, line by line, is said once.
+        alike.setdefault(tuple(one._replace(run="") for one in own), []).append(run)
+    for findings, names in alike.items():
+        counts = Counter(one.severity for one in findings)
         shown = [f"{n} {_SHOWN[kind]}{'s' * (n > 1)}" for kind, n in counts.items()]
-        yield f"{run}: {', '.join(shown) or 'no findings'}"
-        for one in own:
-            place = f"{run}:{one.line}: " if one.line else ""
-            yield f"  {one.severity:<7}  {place}{one.message} [{one.code}]"
+        yield f"{', '.join(names)}: {', '.join(shown) or 'no findings'}"
+        for one in findings:
+            place = f"line {one.line}: " if one.line else ""
+            yield f"  {_SHOWN[one.severity]:<7}  {place}{one.message} [{one.code}]"

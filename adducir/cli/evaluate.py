@@ -1,12 +1,16 @@
 """``adducir evaluate``."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
+from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, needs
 
 MEASURES = "Measures as ir_measures, trec_eval or papers name them, separated by blanks."
@@ -19,6 +23,7 @@ class Evaluate(Tabled):
     measures: list[str] = option(
         MEASURES, "-m", default=[], shown="nDCG@10 AP R@100", panel=MEASURING
     )
+    skip_broken: bool = option("Leave out runs that cannot be read, and say which.", default=False)
     per_topic: Annotated[
         bool, Needs("in HTML, which shows each topic anyway", lambda it: it.form != "html")
     ] = option("Show the values of each topic.", default=False, panel=LOOK)
@@ -27,6 +32,14 @@ class Evaluate(Tabled):
         default=None,
         metavar="SOURCE",
         reads=True,
+        panel=LOOK,
+    )
+    caption: str = option("The caption of the table.", default="", panel=LOOK)
+    names: Annotated[tuple[str, ...], BeforeValidator(common.items)] = option(
+        "What systems are called in the table: their own names, = and the new ones, "
+        "comma-separated or repeated.",
+        default=(),
+        metavar="SYSTEM=NAME",
         panel=LOOK,
     )
     negative_grades: Literal["zero", "trec_eval"] = option(
@@ -73,8 +86,8 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import DEFAULT_MEASURES
     from adducir.evaluation.scores import Scores, system_of
-    from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
+    from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
     from adducir.tables.material import Material
@@ -100,10 +113,18 @@ def evaluate(settings: Evaluate) -> None:
     )
     each = []
     for path, system in systems.items():
-        # Searching may find nothing; the metadata beside a run say that it was meant so.
-        run = read_run(path, allow_empty=metadata_for(path).is_file())
+        try:
+            # Searching may find nothing; the metadata beside a run say that it was meant so.
+            run = read_run(path, allow_empty=metadata_for(path).is_file())
+        except InputError as error:
+            if not settings.skip_broken:
+                raise
+            note(f"left out: {error}")
+            continue
         each.append(evaluator.score(run, system=system))
         facts.add(run, system, system_of(system) if settings.pool_seeds else system)
+    if not each:
+        raise UsageError("none of the runs can be read.")
     scores = Scores.concat(each)
     for warning in unmatched(scores.evaluations, {}):
         note(warning)
@@ -115,9 +136,16 @@ def evaluate(settings: Evaluate) -> None:
         notes=facts.notes(comparison),
         qrels=judged.source,
         runs={
-            name: {"path": str(path), "sha256": file_digest(path)} for path, name in systems.items()
+            name: {"path": str(path), "sha256": file_digest(path)}
+            for path, name in systems.items()
+            if name in scores.systems or settings.pool_seeds
         },
     )
+    names = {old: new for old, _, new in (one.partition("=") for one in settings.names)}
+    for name in names.keys() - comparison.systems:
+        hint = f"The systems are {', '.join(comparison.systems)}; write SYSTEM=NAME."
+        raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
+    layout = replace(layout, title=settings.caption, system_names=names)
     settings.print(build_table(comparison, layout), per_topic=settings.per_topic)
 
 

@@ -1,10 +1,9 @@
 """Long work in chunks of fixed content that survive a kill, made here or by an executor.
 
-Items are cut, in their order, into chunks of one size. A chunk's bytes depend on its items and the
-work alone, so that neither the executor nor the number of workers nor any failure shows in what is
-put together. A chunk that was made is found again by the digest of its items: its file is called by
-its number and content, ``000003-0123456789abcdef``, and ``000003.json``, written last, says of
-which items it is. Any number of processes may share the folder.
+Items are cut, in their order, into chunks of one size, whose bytes depend on items and work alone.
+A chunk that was made is found again by the digest of its items: its file is called by its number
+and content, ``000003-0123456789abcdef``, and ``000003.json``, written last, says of which items it
+is. Any number of processes may share the folder.
 """
 
 import json
@@ -15,10 +14,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -34,11 +33,12 @@ from adducir.core.errors import (
     explaining_writes,
     machine_error,
 )
-from adducir.core.executors import HERE, Execution, Place
+from adducir.core.executors import HERE, Execution, Place, end_processes
 from adducir.core.files import file_digest, is_stream, link_or_copy, sync
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.processes import locked
 from adducir.core.progress import progress
+from adducir.core.texts import listed
 
 ROUNDS = 3
 """How often a chunk is tried whose worker died or failed without a known reason."""
@@ -84,7 +84,6 @@ class Work(ABC):
         """Load what is needed: the kind of device, as far as it determines bytes, and the maker."""
 
     def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
-        """Fill an artifact's folder from the chunks; returns its counts."""
         raise NotImplementedError
 
 
@@ -114,7 +113,6 @@ class Made:
         return sum(map(len, self.names))
 
     def keep(self, folder: Path, name: str) -> None:
-        """Put the files into an artifact's folder, ``name`` having a place for the number."""
         for number, path in enumerate(self.files):
             link_or_copy(path, folder / name.format(number))
 
@@ -145,53 +143,41 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
                 break
     finally:
         _makers.clear()
+    if not made.device.startswith(("cpu", ANY)):  # its memory is for whoever comes next
+        end_processes()
     if failed:
-        lines = []
+        lines = [
+            f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
+        ]
         for number, wrong in sorted(failed.items())[:10]:
-            names = made.names[number]
-            more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
             reason = f"{type(wrong).__name__}: {wrong}"
             if isinstance(wrong, BrokenExecutor):
                 reason = "its worker died; there may be too little memory for so many workers"
             elif isinstance(wrong, AdducirError | _ChunkError):
                 reason = str(wrong)
-            lines.append(f"\n  chunk {number} ({', '.join(names[:5])}{more}): {reason}")
-        what = (
-            f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
-        )
-        raise IncompleteError("".join([what, *lines])) from failed[min(failed)]
+            lines.append(f"chunk {number} ({listed(made.names[number])}): {reason}")
+        raise IncompleteError("\n  ".join(lines)) from failed[min(failed)]
     return made
 
 
 @dataclass(frozen=True)
 class Chunking:
-    """How chunks of a run and the like are made: kept beside ``output`` till the block ends well.
-
-    With ``keep`` whoever publishes the output removes them; a stream's are temporary.
-    """
+    """How chunks of a run are made: kept beside ``output``, if any, till it is there."""
 
     output: Path | None = None
     execution: Execution = HERE
-    keep: bool = False
-
-    @contextmanager
-    def folder(self, work: Work) -> Iterator[Path]:
-        if self.output is None or is_stream(self.output):
-            with TemporaryDirectory(prefix="adducir-") as name:
-                yield Path(name)
-            return
-        work.check()
-        key = fingerprint([work.identity(), work.size])
-        with nullcontext() if self.keep else locked(self.output):
-            yield parts_folder(self.output, key)
-            if not self.keep:
-                remove_parts(self.output)
 
     @contextmanager
     def made(self, work: Work) -> Iterator[Made]:
-        """Make the chunks of some work; see :func:`make_chunks`."""
-        with self.folder(work) as folder:
+        if self.output is None or is_stream(self.output):
+            with TemporaryDirectory(prefix="adducir-") as name:
+                yield make_chunks(work, Path(name), self.execution)
+            return
+        work.check()
+        with locked(self.output):
+            folder = parts_folder(self.output, fingerprint([work.identity(), work.size]))
             yield make_chunks(work, folder, self.execution)
+            remove_parts(self.output)
 
 
 TEMPORARY = Chunking()
@@ -209,7 +195,6 @@ def build_in_chunks(
     execution: Execution = HERE,
     **options: Any,
 ) -> Manifest:
-    """Build an artifact of chunks, unless it is there; see :func:`adducir.core.artifacts.build`."""
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
     key = fingerprint([wanted, work.identity(), work.size])
 
@@ -238,9 +223,7 @@ def _round(
     at_once: int,
     failed: dict[int, BaseException],
 ) -> Made:
-    """Go over all items once; make the chunks that are neither there nor known to be impossible."""
-    made, found = Made(), dict[int, Chunk]()
-    running: dict[Future[Chunk], int] = {}
+    made, found, running = Made(), dict[int, Chunk](), dict["Future[Chunk]", int]()
 
     def collect(until: int) -> None:
         while len(running) > until:
@@ -263,11 +246,17 @@ def _round(
     progress().start(work.doing, work.total, work.unit)
     try:
         for number, items in enumerate(iter(lambda: list(islice(stream, work.size)), [])):
-            names, digest = _described(items, work)
-            made.names.append(names)
-            if chunk := _there(folder, number, digest):
-                found[number] = chunk
-            if chunk or number in failed:
+            described = [(name, content) for name, content in map(work.describe, items)]
+            made.names.append([name for name, _ in described])
+            encoded = ((name.encode("utf-8", "surrogatepass"), rest) for name, rest in described)
+            digest = digest_of(chain.from_iterable(encoded))
+            with suppress(
+                Exception
+            ):  # whatever hinders reading one that is there, it is made again
+                chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
+                if chunk.items == digest and file_digest(folder / chunk.file) == chunk.sha256:
+                    found[number] = chunk
+            if number in found or number in failed:
                 progress().resume(len(items))
             else:
                 running[submit(number, digest, items)] = number
@@ -296,24 +285,6 @@ def _round(
     made.files = [folder / chunk.file for chunk in chunks]
     made.seconds = sum(chunk.seconds for chunk in chunks)
     return made
-
-
-def _described(items: Sequence[Any], work: Work) -> tuple[list[str], str]:
-    names, parts = list[str](), list[bytes]()
-    for name, content in map(work.describe, items):
-        names.append(name)
-        parts += [name.encode("utf-8", "surrogatepass"), content]
-    return names, digest_of(parts)
-
-
-def _there(folder: Path, number: int, items: str) -> Chunk | None:
-    """The chunk with that number, if it was made from these items and its file is undamaged."""
-    try:
-        chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
-        is_whole = chunk.items == items and file_digest(folder / chunk.file) == chunk.sha256
-    except Exception:  # noqa: BLE001  (whatever hinders reading it, it is made again)
-        return None
-    return chunk if is_whole else None
 
 
 _makers: dict[str, tuple[str, Maker]] = {}

@@ -1,18 +1,10 @@
 """A recipe's file: its text, the document with the line of every key, the recipe.
 
-What is read is the core of YAML 1.2 and JSON, because other readings change values silently:
-
-- Only ``true`` and ``false`` are booleans: ``no``, ``off`` and ``y`` are text.
-- ``1e-5`` is a number; ``010``, ``12:30`` and ``2020-04-01`` are text.
-- Integers may be written ``100_000``, grouped by three.
-- Keys are always text, so that ``no:`` or ``1:`` stay what was written.
-- A key that stands twice in one mapping is refused.
-- Anchors, aliases and ``<<`` work; tags that would make objects are refused.
-
-Changes from the command line are written ``a.b.0.c=value``. A number picks an item of a list,
-counted from 0. A key that itself holds a dot is taken as it is if the recipe has it; a key with
-``=`` in it, or a new one with a dot, is put in double quotes: ``systems."BM25 k1=1.2".depth=10``.
-The value is read as YAML, as in the file.
+What is read is the core of YAML 1.2 and JSON (docs/recipes.md), because other readings change
+values silently; keys are always text, and tags that would make objects are refused. Changes from
+the command line are written ``a.b.0.c=value``: a number picks an item of a list, a key with a dot
+is taken as it is if the recipe has it, and one with ``=``, or a new one with a dot, is quoted:
+``systems."BM25 k1=1.2".depth=10``.
 """
 
 import copy
@@ -66,18 +58,13 @@ _PART = re.compile(r'"([^"]*)"|([^".]+)')
 
 
 class _Resolver(VersionedResolver):
-    """Says what kind of value a text without quotes is."""
-
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         if kind is ScalarNode and implicit[0]:
             for tag, pattern in _KINDS.items():
                 if pattern.fullmatch(value):
                     return Tag(suffix=tag)
-        return {
-            ScalarNode: self.DEFAULT_SCALAR_TAG,
-            SequenceNode: self.DEFAULT_SEQUENCE_TAG,
-            MappingNode: self.DEFAULT_MAPPING_TAG,
-        }[kind]
+        names = {ScalarNode: "str", SequenceNode: "seq", MappingNode: "map"}
+        return Tag(suffix=_TAG + names[kind])
 
 
 class _Values:
@@ -100,7 +87,15 @@ class _Values:
 
     def _value(self, node: Any) -> tuple[Any, int]:
         if isinstance(node, ScalarNode) and node.tag in _SCALARS:
-            return _scalar(node), 1
+            try:
+                value = _SCALARS[node.tag](node.value)
+            except (KeyError, ValueError) as error:
+                kind = str(node.tag).removeprefix(_TAG)
+                what = f"{shortened(node.value)!r} is not of the type {kind}."
+                raise _error(node, what) from error
+            if type(value) is int and abs(value) >= _LARGEST:
+                raise _error(node, f"the number {shortened(node.value)} is too large.")
+            return value, 1
         if isinstance(node, MappingNode) and node.tag == f"{_TAG}map":
             return self._mapping(node)
         if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":
@@ -111,11 +106,8 @@ class _Values:
         raise _error(node, f"the tag {str(node.tag).replace(_TAG, '!!')} is not supported.")
 
     def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
-        own: dict[str, Any] = {}
-        lines: dict[str | int, int] = {}
-        merged: dict[str, Any] = {}
-        merged_lines: dict[str | int, int] = {}
-        total = 1
+        own, merged, total = dict[str, Any](), dict[str, Any](), 1
+        lines, merged_lines = dict[str | int, int](), dict[str | int, int]()
         for key, value_node in node.value:
             value, size = self.of(value_node)
             total += size
@@ -136,17 +128,6 @@ class _Values:
         values = {**merged, **own}
         self.lines[id(values)] = {**merged_lines, **lines}
         return values, total
-
-
-def _scalar(node: Any) -> Any:
-    try:
-        value = _SCALARS[node.tag](node.value)
-    except (KeyError, ValueError) as error:
-        kind = node.tag.removeprefix(_TAG)
-        raise _error(node, f"{shortened(node.value)!r} is not of the type {kind}.") from error
-    if type(value) is int and abs(value) >= _LARGEST:
-        raise _error(node, f"the number {shortened(node.value)} is too large.")
-    return value
 
 
 def _line(node: Any) -> int:
@@ -183,10 +164,7 @@ def _composed(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file as plain values, which aliases share, and its lines by ids of what they are in.
-
-    ``start`` is the line on which the mapping begins.
-    """
+    """A YAML file as plain values, and its lines by ids of what they are in."""
 
     data: dict[str, Any]
     path: Path
@@ -194,12 +172,10 @@ class Document:
     lines: Mapping[int, Mapping[str | int, int]]
 
     def _places(self, keypath: KeyPath) -> list[int]:
-        here: Any = self.data
-        found: list[int] = []
+        here, found = cast("Any", self.data), list[int]()
         for part in keypath:
             key = str(part) if isinstance(here, dict) else part
-            line = self.lines.get(id(here), {}).get(key)
-            if line is None:
+            if (line := self.lines.get(id(here), {}).get(key)) is None:
                 break
             found.append(line)
             here = here[key]
@@ -209,7 +185,6 @@ class Document:
         return len(self._places(keypath)) == len(keypath)
 
     def line_of(self, keypath: KeyPath) -> int:
-        """The 1-based line of the key or item at ``keypath``, or of the last part that is there."""
         return [self.start, *self._places(keypath)][-1]
 
 
@@ -238,7 +213,6 @@ def parse(text: str, path: Path) -> Document:
 
 
 def parse_value(text: str) -> Any:
-    """Read one value as a recipe would: ``5``, ``1e-5``, ``true``, ``[a, b]``, plain text."""
     root = _composed(text)
     return None if root is None else _Values().of(root)[0]
 
@@ -253,11 +227,7 @@ class Override(NamedTuple):
 
 
 def apply(data: dict[str, Any], text: str) -> tuple[dict[str, Any], Override]:
-    """A copy of ``data`` in which one override is carried out.
-
-    Only what lies on the way is copied, so a value that an alias shares elsewhere stays there what
-    it was. An OverrideError: the text is not ``key=value``, or does not fit the data.
-    """
+    """``data`` with one override; what an alias shares elsewhere stays there what it was."""
     match = _ASSIGNMENT.fullmatch(text)
     parts = list(_PART.finditer(match[1])) if match else []
     if match is None or ".".join(part[0] for part in parts) != match[1]:
@@ -303,11 +273,7 @@ class Reading(Generic[R]):
     refused: tuple[tuple[str, str], ...]  # those that could not be, each with the reason
 
     def in_part(self) -> tuple[R, list[ErrorDetail]]:
-        """The recipe without what is wrong in it, to look for further errors, and those found.
-
-        What is wrong is left out key by key, and the whole entry where that does not help. Where
-        that does not help either, the recipe consists of its valid sections, and may be impossible.
-        """
+        """The recipe without the keys that are wrong, and further errors found on the way."""
         recipe, news, found = self.recipe, self.errors, list[ErrorDetail]()
         data = copy.deepcopy(self.data) if news else {}
         while recipe is None and sum(_removed(data, problem.path) for problem in news):
@@ -358,10 +324,7 @@ class Reading(Generic[R]):
 
 
 def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
-    """Apply overrides (``systems.bm25.k1=1.2``) in order, then look for errors, raising none."""
-    data: dict[str, Any] = document.data
-    done: list[Override] = []
-    refused: list[tuple[str, str]] = []
+    data, done, refused = document.data, list[Override](), list[tuple[str, str]]()
     for text in overrides:
         try:
             data, override = apply(data, text)

@@ -27,8 +27,6 @@ _LONGEST_CELL = (1 << 31) - 1
 
 
 class CsvWriter:
-    r"""Writes lines of cells into an open text file, as RFC 4180 with ``\n`` as line end."""
-
     def __init__(self, handle: TextIO) -> None:
         # The writer quotes a cell for the characters of its line end only, and readers want a
         # carriage return to be quoted as well.
@@ -51,18 +49,14 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         for cells in reader:
             line, begins = begins, reader.line_num + 1
-            yield line, [unguarded(cell) if cell[:1] == "'" else cell for cell in cells]
+            guards = [cell[:1] == "'" and _GUARDED.match(cell) is not None for cell in cells]
+            yield line, [cell[guard:] for cell, guard in zip(cells, guards, strict=True)]
     except csv.Error as error:
         raise InputError(f"this is not CSV: {error}.", path=path, line=begins) from error
 
 
 def guarded(text: str) -> str:
-    """The text, with an apostrophe before it where a spreadsheet would take it for a formula."""
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
-
-
-def unguarded(text: str) -> str:
-    return text[1:] if _GUARDED.match(text) else text
 
 
 def first_line(path: Path) -> str:

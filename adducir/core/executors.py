@@ -28,8 +28,6 @@ from adducir.core.processes import cores, share_cores
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker stands among those that work side by side on one machine."""
-
     number: int = 0  # which of several GPUs it takes
     count: int = 1  # cores are divided among so many
     is_alone: bool = False  # it has its process to itself, and may settle how that computes
@@ -44,8 +42,6 @@ _place = Place()
 
 @dataclass(frozen=True)
 class Execution:
-    """Who makes chunks: nothing of it determines a byte of them."""
-
     workers: int = 1  # processes on this machine; 1: this process itself
     ray: str | None = None  # the address of a Ray cluster: "auto", or HOST:PORT
     slurm: str | None = None  # settings of submitit: "partition=gpu,timeout_min=60"
@@ -95,32 +91,43 @@ class Here(Executor):
 class Processes(Executor):
     """Spawned processes of this machine: one per core, or one per GPU.
 
-    They share nothing with this process (threads, a GPU's context, a JVM), and end when it does.
+    They share nothing with this process (threads, a GPU's context, a JVM), serve one piece of work
+    after the other until :func:`end_processes`, and end when this process does.
     """
 
     def __init__(self, count: int) -> None:
-        self.capacity = 2 * count
-        self._count = count
-        self._pool = self._started()
-
-    def _started(self) -> ProcessPoolExecutor:
-        spawn = get_context("spawn")
-        own = (spawn.Value("i", 0), self._count, str(Path.cwd()))
-        return ProcessPoolExecutor(
-            self._count, mp_context=spawn, initializer=_start_process, initargs=own
-        )
+        self.capacity, self._count = 2 * count, count
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
         try:
-            return self._pool.submit(function, *args)
+            return _pool(self._count).submit(function, *args)
         except BrokenExecutor:  # it lost a process, and is replaced
-            self._pool.shutdown(wait=False)
-            self._pool = self._started()
-            return self._pool.submit(function, *args)
+            end_processes()
+            return _pool(self._count).submit(function, *args)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        running = list((self._pool._processes or {}).values()) if kind is not None else []
-        self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        if kind is not None:
+            end_processes()
+
+
+_pools: dict[tuple[int, str], ProcessPoolExecutor] = {}
+"""By the number of processes and the folder where they work."""
+
+
+def _pool(count: int) -> ProcessPoolExecutor:
+    key, spawn = (count, str(Path.cwd())), get_context("spawn")
+    if key not in _pools:
+        own = (spawn.Value("i", 0), *key)
+        _pools[key] = ProcessPoolExecutor(count, spawn, _start_process, own)
+    return _pools[key]
+
+
+def end_processes() -> None:
+    """End the processes that are kept for further work, at once, whatever they do."""
+    while _pools:
+        _, pool = _pools.popitem()
+        running = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
         for process in running:
             process.terminate()
 
@@ -135,8 +142,7 @@ def _start_process(started: Any, count: int, folder: str) -> None:
 
 def _end_with_parent() -> None:
     """A killed parent cannot end its processes; what they were making is left as if killed."""
-    parent = parent_process()
-    if parent is not None:
+    if (parent := parent_process()) is not None:
         parent.join()
         os._exit(1)
 
@@ -177,7 +183,24 @@ class RayTasks(Cluster):
     """Tasks of a Ray cluster (``auto``, ``HOST:PORT``) whose nodes share this file system."""
 
     def __init__(self, address: str) -> None:
-        self._ray = _connected(address)
+        try:
+            import ray
+        except ImportError as error:
+            hint = "Install it: pip install ray"
+            raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
+        if not ray.is_initialized():
+            host, colon, port = address.removeprefix("ray://").rpartition(":")
+            try:
+                if colon and port.isdigit():  # Ray itself tries for minutes
+                    socket.create_connection((host, int(port)), timeout=10).close()
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+                what = (
+                    f"cannot connect to a Ray cluster at {address}: {' '.join(str(error).split())}."
+                )
+                hint = "Start one (ray start --head), and give its address or 'auto'."
+                raise MachineError(what, hint=hint) from error
+        self._ray: Any = ray
         resources = self._ray.cluster_resources()
         gpus = 1 if resources.get("GPU", 0) >= 1 else 0
         # Ray's own retries are off: the caller counts attempts.
@@ -192,27 +215,6 @@ class RayTasks(Cluster):
             raise error.cause if isinstance(error.cause, Exception) else error from error
         except self._ray.exceptions.RayError as error:
             raise BrokenExecutor(str(error)) from error  # its node or process is gone
-
-
-def _connected(address: str) -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        hint = "Install it: pip install ray"
-        raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
-    if not ray.is_initialized():
-        host, colon, port = address.removeprefix("ray://").rpartition(":")
-        try:
-            if colon and port.isdigit():  # Ray itself tries for minutes
-                socket.create_connection((host, int(port)), timeout=10).close()
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-            what = " ".join(str(error).split())
-            raise MachineError(
-                f"no Ray cluster at {address}: {what}.",
-                hint="Start one (ray start --head), and give its address or 'auto'.",
-            ) from error
-    return ray
 
 
 class SlurmJobs(Cluster):

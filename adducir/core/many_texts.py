@@ -5,7 +5,7 @@ import tempfile
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast, overload
+from typing import Any, BinaryIO, TypeVar, cast
 
 from adducir.core.errors import explaining_writes
 
@@ -27,28 +27,15 @@ class Made(Sequence[T]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, place: int) -> T: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[T]: ...
-
-    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
-        if isinstance(place, slice):
-            return self._some(range(len(self))[place])
-        number = range(len(self))[place]  # an IndexError where there is none
-        return self._some(range(number, number + 1))[0]
-
-    def _some(self, numbers: range) -> Sequence[T]:
-        return self._make(numbers)
+    def __getitem__(self, place: Any) -> Any:
+        numbers = range(len(self))[place]  # an IndexError where there is none
+        if isinstance(numbers, range):
+            return self._make(numbers)
+        return self._make(range(numbers, numbers + 1))[0]
 
 
 class TextFile(Made[str]):
-    """Texts that are added one by one; eight bytes of memory each.
-
-    The file has no name, so that nothing is left of it, whatever happens; by default it is where
-    the system has temporary files.
-    """
+    """Texts that are added one by one to a nameless file; eight bytes of memory each."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or Path(tempfile.gettempdir())
@@ -64,7 +51,7 @@ class TextFile(Made[str]):
     def __len__(self) -> int:
         return len(self._starts) - 1
 
-    def _some(self, numbers: range) -> list[str]:
+    def _make(self, numbers: range) -> list[str]:
         if self._readable < len(self):
             with explaining_writes(self._folder):
                 self._file.flush()

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.points import imported, points_of, raised_in, root_of
+from adducir.core.packages import imported, points_of, raised_in, root_of
 from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
 
@@ -36,8 +36,7 @@ class Family(Generic[K]):
     """The kinds of one family, each of which extends ``base``.
 
     ``name`` is that of the group of entry points behind ``adducir.``; ``base`` is a class or, like
-    those in ``own`` that come with Adducir, the home of one, as ``module:class``; ``what`` calls a
-    kind in messages.
+    those in ``own``, the home of one, as ``module:class``; ``what`` calls a kind in messages.
     """
 
     def __init__(
@@ -56,8 +55,7 @@ class Family(Generic[K]):
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
         found: dict[str, EntryPoint] = {}
-        points = points_of(self.name)
-        for point in sorted(points, key=lambda one: one.name):
+        for point in sorted(points_of(self.name), key=lambda one: one.name):
             other = found.get(point.name)
             if point.name in self._own or (other is not None and other.value != point.value):
                 rival = "Adducir itself" if other is None else _package(other)
@@ -70,15 +68,15 @@ class Family(Generic[K]):
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Makes ``Annotated[str, FAMILY]`` in a recipe the name of one of the kinds."""
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
-    def _checked(self, name: str | None) -> str | None:
-        if name is not None and name not in self:
-            raise ValueError(one_of(list(self), name))
-        return name
+        def checked(name: str | None) -> str | None:
+            if name is not None and name not in self:
+                raise ValueError(one_of(list(self), name))
+            return name
+
+        return core_schema.no_info_after_validator_function(checked, handler(source))
 
     def kind(self, name: str) -> type[K]:
-        """The class of a name, imported now."""
         if name in self._own:
             return cast("type[K]", imported(self._own[name]))
         if name not in self._installed:
@@ -103,7 +101,6 @@ class Family(Generic[K]):
         return found
 
     def kinds(self) -> dict[str, type[K]]:
-        """Every kind by its name, without those of broken packages, whose users get the error."""
         found: dict[str, type[K]] = {}
         for name in self:
             with suppress(MachineError):
@@ -127,12 +124,7 @@ class Family(Generic[K]):
             return {}
         return {"package": point.dist.name, "version": point.dist.version}
 
-    def having(self, condition: Callable[[type[K]], bool]) -> tuple[str, ...]:
-        """The names of the kinds that a condition holds for, without those of broken packages."""
-        return tuple(name for name, kind in self.kinds().items() if condition(kind))
-
     def name_of(self, kind: type[K]) -> str:
-        """What a class is called here; for one that is not registered, ``module:class``."""
         home = f"{kind.__module__}:{kind.__qualname__}"
         for name in self:
             if home == (self._own.get(name) or self._installed[name].value):
@@ -140,16 +132,12 @@ class Family(Generic[K]):
         return home
 
     def settings(self, made: K, key: str) -> dict[str, Any]:
-        """A kind's name under ``key``, its origin and hyperparameters, for fingerprints."""
         name = self.name_of(type(made))
         return {key: name, **self.origin(name), **cast("Recipe", made).model_dump(mode="json")}
 
 
 def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
-    """A validator: an entry is of the kind whose name is one of its keys, as ``{fuse: [A, B]}``.
-
-    ``refusal`` says what is wrong where none of their names, or more than one, is a key.
-    """
+    """A validator: an entry is of the kind whose name is one of its keys, as ``{fuse: [A, B]}``."""
 
     def choose(value: Any) -> Any:
         if not isinstance(value, Mapping):
@@ -183,17 +171,15 @@ def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
 def hyperparameters(
     kind: type[R], name: str, given: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
-    """A kind from those keys of an entry that are not the entry's own, ``others``."""
     if unknown := [key for key in given if key not in kind.model_fields]:
         raise errors_at(*(((key,), _unknown(kind, name, key, others)) for key in unknown))
     return kind.model_validate(dict(given))
 
 
 def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = ()) -> str:
-    known = kind.model_fields
-    listed = ", ".join(f"`{key}`" for key in known) or "none"
+    listed = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
     what = f"is not a hyperparameter of {name}, which has {listed}"
-    return what + nearest(key, [*known, *others])
+    return what + nearest(key, [*kind.model_fields, *others])
 
 
 def _package(point: EntryPoint) -> str:

@@ -11,10 +11,8 @@ from adducir.core.errors import UsageError
 
 Item = TypeVar("Item", str, int)
 
-_LONGEST = 60
 LARGEST = 2**63 - 1
 """The greatest integer that arrays, and most programs, can hold."""
-_DIGITS = 19
 MOST_ROWS = 10
 """Rows that a notebook is shown of what has more."""
 # C0 but tab and line feed, DEL, C1, Unicode's line separators, and what turns the direction of the
@@ -23,22 +21,18 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 
 
 def visible(text: str) -> str:
-    r"""The text with its control characters written out (``\x1b``), for a terminal to show.
+    r"""The text with control characters written out (``\x1b``): a terminal obeys them.
 
-    A terminal takes them for commands: to change its title, to hide or reorder what stands around
-    them, to answer as if the user had typed. Tabs and line feeds stay; so does all that a script
-    needs (joiners, direction marks).
+    Tabs and line feeds stay; so does all that a script needs (joiners, direction marks).
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def same_text(text: str) -> str:
-    """A form that texts share which count as the same: without regard to case and white space."""
     return " ".join(text.casefold().split())
 
 
 def refuse_text(values: object, what: str) -> None:
-    """Refuse one text where several are wanted: its letters would be taken for them."""
     if isinstance(values, str):
         raise UsageError(
             f"{what} must be a list, not one text ({shortened(values)!r}).",
@@ -46,7 +40,7 @@ def refuse_text(values: object, what: str) -> None:
         )
 
 
-def shortened(text: str, most: int = _LONGEST) -> str:
+def shortened(text: str, most: int = 60) -> str:
     if len(text) <= most:
         return text
     half = (most - 3) // 2
@@ -54,7 +48,6 @@ def shortened(text: str, most: int = _LONGEST) -> str:
 
 
 def repeated(items: Iterable[Item]) -> list[Item]:
-    """What comes more than once, in order of first appearance."""
     return [item for item, count in Counter(items).items() if count > 1]
 
 
@@ -65,38 +58,27 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """``; did you mean `x`?`` for the word of ``words`` most like ``word``, else nothing."""
-    folded = {_folded(other): other for other in sorted(words, reverse=True)}
-    found = difflib.get_close_matches(_folded(word), folded, n=1, cutoff=0.5)
+    fold = str.maketrans("- ", "__")
+    folded = {other.casefold().translate(fold): other for other in sorted(words, reverse=True)}
+    found = difflib.get_close_matches(word.casefold().translate(fold), folded, n=1, cutoff=0.5)
     return f"; did you mean `{folded[found[0]]}`?" if found else ""
 
 
-def _folded(word: str) -> str:
-    return word.casefold().replace("-", "_").replace(" ", "_")
-
-
 def whole_number(text: str, most: int = LARGEST) -> int | None:
-    """The integer, from 0 to ``most``, that a text is; None if it is not one.
-
-    Read are ASCII digits alone: other digits (``²``, ``٣``) pass ``str.isdigit`` and not ``int``,
-    and ``int`` takes no text of more than 4,300.
-    """
-    if not text.isascii() or not text.isdigit() or len(text.lstrip("0")) > _DIGITS:
-        return None
-    value = int(text.lstrip("0") or "0")
-    return value if value <= most else None
+    """The integer, from 0 to ``most``, that a text of ASCII digits is; None if it is not one."""
+    digits = re.fullmatch(r"0*+([0-9]{0,19})", text) if text else None
+    value = int(digits[1] or "0") if digits else None
+    return None if value is None or value > most else value
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table for a notebook; numbers with four digits after the point, None as nothing."""
-    names = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    names, lines = "".join(f"<th>{escape(name)}</th>" for name in head), list[str]()
+    for row in rows:
+        given = ("" if one is None else one for one in row)
+        texts = (f"{one:.4f}" if isinstance(one, float) else escape(str(one)) for one in given)
+        lines.append(f"<tr>{''.join(f'<td>{text}</td>' for text in texts)}</tr>")
     return (
         f"<table><caption>{escape(caption)}</caption>"
-        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+        f"<thead><tr>{names}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
     )
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"<td>{value:.4f}</td>"
-    return f"<td>{'' if value is None else escape(str(value))}</td>"

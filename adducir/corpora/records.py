@@ -42,19 +42,32 @@ def all_different(values: Values) -> Values:
     return values
 
 
-def read_records(
+def read_values(
     path: Path,
-    values: Iterable[tuple[int, Any]],
-    record_of: Callable[[Any], R],
-    hint: str = "Every line needs an id of its own.",
-) -> Iterator[R]:
-    """Yield the records of JSON values; ``record_of`` raises a UsageError for a wrong value."""
-    lines: dict[str, int] = {}
-    for line, value in values:
+    value_of: Callable[[Any], T],
+    hint: str | None = None,
+    values: Iterable[tuple[int, Any]] | None = None,
+) -> Iterator[tuple[int, T]]:
+    """Yield what each line holds, or each of ``values``, with its 1-based number.
+
+    ``value_of`` makes it of a JSON value and raises a UsageError for a wrong one.
+    """
+    for line, value in json_values(path) if values is None else values:
         try:
-            record = record_of(value)
+            yield line, value_of(value)
         except UsageError as error:
             raise InputError(error.what, path=path, line=line, hint=hint) from None
+
+
+def read_records(
+    path: Path,
+    record_of: Callable[[Any], R],
+    hint: str = "Every line needs an id of its own.",
+    values: Iterable[tuple[int, Any]] | None = None,
+) -> Iterator[R]:
+    """Yield the values, whose ids must be unique."""
+    lines: dict[str, int] = {}
+    for line, record in read_values(path, record_of, hint, values):
         if lines.setdefault(record.id, line) != line:
             what = f"the id {record.id!r} is used in line {lines[record.id]} already."
             raise InputError(what, path=path, line=line, hint=hint)
@@ -89,16 +102,6 @@ def parsed_as(kind: type[T]) -> Callable[[Any], T]:
             raise UsageError(f"{told(error)}.") from None
 
     return parse
-
-
-def read_values(path: Path, kind: type[T], hint: str | None = None) -> Iterator[tuple[int, T]]:
-    """Yield what each line of a file holds, of a pydantic dataclass, with its 1-based number."""
-    parse = parsed_as(kind)
-    for line, value in json_values(path):
-        try:
-            yield line, parse(value)
-        except UsageError as error:
-            raise InputError(error.what, path=path, line=line, hint=hint) from None
 
 
 def split(

@@ -18,7 +18,6 @@ from pydantic import AfterValidator, ConfigDict, StringConstraints, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError
-from adducir.core.json_lines import json_values
 from adducir.corpora.records import Id, parsed_as, read_records, write_records
 
 _WORD = re.compile(r"\S+")
@@ -66,8 +65,10 @@ class MaskedSpan:
 _SPAN = TypeAdapter(MaskedSpan)
 
 
-def read_spans(path: Path) -> Iterator[MaskedSpan]:
-    yield from read_records(path, json_values(path), parsed_as(MaskedSpan))
+def read_spans(*paths: Path) -> Iterator[MaskedSpan]:
+    """The spans of files, one file after the other; ids are unique in a file."""
+    for path in paths:
+        yield from read_records(path, parsed_as(MaskedSpan))
 
 
 def write_spans(spans: Iterable[MaskedSpan], path: Path) -> int:

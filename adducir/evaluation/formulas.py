@@ -5,6 +5,7 @@ name and parameters. Packages add measures by the entry points ``adducir.measure
 """
 
 from abc import abstractmethod
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,18 +18,12 @@ from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, share
 
 
 class MeasureKind(Recipe):
-    """A measure, computed for all topics at once; its fields are the measure's parameters.
+    """A measure, computed for all topics at once; its fields are the measure's parameters."""
 
-    Attributes:
-        at: The parameter that stands behind the ``@``.
-        is_descriptive: Whether it rates no system, so that it is not tested.
-        lower_is_better: Whether the lower value is the better.
-        leaves_unjudged_out: Whether unjudged documents are left out, whatever the parameters.
-    """
-
-    at: ClassVar[str] = "cutoff"
-    is_descriptive: ClassVar[bool] = False
-    lower_is_better: ClassVar[bool] = False
+    at: ClassVar[str] = "cutoff"  # the parameter that stands behind the ``@``
+    is_descriptive: ClassVar[bool] = False  # whether it rates no system, so that it is not tested
+    lower_is_better: ClassVar[bool] = False  # whether the lower value is the better
+    # whether unjudged documents are left out, whatever the parameters
     leaves_unjudged_out: ClassVar[bool] = False
 
     @abstractmethod
@@ -37,30 +32,22 @@ class MeasureKind(Recipe):
 
 
 class Graded(MeasureKind):
-    """A measure of the documents that have a certain grade or more."""
-
     rel: int = Field(1, ge=1, description="The lowest grade that counts as relevant.")
 
 
 class Condensable(Graded):
-    """A measure that can be determined to leave unjudged documents out."""
-
     judged_only: bool = Field(False, description="Unjudged documents are left out.")
 
 
 class Cut(Condensable):
-    """A measure that may look at the top documents only."""
-
     cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
 
 
 class AtCutoff(Condensable):
-    """A measure of the top documents."""
-
     cutoff: int = Field(..., ge=1, description="How many documents are considered.")
 
 
-class AveragePrecision(Cut):
+class AP(Cut):
     """AP (m_map.c); AP@k (m_map_cut.c) divides by all relevant documents too."""
 
     def values(self, lists: Lists) -> Floats:
@@ -85,7 +72,7 @@ class Bpref(Graded):
         return share(lists.sums(relevant.topic, 1.0 - share(above, bound)), total)
 
 
-class ExpectedReciprocalRank(MeasureKind):
+class ERR(MeasureKind):
     """ERR@k (gdeval's): the expected reciprocal rank at which a reader is satisfied."""
 
     # Chapelle, Metzler, Zhang and Grinspan, CIKM 2009: a document of grade g satisfies with
@@ -93,20 +80,19 @@ class ExpectedReciprocalRank(MeasureKind):
     cutoff: int = Field(..., ge=1, description="How many documents are considered.")
 
     def values(self, lists: Lists) -> Floats:
-        ranked = lists.ranked()
-        if ranked.judgements.grade.max() > 4:
+        if lists.judgements.grade.max() > 4:
             raise UsageError("ERR takes grades up to 4, but the qrels have higher ones.")
-        satisfied = _exponential(np.maximum(ranked.grade, 0)) / 16
+        satisfied = _exponential(np.maximum(lists.grade, 0)) / 16
         # Unsatisfied so far: the product over the topic's earlier documents.
         goes_on = np.cumsum(np.log1p(-satisfied)) - np.log1p(-satisfied)
-        first = np.flatnonzero(np.diff(ranked.topic, prepend=-1))
+        first = np.flatnonzero(np.diff(lists.topic, prepend=-1))
         goes_on -= np.repeat(goes_on[first], np.diff(first, append=len(goes_on)))
-        gained = np.exp(goes_on) * satisfied / (ranked.rank + 1)
-        top = ranked.rank < self.cutoff
-        return lists.sums(ranked.topic[top], gained[top])
+        gained = np.exp(goes_on) * satisfied / (lists.rank + 1)
+        top = lists.rank < self.cutoff
+        return lists.sums(lists.topic[top], gained[top])
 
 
-class InterpolatedPrecision(Condensable):
+class IPrec(Condensable):
     """IPrec@r (m_iprec_at_recall.c of trec_eval 9): the best precision from recall r on."""
 
     # How many documents reach recall r, is int(r * R + 0.9); trec_eval 10 rounds instead.
@@ -131,10 +117,9 @@ class Judged(MeasureKind):
     cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
 
     def values(self, lists: Lists) -> Floats:
-        ranked = lists.ranked()
         cutoff = WHOLE_LIST if self.cutoff is None else self.cutoff
-        found = lists.sums(ranked.topic[ranked.rank < cutoff])
-        return share(found, np.minimum(ranked.retrieved, cutoff))
+        found = lists.sums(lists.topic[lists.rank < cutoff])
+        return share(found, np.minimum(lists.retrieved, cutoff))
 
 
 class NDCG(MeasureKind):
@@ -151,19 +136,15 @@ class NDCG(MeasureKind):
         judgements, ranked = lists.judgements, lists.ranked(self.judged_only)
         counts, grade = judgements.counts, ranked.grade
         if self.gains is not None:
-            regraded, ranked = judgements.regrade(self.gains), lists.ranked()
+            regraded, ranked = judgements.regrade(self.gains), lists
             counts = judgements.count(regraded)
             if self.judged_only:
                 ranked = ranked.condense(regraded[ranked.judgement])
             grade = regraded[ranked.judgement]
-        gain = _exponential if self.dcg == "exp-log2" else _linear
+        gain = _exponential if self.dcg == "exp-log2" else partial(np.asarray, dtype=np.float64)
         counted = grade > 0 if self.cutoff is None else (grade > 0) & (ranked.rank < self.cutoff)
         dcg = gain(grade[counted]) / np.log2(ranked.rank[counted] + 2.0)
         return share(lists.sums(ranked.topic[counted], dcg), counts.ideal_dcg(gain, self.cutoff))
-
-
-def _linear(grade: Integers) -> Floats:
-    return grade.astype(np.float64)
 
 
 def _exponential(grade: Integers) -> Floats:
@@ -201,11 +182,11 @@ class NumRet(MeasureKind):
 
     def values(self, lists: Lists) -> Floats:
         if self.rel is None:
-            return lists.ranked().retrieved.astype(np.float64)
+            return lists.retrieved.astype(np.float64)
         return lists.sums(lists.relevant(self.rel).topic)
 
 
-class Precision(AtCutoff):
+class P(AtCutoff):
     """P@k (m_P.c): divided by k, however few were retrieved."""
 
     def values(self, lists: Lists) -> Floats:
@@ -213,7 +194,7 @@ class Precision(AtCutoff):
         return lists.sums(relevant.topic) / self.cutoff
 
 
-class RankBiasedPrecision(MeasureKind):
+class RBP(MeasureKind):
     """RBP(p, rel): (1 - p) times the sum of p^rank over the relevant documents."""
 
     # Moffat and Zobel, TOIS 2008. Of graded documents it has no agreed gains, so rel is required.
@@ -226,7 +207,7 @@ class RankBiasedPrecision(MeasureKind):
         return (1.0 - self.p) * lists.sums(relevant.topic, np.power(self.p, relevant.rank))
 
 
-class Recall(AtCutoff):
+class R(AtCutoff):
     """R@k (m_recall.c): the share of the relevant documents among the top k."""
 
     def values(self, lists: Lists) -> Floats:
@@ -234,7 +215,7 @@ class Recall(AtCutoff):
         return share(lists.sums(relevant.topic), relevant.total)
 
 
-class ReciprocalRank(Cut):
+class RR(Cut):
     """RR (m_recip_rank.c); RR@k (ir_measures') is 0 where the first relevant stands below k."""
 
     def values(self, lists: Lists) -> Floats:
@@ -243,7 +224,7 @@ class ReciprocalRank(Cut):
         return lists.sums(relevant.topic[first], 1.0 / (relevant.rank[first] + 1))
 
 
-class RPrecision(Condensable):
+class Rprec(Condensable):
     """Rprec (m_Rprec.c): precision at the number of relevant documents."""
 
     def values(self, lists: Lists) -> Floats:
@@ -253,17 +234,16 @@ class RPrecision(Condensable):
 
 
 class OfSet(Condensable):
-    """A measure of what was retrieved, in whatever order."""
-
     def shares(self, lists: Lists) -> tuple[Floats, Floats]:
         """(T,) precision and (T,) recall."""
         relevant = lists.relevant(self.rel, self.judged_only)
         found = lists.sums(relevant.topic)
-        precision = share(found, lists.ranked(self.judged_only).retrieved)
+        ranked = lists.ranked(self.judged_only)
+        precision = share(found, ranked.retrieved)
         return precision, share(found, relevant.total)
 
 
-class SetAveragePrecision(OfSet):
+class SetAP(OfSet):
     """SetAP (m_set_map.c): SetP times SetR."""
 
     def values(self, lists: Lists) -> Floats:
@@ -281,7 +261,7 @@ class SetF(OfSet):
         return share((self.beta + 1.0) * precision * recall, recall + self.beta * precision)
 
 
-class SetPrecision(OfSet):
+class SetP(OfSet):
     """SetP (m_set_P.c); relative (m_set_rel_P.c) to the best that was possible."""
 
     relative: bool = Field(False, description="Relative to the best that was possible.")
@@ -291,7 +271,7 @@ class SetPrecision(OfSet):
         return np.maximum(precision, recall) if self.relative else precision
 
 
-class SetRecall(Graded):
+class SetR(Graded):
     """SetR (m_set_recall.c): the share of the relevant documents that was retrieved."""
 
     def values(self, lists: Lists) -> Floats:
@@ -308,29 +288,10 @@ class Success(AtCutoff):
 
 
 _HERE = "adducir.evaluation.formulas"
+_OWN = "AP Bpref ERR IPrec Judged NumQ NumRel NumRet P R RBP RR Rprec SetAP SetF SetP SetR Success"
 MEASURES = Family(
     "measures",
     MeasureKind,
-    {
-        "AP": f"{_HERE}:AveragePrecision",
-        "Bpref": f"{_HERE}:Bpref",
-        "ERR": f"{_HERE}:ExpectedReciprocalRank",
-        "IPrec": f"{_HERE}:InterpolatedPrecision",
-        "Judged": f"{_HERE}:Judged",
-        "nDCG": f"{_HERE}:NDCG",
-        "NumQ": f"{_HERE}:NumQ",
-        "NumRel": f"{_HERE}:NumRel",
-        "NumRet": f"{_HERE}:NumRet",
-        "P": f"{_HERE}:Precision",
-        "R": f"{_HERE}:Recall",
-        "RBP": f"{_HERE}:RankBiasedPrecision",
-        "RR": f"{_HERE}:ReciprocalRank",
-        "Rprec": f"{_HERE}:RPrecision",
-        "SetAP": f"{_HERE}:SetAveragePrecision",
-        "SetF": f"{_HERE}:SetF",
-        "SetP": f"{_HERE}:SetPrecision",
-        "SetR": f"{_HERE}:SetRecall",
-        "Success": f"{_HERE}:Success",
-    },
+    {"nDCG": f"{_HERE}:NDCG", **{name: f"{_HERE}:{name}" for name in _OWN.split()}},
     what="measure",
 )

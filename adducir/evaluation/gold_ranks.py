@@ -8,18 +8,9 @@ Of the n candidates of a query some score better than the gold item, some just a
   [0, 1], the rank b + (t + 1) / 2, the reciprocal rank (H(b + t) - H(b)) / t with H the harmonic
   numbers. A random ranking is the case in which all n tie; it is computed, not drawn.
 
-Files of ranks are TSV with a header, or JSONL:
-
-===============  ===============================================================================
-``qid``          the query
-``rank``         1 + the candidates that score better than the gold item; empty (null): the
-                 system did not rank it, and it counts as the last
-``candidates``   how many candidates the query has
-``system``       optional; without it the file is of one system, named after the file
-``rouge_l``      optional: ROUGE-L of the candidate that is ranked first, with the gold text
-``tied``         optional: candidates that score as the gold item does, itself among them (1)
-any other        a property of the query, such as ``length``, to break the figures down by
-===============  ===============================================================================
+Files of ranks are TSV with a header, or JSONL: ``qid``, ``rank`` (from 1; empty: it was not ranked,
+and counts as the last), ``candidates``, and perhaps ``system``, ``tied``, ``rouge_l`` of the
+candidate that is ranked first, and properties of the query to break figures down by.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,24 +48,17 @@ KNOWN = (*REQUIRED, "system", "tied", ROUGE_KEY)
 
 @dataclass(frozen=True, eq=False)
 class GoldRanks:
-    """The gold item's ranks in Q queries of one system.
+    """The gold item's ranks in Q queries of one system."""
 
-    Attributes:
-        qids: The queries, each once.
-        better: (Q,) candidates that score better than the gold item.
-        tied: (Q,) candidates that score as the gold item does, itself among them.
-        candidates: (Q,) all candidates.
-        keys: Properties of the queries to break figures down by, each (Q,) texts.
-        unranked: (Q,) where the gold item was not ranked; it counts as the last candidate.
-        rouge: (Q,) ROUGE-L of the candidate that is ranked first, with the gold text.
-    """
-
-    qids: tuple[str, ...]
-    better: Integers
-    tied: Integers
-    candidates: Integers
+    qids: tuple[str, ...]  # the queries, each once
+    better: Integers  # (Q,) candidates that score better than the gold item
+    tied: Integers  # (Q,) candidates that score as the gold item does, itself among them
+    candidates: Integers  # (Q,) all candidates
+    # properties of the queries to break figures down by, each (Q,) texts
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # (Q,) where the gold item was not ranked; it counts as the last candidate
     unranked: NDArray[np.bool_] | None = None
+    # (Q,) ROUGE-L of the candidate that is ranked first, with the gold text
     rouge: Floats | None = None
 
     def rows(self, chosen: Sequence[int] | Integers) -> "GoldRanks":
@@ -160,7 +144,9 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         candidates = whole_number(record["candidates"]) or 0
         place = candidates if unranked else whole_number(record["rank"]) or 0
         tied = 1 if unranked else whole_number(record.get("tied") or "1") or 0
-        rouge = _share(record.get(ROUGE_KEY, ""))
+        rouge = None
+        with suppress(ValueError):
+            rouge = float(record.get(ROUGE_KEY, ""))
         whole = "is not an integer of 1 or more."
         for is_wrong, what in (
             (not qid or not name, "the qid or the system is empty."),
@@ -169,7 +155,10 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
             (not place, f"rank {record['rank']!r} {whole}"),
             (not tied, f"tied {record.get('tied')!r} {whole}"),
             (place + tied - 1 > candidates, f"there are fewer than {place + tied - 1} candidates."),
-            (ROUGE_KEY in record and rouge is None, f"{ROUGE_KEY} is not a number of 0 to 1."),
+            (
+                ROUGE_KEY in record and not (rouge is not None and 0 <= rouge <= 1),
+                f"{ROUGE_KEY} is not a number of 0 to 1.",
+            ),
             (keys.keys() != {*names}, f"the keys are not {', '.join(names)} in every object."),
         ):
             if is_wrong:
@@ -178,21 +167,19 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         own[qid] = place - 1, tied, candidates, unranked, rouge, texts
     if not found:
         raise InputError("it contains no ranks.", path=path)
-    return {name: _ranks(own, names) for name, own in found.items()}
-
-
-def _ranks(rows: Mapping[str, tuple[Any, ...]], names: Sequence[str]) -> GoldRanks:
-    better, tied, candidates, unranked, rouge, texts = zip(*rows.values(), strict=True)
-    keys = dict(zip(names, zip(*texts, strict=True), strict=True)) if names else {}
-    return GoldRanks(
-        tuple(rows),
-        np.array(better, dtype=np.int64),
-        np.array(tied, dtype=np.int64),
-        np.array(candidates, dtype=np.int64),
-        keys,
-        np.array(unranked, dtype=np.bool_),
-        None if None in rouge else np.array(rouge, dtype=np.float64),
-    )
+    ranks = {}
+    for name, rows in found.items():
+        better, same, counts, last, shares, own_keys = zip(*rows.values(), strict=True)
+        ranks[name] = GoldRanks(
+            tuple(rows),
+            np.array(better, dtype=np.int64),
+            np.array(same, dtype=np.int64),
+            np.array(counts, dtype=np.int64),
+            dict(zip(names, zip(*own_keys, strict=True), strict=True)) if names else {},
+            np.array(last, dtype=np.bool_),
+            None if None in shares else np.array(shares, dtype=np.float64),
+        )
+    return ranks
 
 
 def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
@@ -216,9 +203,3 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                 if any(set(cell) & set("\t\n\r") for cell in cells):
                     raise UsageError(f"query {qid}: a text holds a tab or a line break.")
                 handle.write("\t".join(cells) + "\n")
-
-
-def _share(text: str) -> float | None:
-    with suppress(ValueError):
-        return value if 0 <= (value := float(text)) <= 1 else None
-    return None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -60,7 +60,6 @@ class Judgements:
         return self.count(self.grade)
 
     def count(self, grade: Integers) -> "GradeCounts":
-        """The same by other grades, (J,)."""
         levels = pl.Series(grade).unique().sort().to_numpy()
         cell = self.topic * len(levels) + np.searchsorted(levels, grade)
         table = np.bincount(cell, minlength=len(self.qids) * len(levels))
@@ -74,15 +73,13 @@ class Judgements:
         return np.maximum(graded, 0) if self.negative == "zero" else graded
 
 
-@dataclass(frozen=True, eq=False)
-class GradeCounts:
+class GradeCounts(NamedTuple):
     """(L,) ``levels``: the grades that occur, ascending; (T, L) ``table``: documents at each."""
 
     levels: Integers
     table: Integers
 
     def between(self, low: int, high: int = WHOLE_LIST) -> Integers:
-        """(T,) documents of grade ``low`` or more but less than ``high``."""
         return np.asarray(self.table[:, (self.levels >= low) & (self.levels < high)].sum(axis=1))
 
     def ideal_dcg(self, gain: Callable[[Integers], Floats], cutoff: int | None) -> Floats:
@@ -99,27 +96,18 @@ class GradeCounts:
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Judged documents of a run, by topic and rank; what several measures need is computed once.
-
-    Attributes:
-        retrieved: (T,) documents in each topic's list.
-        topic: (m,) topic number of each judged document.
-        rank: (m,) its rank in the list, from 0, ascending within a topic.
-        judgement: (m,) the number of its judgement.
-        extra: The run's topics that the qrels lack.
-    """
+    """Judged documents of a run, by topic and rank; what several measures need is computed once."""
 
     judgements: Judgements
-    retrieved: Integers
-    topic: Integers
-    rank: Integers
-    judgement: Integers
-    extra: tuple[str, ...] = ()
+    retrieved: Integers  # (T,) documents in each topic's list
+    topic: Integers  # (m,) topic number of each judged document
+    rank: Integers  # (m,) its rank in the list, from 0, ascending within a topic
+    judgement: Integers  # (m,) the number of its judgement
+    extra: tuple[str, ...] = ()  # the run's topics that the qrels lack
     _relevant: dict[tuple[int, bool], "Relevant"] = field(default_factory=dict, repr=False)
 
     @classmethod
     def find(cls, run: Run, judgements: Judgements) -> "Lists":
-        """The judged documents of a run; no pair of topic and document may be in it twice."""
         blocks = run.frame.select(block=pl.col("qid").rle()).unnest("block")
         if blocks["value"].n_unique() < len(blocks):
             raise UsageError(
@@ -160,20 +148,19 @@ class Lists:
 
     @cached_property
     def grade(self) -> Integers:
-        """(m,) grades, negative ones as the judgements treat them."""
         return self.judgements.grade[self.judgement]
 
     @property
     def topics(self) -> int:
         return len(self.retrieved)
 
-    def ranked(self, condensed: bool = False) -> "Lists":
-        """The judged documents in the full or in the condensed lists."""
-        return self._condensed if condensed else self
-
     @cached_property
     def _condensed(self) -> "Lists":
         return self.condense(self.grade)
+
+    def ranked(self, condensed: bool = False) -> "Lists":
+        """The judged documents in the full or in the condensed lists."""
+        return self._condensed if condensed else self
 
     def condense(self, grade: Integers) -> "Lists":
         """Without what is unjudged, or whose (m,) grade stayed negative (trec_eval's ``-J``)."""
@@ -196,25 +183,16 @@ class Lists:
         return Relevant(found.topic[top], found.rank[top], found.nth[top], found.total)
 
     def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
-        """(T,) sums of ``values``, or counts, by topic."""
         return np.bincount(topic, weights=values, minlength=self.topics).astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Relevant:
-    """Relevant documents that a run retrieved.
+class Relevant(NamedTuple):
+    """Relevant documents that a run retrieved, by topic and rank."""
 
-    Attributes:
-        topic: (r,) topic number of each.
-        rank: (r,) its rank from 0.
-        nth: (r,) 1 for a topic's first relevant document, 2 for its second ...
-        total: (T,) relevant documents that the qrels hold.
-    """
-
-    topic: Integers
-    rank: Integers
-    nth: Integers
-    total: Integers
+    topic: Integers  # (r,) topic number of each
+    rank: Integers  # (r,) its rank from 0
+    nth: Integers  # (r,) 1 for a topic's first relevant document, 2 for its second ...
+    total: Integers  # (T,) relevant documents that the qrels hold
 
 
 def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:
@@ -231,7 +209,6 @@ def _numbered(column: pl.Series, names: pl.Series) -> Integers:
 
 
 def _positions(topic: Integers) -> Integers:
-    """(n,) how many earlier entries equal each; equal ones must be neighbours."""
     new = np.flatnonzero(np.diff(topic, prepend=-1) != 0) if len(topic) else topic
     lengths = np.diff(new, append=len(topic))
     return np.arange(len(topic)) - np.repeat(new, lengths)

@@ -28,25 +28,14 @@ _SPELLINGS = {
     "precision": "P",
     "recall": "R",
     "map": "AP",
-    "mrr": "RR",
-    "recip_rank": "RR",
-    "hit": "Success",
-    "hits": "Success",
-    "hitrate": "Success",
-    "hit_rate": "Success",
+    **dict.fromkeys(("mrr", "recip_rank"), "RR"),
+    **dict.fromkeys(("hit", "hits", "hitrate", "hit_rate"), "Success"),
 }
-
 DEFAULT_MEASURES = ("nDCG@10", "AP", "R@100")
-
-SUMMED = frozenset({"NumQ", "NumRel", "NumRet"})
-"""Measures that trec_eval and ir_measures report as a sum over topics."""
 
 
 class NamedMeasure(Measure):
-    """A measure that only its name distinguishes, equal to ir_measures' that is written alike.
-
-    ``lower_is_better`` is None where nobody has said.
-    """
+    """A measure that only its name distinguishes, equal to ir_measures' of that name."""
 
     def __init__(self, title: str, *, lower_is_better: bool | None = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # ir_measures has no types
@@ -58,7 +47,6 @@ class NamedMeasure(Measure):
 
 
 def kind_of(measure: Measure) -> type[MeasureKind] | None:
-    """The kind of a measure; None where it is computed by others."""
     name = str(getattr(measure, "NAME", ""))
     return MEASURES.kind(name) if name in MEASURES else None
 
@@ -75,7 +63,6 @@ def computable(measure: Measure) -> Measure:
 
 
 def lower_is_better(measure: Measure) -> bool:
-    """Whether the lower value is the better."""
     of_kind = getattr(kind_of(measure), "lower_is_better", False)
     return bool(getattr(measure, "lower_is_better", of_kind))
 
@@ -86,8 +73,8 @@ def is_descriptive(measure: Measure) -> bool:
 
 
 def is_summed(measure: Measure) -> bool:
-    """Whether it is a count, shown as its sum over topics (as trec_eval does)."""
-    return getattr(measure, "NAME", None) in SUMMED
+    """Whether it is a count, shown as its sum over topics, as trec_eval and ir_measures do."""
+    return getattr(measure, "NAME", None) in ("NumQ", "NumRel", "NumRet")
 
 
 def leaves_unjudged_out(measure: Measure) -> bool:
@@ -99,29 +86,22 @@ def leaves_unjudged_out(measure: Measure) -> bool:
 @cache
 def known() -> dict[str, Measure]:
     """Every measure by its name: those of ir_measures, and those that our kinds alone define."""
-    found = dict(registry)
+    found: dict[str, Measure] = dict(registry)
     for name, kind in MEASURES.kinds().items():
-        if name not in found:
-            found[name] = _defined(name, kind)
+        if name in found:
+            continue
+        parameters = {
+            key: ParamInfo(  # type: ignore[no-untyped-call]  # ir_measures has no types
+                dtype=field.annotation if isinstance(field.annotation, type) else None,
+                required=field.is_required(),
+                desc=field.description,
+                **({} if field.is_required() else {"default": field.default}),
+            )
+            for key, field in kind.model_fields.items()
+        }
+        about = {"NAME": name, "AT_PARAM": kind.at, "SUPPORTED_PARAMS": parameters}
+        found[name] = type(name, (Measure,), about | {"__name__": name, "__doc__": kind.__doc__})()
     return found
-
-
-def _defined(name: str, kind: type[MeasureKind]) -> Measure:
-    """A measure of ir_measures that has a kind's name and parameters."""
-    parameters = {
-        key: ParamInfo(  # type: ignore[no-untyped-call]  # ir_measures has no types
-            dtype=field.annotation if isinstance(field.annotation, type) else None,
-            required=field.is_required(),
-            desc=field.description,
-            **({} if field.is_required() else {"default": field.default}),
-        )
-        for key, field in kind.model_fields.items()
-    }
-    details = {"NAME": name, "AT_PARAM": kind.at, "SUPPORTED_PARAMS": parameters}
-    made: type[Measure] = type(
-        name, (Measure,), {**details, "__name__": name, "__doc__": kind.__doc__}
-    )
-    return made()
 
 
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -137,7 +117,6 @@ def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measur
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """Read exactly one measure, as :func:`parse_measures`."""
     measures = parse_measures(text)
     if len(measures) != 1:
         raise UsageError(f"{text!r} names {len(measures)} measures where one is needed.")
@@ -145,6 +124,8 @@ def parse_measure(text: str | Measure) -> Measure:
 
 
 def _from_text(text: str) -> Iterator[Measure]:
+    from pytrec_eval import supported_measures
+
     if _PIECE.sub("", text).strip(", \t\n"):
         raise UsageError(f"{shortened(text)!r}: a parenthesis has no counterpart.")
     family = ""
@@ -153,19 +134,12 @@ def _from_text(text: str) -> Iterator[Measure]:
             yield from _from_trec(f"{family}.{piece}")  # the 10 of trec_eval's "P.5,10"
             continue
         match = _TREC.fullmatch(piece)
-        is_trec = match and piece not in known() and match["family"] in _trec_names()
+        is_trec = match and piece not in known() and match["family"] in supported_measures
         family = match["family"] if match and is_trec and match["value"] else ""
         if is_trec:
             yield from _from_trec(piece)
         else:
             yield _named(piece)
-
-
-@cache
-def _trec_names() -> frozenset[str]:
-    from pytrec_eval import supported_measures
-
-    return frozenset(supported_measures)
 
 
 def _from_trec(name: str) -> list[Measure]:
@@ -195,7 +169,8 @@ def _named(piece: str) -> Measure:
         node = node.func
     if not isinstance(node, ast.Name):
         raise unreadable
-    measure = known().get(node.id) or known().get(_written(node.id))
+    folded = {other.lower(): other for other in (*known(), *MEASURES)} | _SPELLINGS
+    measure = known().get(node.id) or known().get(folded.get(node.id.lower(), ""))
     if measure is None:
         near = nearest(node.id, [one.NAME or name for name, one in known().items()])
         cutoff = re.sub(r"^[^(@]*|\([^()]*\)", "", piece)
@@ -208,12 +183,6 @@ def _named(piece: str) -> Measure:
             raise UsageError(f"{piece!r} gives {key} twice.")
         parameters[str(key)] = _value(value, piece)
     return measure(**parameters)
-
-
-def _written(name: str) -> str:
-    """The name of a measure that is spelt with other capitals, or by another of its names."""
-    folded = {other.lower(): other for other in (*known(), *MEASURES)}
-    return _SPELLINGS.get(name.lower()) or folded.get(name.lower(), "")
 
 
 def _value(node: ast.expr, piece: str) -> Any:

@@ -25,25 +25,16 @@ SEED = re.compile(r"[._ +-]?seed[-_=]?\d{1,9}", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is to be known of the evaluation of a run by qrels, beside its values.
-
-    Attributes:
-        missing: Topics of the qrels that the run lacks; their values are 0.
-        extra: Topics of the run that the qrels lack; they are ignored.
-        negative: How negative grades were treated.
-        negatives: How many judgements are negative.
-        positives_only: Whether all judgements are of relevant documents.
-        unmatched: Whether none of the run's documents is judged for its topic.
-    """
+    """What is to be known of the evaluation of a run by qrels, beside its values."""
 
     set: str
     system: str
-    missing: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
-    negative: NegativeGrades = "zero"
-    negatives: int = 0
-    positives_only: bool = False
-    unmatched: bool = False
+    missing: tuple[str, ...] = ()  # topics of the qrels that the run lacks; their values are 0
+    extra: tuple[str, ...] = ()  # topics of the run that the qrels lack; they are ignored
+    negative: NegativeGrades = "zero"  # how negative grades were treated
+    negatives: int = 0  # how many judgements are negative
+    positives_only: bool = False  # whether all judgements are of relevant documents
+    unmatched: bool = False  # whether none of the run's documents is judged for its topic
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,12 +262,10 @@ def system_of(name: str) -> str:
 
 
 def run_name(system: str, seed: int) -> str:
-    """The name of a system's run with a seed; :func:`system_of` gives the system's."""
     return f"{system}.seed{seed}"
 
 
 def by_system(runs: Iterable[str]) -> dict[str, list[str]]:
-    """The names of the runs of each system: those that differ only in their seeds."""
     found: dict[str, list[str]] = {}
     for name in runs:
         found.setdefault(system_of(name), []).append(name)

@@ -37,12 +37,9 @@ class SignificanceTest(Recipe):
 
     The fields of a subclass are its hyperparameters. Those called ``permutations``, ``samples``
     and ``seed`` get what the user says for all tests.
-
-    Attributes:
-        title: Its name in a sentence, such as "paired t-test".
     """
 
-    title: ClassVar[str]
+    title: ClassVar[str]  # its name in a sentence, such as "paired t-test"
 
     @abstractmethod
     def rows(self, first: "FloatArray", second: "FloatArray") -> "tuple[FloatArray, FloatArray]":
@@ -59,42 +56,26 @@ class SignificanceTest(Recipe):
 
 
 class PairFamily(NamedTuple):
-    """The K paired tests of one family, and the scores that they are of.
+    """The K paired tests of one family, and the scores that they are of."""
 
-    Attributes:
-        p: (K,) uncorrected p-values.
-        values: (R, T) scores on T topics, a row for each system and measure.
-        first: (K,) the row of the first system of each pair.
-        second: (K,) that of the second.
-    """
-
-    p: "FloatArray"
-    values: "FloatArray"
-    first: "NDArray[np.intp]"
-    second: "NDArray[np.intp]"
+    p: "FloatArray"  # (K,) uncorrected p-values
+    values: "FloatArray"  # (R, T) scores on T topics, a row for each system and measure
+    first: "NDArray[np.intp]"  # (K,) the row of the first system of each pair
+    second: "NDArray[np.intp]"  # (K,) that of the second
 
 
 class Correction(Recipe):
-    """A way to adjust the p-values of tests that are made together.
+    """A way to adjust the p-values of tests that are made together."""
 
-    The fields of a subclass are its hyperparameters, as a test's are.
-
-    Attributes:
-        title: Its name in a sentence, such as "Holm"; empty for none.
-        tests: The tests of difference that it corrects; empty for every test.
-        scopes: The families of tests that it corrects; empty for every one.
-    """
-
-    title: ClassVar[str]
+    title: ClassVar[str]  # its name in a sentence, such as "Holm"; empty for none
+    # the tests of difference that it corrects; empty for every test
     tests: ClassVar[tuple[str, ...]] = ()
+    # the families of tests that it corrects; empty for every one
     scopes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def adjusted(self, p: "FloatArray") -> "FloatArray":
-        """(m,) adjusted p-values, from 0 to 1, of the (m,) p-values of a family, in their order.
-
-        They are held against the unadjusted alpha.
-        """
+        """(m,) p-values to hold against alpha, of the (m,) of a family, in their order."""
 
     def of_pairs(self, family: PairFamily) -> "FloatArray":
         """(K,) adjusted p-values of paired tests; by default from their p-values alone."""
@@ -121,7 +102,6 @@ CORRECTIONS = Family(
         "bonferroni": f"{_HERE}.corrections:Bonferroni",
         "maxt": f"{_HERE}.corrections:MaxT",
         "tukey": f"{_HERE}.corrections:Tukey",
-        "tukey-randomised": f"{_HERE}.corrections:RandomisedTukey",
         "bh": f"{_HERE}.corrections:BenjaminiHochberg",
         "none": f"{_HERE}.corrections:NoCorrection",
     },
@@ -143,7 +123,6 @@ _TESTED: dict[str, Any] = {"comparisons": "all-pairs"}
 
 
 def _rare(default: Any, description: str, **more: Any) -> Any:
-    """A field that a command takes by ``--set``."""
     return Field(default, description=description, json_schema_extra={"rare": True}, **more)
 
 
@@ -252,16 +231,13 @@ class Testing(Kind):
 
     @property
     def level(self) -> float:
-        """Level of the intervals of differences, which are not corrected."""
         return 1 - self.alpha if self.confidence is None else self.confidence
 
     @property
     def equivalence_correction(self) -> str:
-        """The correction of the equivalence tests: the same, or Holm's if that needs the scores."""
         return "holm" if CORRECTIONS.kind(self.correction).tests else self.correction
 
     def made(self, family: Family[Kinded], name: str) -> Kinded:
-        """A test or a correction, with what is set for all that are drawn."""
         drawn = {"permutations", "samples", "seed"} & family.kind(name).model_fields.keys()
         return family.make(name, self.model_dump(include=drawn))
 

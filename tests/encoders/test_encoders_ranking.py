@@ -10,18 +10,21 @@ from some_spans import some_spans
 from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders import span_vectors as module
+from adducir.encoders import ranking as module
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
+    DualVectors,
+    MultiVectors,
+    SpanWork,
     context_ranks,
+    maxsim_packed,
+    scored,
     task_among,
 )
-from adducir.encoders.sources import encoder_source
-from adducir.encoders.span_vectors import DualVectors, MultiVectors, SpanWork, maxsim_packed, scored
 from adducir.studies.grounded_generation.hindsight.model import maxsim
-from adducir.studies.literary_evidence.relic import Pools, pool_tasks
-from adducir.studies.literary_evidence.submission import best, run_tasks
+from adducir.studies.literary_evidence.relic import best, run_tasks
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
@@ -66,7 +69,7 @@ def test_a_collection_with_equal_texts(tiny):
     task = task_among([*spans, twin], [*spans, twin, far])
     assert len(task.texts) == 22
     source = encoder_source(str(tiny))
-    vectors = DualVectors(source, {}, "float32")
+    vectors = DualVectors(source, {})
     work = SpanWork(vectors=vectors, tasks=partial(list, [task]), size=6)
     with scored(work, Chunking()) as each:
         ((_, scores, same),) = each
@@ -97,16 +100,6 @@ def test_spans_of_one_candidate_are_one():
         task_among(spans[2:4], [*every, odd])
 
 
-def test_each_query_of_a_pool_has_candidates_of_its_own():
-    spans = some_spans(2)
-    texts = {"c0": spans[0].text, "c1": spans[1].text, "x": "slow ."}
-    pools = Pools(spans, {"s0": ["x", "c0"], "s1": ["c1", "c0", "x"]}, texts)
-    tasks = list(pool_tasks(pools))
-    assert [task.gold.tolist() for task in tasks] == [[1], [0]]
-    assert [task.texts[task.gold[0]] for task in tasks] == [span.text for span in spans]
-    assert tasks[1].docnos == ["c1", "c0", "x"]
-
-
 def plain(query, document):
     return sum(max(float(q @ d) for d in document) for q in query)
 
@@ -134,10 +127,12 @@ def test_all_three_ways_agree_with_a_loop(texts, monkeypatch):
     queries, documents = texts
     wanted = [[plain(q, d) for d in documents] for q in queries]
     (q, q_mask), (d, d_mask) = padded(queries), padded(documents)
-    np.testing.assert_allclose(maxsim(q[:, None], d, q_mask[:, None], d_mask), wanted, atol=1e-5)
-    pairs = maxsim(q, d[:3], q_mask, d_mask[:3])
+    np.testing.assert_allclose(
+        maxsim((q[:, None], q_mask[:, None]), (d, d_mask)), wanted, atol=1e-5
+    )
+    pairs = maxsim((q, q_mask), (d[:3], d_mask[:3]))
     np.testing.assert_allclose(pairs, [wanted[row][row] for row in range(3)], atol=1e-5)
-    packed = MultiVectors.of(queries, 5), MultiVectors.of(documents, 5)
+    packed = MultiVectors.of(queries), MultiVectors.of(documents)
     for products in (1, 15, 1 << 20):
         monkeypatch.setattr(module, "PRODUCTS", products)
         found = maxsim_packed(*packed)
@@ -148,25 +143,25 @@ def test_padding_never_wins_where_all_artifacts_are_negative():
     query = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
     document = torch.tensor([[[-1.0, -0.5], [-0.4, -2.0], [0.0, 0.0]]])
     mask = torch.tensor([[1, 1, 0]])
-    score = maxsim(query, document, torch.ones(1, 2), mask)
+    score = maxsim((query, torch.ones(1, 2)), (document, mask))
     assert score.item() == pytest.approx(-0.4 - 0.5)
 
 
 def test_masked_query_tokens_and_empty_documents():
     query, document = torch.ones(1, 2, 3), torch.ones(1, 2, 3)
-    score = maxsim(query, document, torch.tensor([[True, False]]), torch.ones(1, 2))
+    score = maxsim((query, torch.tensor([[True, False]])), (document, torch.ones(1, 2)))
     assert score.item() == 3.0
-    empty = maxsim(query, document, torch.tensor([[1, 0]]), torch.zeros(1, 2))
+    empty = maxsim((query, torch.tensor([[1, 0]])), (document, torch.zeros(1, 2)))
     assert empty.item() == -np.inf
     none = np.zeros((0, 3), dtype=np.float32)
     ones = np.ones((2, 3), dtype=np.float32)
-    found = maxsim_packed(MultiVectors.of([ones, none], 3), MultiVectors.of([none, ones, none], 3))
+    found = maxsim_packed(MultiVectors.of([ones, none]), MultiVectors.of([none, ones, none]))
     np.testing.assert_array_equal(found, [[-np.inf, 6, -np.inf], [-np.inf, 0, -np.inf]])
-    assert maxsim_packed(MultiVectors.of([], 3), MultiVectors.of([ones], 3)).shape == (0, 1)
+    assert maxsim_packed(MultiVectors.of([]), MultiVectors.of([ones])).shape == (0, 1)
 
 
 def test_the_gradient_goes_to_the_best_vector_alone():
     query = torch.tensor([[[1.0, 0.0]]])
     document = torch.tensor([[[0.5, 0.0], [0.9, 0.0], [5.0, 0.0]]], requires_grad=True)
-    maxsim(query, document, torch.ones(1, 1), torch.tensor([[1, 1, 0]])).sum().backward()
+    maxsim((query, torch.ones(1, 1)), (document, torch.tensor([[1, 1, 0]]))).sum().backward()
     np.testing.assert_array_equal(document.grad, [[[0, 0], [1, 0], [0, 0]]])

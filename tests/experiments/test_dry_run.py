@@ -22,7 +22,7 @@ from adducir.core.planning import LARGEST
 from adducir.corpora.spans import write_spans
 from adducir.experiments.experiment import Plan, plan_experiment, run_experiment
 from adducir.studies.complementary_evidence.questions import write_questions
-from adducir.studies.grounded_generation.contexts import GroundedContext, write_contexts
+from adducir.studies.grounded_generation.texts import GroundedContext, write_contexts
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.name for path in (ROOT / "experiments").glob("*.yaml"))

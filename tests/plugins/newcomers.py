@@ -197,7 +197,7 @@ class Trusting(GeneratorRecipe):
     trusting: float = Field(0.99, gt=0, lt=1, description="Share of the passage.")
 
     def load(self, folder):
-        from adducir.studies.grounded_generation.generators.lexical import Lexical
+        from adducir.studies.grounded_generation.generators.generator import Lexical
 
         return Lexical(self.trusting)
 

@@ -32,7 +32,6 @@ FOUND = {"": ["RR@100", *(f"Success@{depth}" for depth in (1, 5, 10, 20, 50, 100
 OVERLAP = ["F1", "Novel-F1", "ROUGE-L"]
 WRITTEN = {
     "answers": [*OVERLAP, *(f"max {name}@5" for name in OVERLAP)],
-    "msmarco": ["ROUGE-L", *(f"BLEU-{n}" for n in range(1, 5))],
     "knowledge": ["Knowledge-F1", "max Knowledge-F1@5"],
     "grounding": ["F1", "Novel-F1", "max F1@5", "max Novel-F1@5"],
 }

@@ -42,31 +42,21 @@ AnySystem = Annotated[
 
 
 class KnownItem(Task):
-    """Contexts with one gold candidate each; see docs/ranks.md for its keys.
+    """Contexts with one gold candidate each; see docs/ranks.md for its keys."""
 
-    Attributes:
-        task: ``known-item``.
-        data: What is ranked: a table each.
-        contexts: What is read of contexts: a section of the tables each.
-        systems: What is compared.
-        random: Whether the exact expectation of a random ranking stands in the tables.
-        cutoffs: The k of R@k.
-        ties: How candidates count that score as the gold item does.
-        rouge: Whether ROUGE-L of what is ranked first, with the gold text, is a column.
-        by: Tables of the contexts' groups by these keys as well: ``length``, ``group``.
-        precision: What networks compute in when candidates are ranked.
-    """
-
-    task: Literal["known-item"]
-    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]
+    task: Literal["known-item"]  # ``known-item``
+    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]  # what is ranked: a table each
+    # what is read of contexts: a section of the tables each
     contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
-    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
-    random: bool = True
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]  # what is compared
+    random: bool = True  # whether the exact expectation of a random ranking stands in the tables
+    # the k of R@k
     cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
-    ties: Ties = "pessimistic"
-    rouge: bool = False
+    ties: Ties = "pessimistic"  # how candidates count that score as the gold item does
+    rouge: bool = False  # whether ROUGE-L of what is ranked first, with the gold text, is a column
+    # tables of the contexts' groups by these keys as well: ``length``, ``group``
     by: tuple[Literal["length", "group"], ...] = ()
-    precision: Precision = "float32"
+    precision: Precision = "float32"  # what networks compute in when candidates are ranked
 
     @model_validator(mode="after")
     def _fits(self) -> "KnownItem":
@@ -124,33 +114,38 @@ class KnownItemStudy(Study):
         return self.folder.joinpath("runs", self.name, *map(folder_name, names))
 
     def findings(self, context: "Context") -> Sequence[Finding]:
-        found: list[Finding] = []
+        from adducir.tables.ranks import by_key, first_of
+
+        found = list[Finding]()
         for data in self.recipe.data:
             name, folder = (data, folder_name(data)) if len(self.data) > 1 else ("", "")
             ranks: dict[str, dict[str, dict[str, GoldRanks]]] = {}
-            for trial, step in self._steps_of(data):
-                systems = ranks.setdefault(trial.part, {})
-                systems.setdefault(trial.system, {})[trial.run] = step.ranked()
+            made = dict[str, str]()
+            for trial, step in self.steps.items():
+                if trial.data == data and isinstance(step, RankStep):
+                    systems = ranks.setdefault(trial.part, {})
+                    systems.setdefault(trial.system, {})[trial.run] = step.ranked()
+                    made[f"{trial.run}, {trial.part}"] = step.fingerprint
             sections = {part: dict(ranks[part]) for part in self.recipe.contexts if part in ranks}
-            found.append(Finding(self._table(data, sections), name, folder, each="per-context"))
+            table = self._table(data, sections, made)
+            found.append(Finding(table, name, folder, each="per-context"))
             for key in self.recipe.by:
-                grouped = self._table(data, _by_contexts(sections, key))
-                found.append(Finding(grouped, name, folder, f"by-{key}", is_printed=False))
+                groups = {
+                    f"{part}, {group} ({len(first_of(chosen).qids):,})": chosen
+                    for part, systems in sections.items()
+                    for group, chosen in by_key(systems, key).items()
+                }
+                table = self._table(data, groups, made)
+                found.append(Finding(table, name, folder, f"by-{key}", is_printed=False))
         return found
 
-    def _steps_of(self, data: str) -> Iterator[tuple[Trial, RankStep]]:
-        for trial, step in self.steps.items():
-            if trial.data == data and isinstance(step, RankStep):
-                yield trial, step
-
-    def _table(self, data: str, sections: "Mapping[str, Systems]") -> "ResultTable":
+    def _table(
+        self, data: str, sections: "Mapping[str, Systems]", made: Mapping[str, str]
+    ) -> "ResultTable":
         from adducir.tables.ranks import rank_table
 
-        ranks = {
-            f"{trial.run}, {trial.part}": step.fingerprint for trial, step in self._steps_of(data)
-        }
         layout = self.layout(
-            self.provenance({"ranks": ranks}),
+            self.provenance({"ranks": made}),
             of=data if len(self.data) > 1 else "",
             notes=[*self.seed_notes(), *self.learned.get(data, [])],
         )
@@ -165,13 +160,3 @@ class KnownItemStudy(Study):
             testing=asked if asked is not None and asked.named <= named else None,
             layout=layout,
         )
-
-
-def _by_contexts(sections: "Mapping[str, Systems]", key: str) -> dict[str, "Systems"]:
-    from adducir.tables.ranks import by_key, first_of
-
-    found: dict[str, Systems] = {}
-    for name, systems in sections.items():
-        for group, chosen in by_key(systems, key).items():
-            found[f"{name}, {group} ({len(first_of(chosen).qids):,})"] = chosen
-    return found

@@ -19,9 +19,17 @@ from adducir.core.registry import Family
 from adducir.corpora.records import part_of
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, context, read_spans
-from adducir.encoders.ranking import CONTEXTS, ContextRanks, SpanTask, context_ranks, task_among
+from adducir.encoders.ranking import (
+    CONTEXTS,
+    ContextRanks,
+    SpanTask,
+    SpanWork,
+    VectorSource,
+    context_ranks,
+    scored,
+    task_among,
+)
 from adducir.encoders.reading import Some
-from adducir.encoders.span_vectors import SpanWork, VectorSource, scored
 from adducir.evaluation.gold_ranks import GoldRanks, read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.sections import SystemEntry
@@ -39,27 +47,16 @@ if TYPE_CHECKING:
 
 
 class DataRecipe(GroupShares):
-    """Contexts, and what is ranked for them: ``spans``, or a file of another kind by its name.
+    """Contexts, and what is ranked for them: ``spans``, or a file that brings its candidates."""
 
-    The other kinds bring their candidates along: ``relic`` (a file in RELiC's form: the passages of
-    a quotation's book and length), ``pools`` (a folder of queries with pools, as BIRCO has them),
-    and those of installed packages.
-
-    Attributes:
-        spans: Files of masked spans: all of them are candidates for every context.
-        brought: A file of another kind, by the kind's name, which is a key of its own in YAML.
-        candidates: Files of spans that are candidates only, beside ``spans``.
-        part: The part whose contexts are ranked; all groups stay candidates. None for all.
-        shares: The shares of the groups, as an encoder's recipe divides them.
-        groups: The books or questions whose contexts are ranked; none for all.
-        sentences: The lengths of the spans whose contexts are ranked; none for all.
-    """
-
-    spans: Several = ()
+    spans: Several = ()  # files of masked spans: all of them are candidates for every context
+    # a file of another kind, by the kind's name, which is a key of its own in YAML
     brought: dict[str, str] = Field(default_factory=dict)
-    candidates: Several = ()
+    candidates: Several = ()  # files of spans that are candidates only, beside ``spans``
+    # The part whose contexts are ranked; all groups stay candidates. None for all.
     part: Part | None = None
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()  # the books or questions whose contexts are ranked; none for all
+    # the lengths of the spans whose contexts are ranked; none for all
     sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
 
     @model_validator(mode="before")
@@ -139,7 +136,9 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     if not reads(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
     chosen, count, known = list[MaskedSpan](), 0, set[str]()
-    for span in _contexts(recipe, folder):
+    files = [file_path(name, folder) for name in listed(recipe.spans)]
+    brought = (span for task in recipe.tasks(folder) for span in task.spans)
+    for span in items_of(files, read_spans) if files else brought:
         count += 1
         known.add(span.group)
         if (
@@ -158,15 +157,9 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
     data = SpanData(recipe, folder, tuple(chosen), identity)
-    if listed(recipe.spans):
+    if files:
         next(data.tasks())  # a candidate with two texts is found now
     return data
-
-
-def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
-    if files := listed(recipe.spans):
-        return items_of([file_path(name, folder) for name in files], read_spans)
-    return (span for task in recipe.tasks(folder) for span in task.spans)
 
 
 def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:
@@ -184,29 +177,19 @@ SCORES = 1 << 22
 
 
 class ContextRecipe(Recipe):
-    """What systems read of a context; see :class:`adducir.encoders.reading.ContextPart`.
+    """What systems read of a context; see :class:`adducir.encoders.reading.ContextPart`."""
 
-    Attributes:
-        left: Sentences on the left of the mask.
-        right: Sentences on the right.
-        words: Words of each side.
-        tokens: Tokens of each side, as the system counts them: a network's pieces, BM25's words.
-    """
-
-    left: Some = None
-    right: Some = None
-    words: Some = None
+    left: Some = None  # sentences on the left of the mask
+    right: Some = None  # sentences on the right
+    words: Some = None  # words of each side
+    # tokens of each side, as the system counts them: a network's pieces, BM25's words
     tokens: Some = None
 
 
 class RankingSystem(SystemEntry):
-    """A row of the tables: what ranks the candidates of contexts.
+    """A row of the tables: what ranks the candidates of contexts."""
 
-    Attributes:
-        contexts: The contexts that it is ranked with; none for all.
-    """
-
-    contexts: tuple[ContextName, ...] = ()
+    contexts: tuple[ContextName, ...] = ()  # the contexts that it is ranked with; none for all
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open what it names; nothing is loaded or trained."""
@@ -248,8 +231,6 @@ RANKING_SYSTEMS = Family(
 
 
 class RankStep(ArtifactStep):
-    """The ranks of one system, on one data set, with one context."""
-
     kind = "ranks"
     version = 3
     verb = "rank"
@@ -301,7 +282,7 @@ class RankStep(ArtifactStep):
         work = SpanWork(
             vectors=vectors,
             tasks=partial(list, tasks),
-            running=context.running(),
+            running=context.running(self.study.recipe.precision),
         )
         own, found = context.chunking(self.path), []
         kept = own if self.models else context.chunking(self.path.parent)
@@ -318,30 +299,20 @@ class RankStep(ArtifactStep):
 
 
 class LexicalPart(Recipe):
-    """BM25 as rank_bm25's BM25Okapi, over each set of candidates by itself.
+    """BM25 as rank_bm25's BM25Okapi, over each set of candidates by itself."""
 
-    Attributes:
-        k1: Saturation of term frequency.
-        b: Weight of length.
-        epsilon: The floor of the idf, a share of the mean idf.
-        analysis: ``split``: lower case, cut at white space, as with rank_bm25; ``lucene``:
-            Anserini's analysis, with stemming and stop words.
-    """
-
-    k1: Annotated[float, Field(ge=0)] = 1.5
-    b: Annotated[float, Field(ge=0, le=1)] = 0.75
-    epsilon: float = 0.25
+    k1: Annotated[float, Field(ge=0)] = 1.5  # saturation of term frequency
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75  # weight of length
+    epsilon: float = 0.25  # the floor of the idf, a share of the mean idf
+    # ``split``: lower case, cut at white space, as with rank_bm25; ``lucene``: Anserini's analysis,
+    # with stemming and stop words
     analysis: Literal["split", "lucene"] = "split"
 
 
 class Lexical(RankingSystem):
-    """BM25.
+    """BM25."""
 
-    Attributes:
-        bm25: Its parameters and the analysis.
-    """
-
-    bm25: LexicalPart
+    bm25: LexicalPart  # its parameters and the analysis
 
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}
@@ -361,17 +332,18 @@ def lexical_ranks(
     rouge: bool = False,
 ) -> Iterator[ContextRanks]:
     from adducir.indexes.analysis import Analysis
-    from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
-    from adducir.indexes.memory.models import Okapi
+    from adducir.indexes.candidates import CandidateSet
+    from adducir.indexes.models import Okapi
+    from adducir.indexes.vocabulary import lower_split, vocabulary_of
 
     model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
-    vocabulary = vocabularies(lower_split if part.analysis == "split" else Analysis())
+    analysis = lower_split if part.analysis == "split" else vocabulary_of(Analysis())
     # The tokens of BM25 are words.
     words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
     for task in tasks:
         pairs = [context(span, read.left, read.right, words) for span in task.spans]
         queries = [" ".join(side for side in pair if side) for pair in pairs]
-        candidates = CandidateSet.over(task.texts, vocabulary(), threads)
+        candidates = CandidateSet.of_texts(task.texts, analysis, threads=threads)
         above, level = candidates.gold_counts(queries, task.gold, model)
         first = None
         if rouge:
@@ -382,7 +354,6 @@ def lexical_ranks(
 
 
 def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
-    """The ranks of all tasks together, with the contexts' keys and ROUGE-L."""
     names = list(tasks[0].keys)
     near = [
         rouge_l(task.texts[gold], task.texts[first])

@@ -1,12 +1,11 @@
 """Systems that rank by vectors: dual encoders, trained or not, and late interaction."""
 
 import json
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
@@ -17,10 +16,9 @@ from adducir.core.planning import reads
 from adducir.core.texts import same_text
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
-from adducir.encoders.ranking import Floats, SpanTask
-from adducir.encoders.reading import ContextPart, LengthPart, shared_room
-from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.encoders.span_vectors import DualVectors, Encode, SpanSide, VectorSource
+from adducir.encoders.kinds import EncoderSource, encoder_source
+from adducir.encoders.ranking import DualVectors, Encode, Floats, SpanSide, SpanTask, VectorSource
+from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, shared_room
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.study import folder_name
@@ -28,15 +26,9 @@ from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, 
 from adducir.experiments.step import ModelStep
 from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision
 from adducir.models.sources import RECIPES, ModelSource, model_source
-from adducir.rerankers.colbert import (
-    ColBERTRecipe,
-    LateInteraction,
-    LateRecipe,
-    MaxSimRecipe,
-    Reading,
-)
+from adducir.models.work import Running
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
@@ -46,35 +38,39 @@ if TYPE_CHECKING:
     from adducir.experiments.step import Context
 
 
-Pooling = Literal["first", "mean", "pooler"]
-
-
 class _Vectors(RankingSystem):
     kind: ClassVar[str] = "vectors"
 
-    @abstractmethod
-    def model_identity(self, step: RankStep) -> str:
-        """The fingerprint of its model, which may still have to be trained."""
+    def source(self, step: RankStep) -> Any:
+        """The model, which must be there."""
+        return encoder_source(expanded(getattr(self, "encoder", "")), step.study.folder)
 
-    @abstractmethod
+    def identities(self, step: RankStep) -> Mapping[str, str]:
+        trained = step.models
+        return {"model": trained[-1].fingerprint if trained else self.source(step).identity()}
+
     def vectors(self, step: RankStep) -> VectorSource:
-        """What encodes."""
+        source, (lengths, pooling) = self.source(step), self._read_as
+        masked = source.settings.context.mask if source.settings else False
+        how: dict[str, Any] = {
+            "context": ContextPart(**step.read_of_context.model_dump(), mask=masked),
+            "lengths": None if lengths == LengthPart() else lengths,
+            "pooling": pooling,
+        }
+        return DualVectors(source, how)
 
-    def read_as(self) -> tuple[LengthPart, Pooling | None]:
-        """The tokens that are read, and how token vectors become one."""
-        return LengthPart(), None
+    @property
+    def _read_as(self) -> tuple[LengthPart, PoolingMode | None]:
+        return getattr(self, "lengths", LengthPart()), getattr(self, "pooling", None)
 
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
-        lengths, pooling = self.read_as()
+        lengths, pooling = self._read_as
         return {
             "kind": self.kind,
             "lengths": lengths.model_dump(mode="json"),
             "pooling": pooling,
             "precision": study.recipe.precision,
         }
-
-    def identities(self, step: RankStep) -> Mapping[str, str]:
-        return {"model": self.model_identity(step)}
 
     def versions(self) -> Mapping[str, str]:
         return model_versions()
@@ -83,58 +79,23 @@ class _Vectors(RankingSystem):
         return step.by_vectors(self.vectors(step), tasks, context)
 
 
-class _Encoder(_Vectors):
-    @abstractmethod
-    def source(self, step: RankStep) -> EncoderSource:
-        """The encoder, which must be there."""
+class Pretrained(_Vectors):
+    """An encoder as it is."""
 
-    def vectors(self, step: RankStep) -> DualVectors:
-        source, (lengths, pooling) = self.source(step), self.read_as()
-        masked = source.settings.context.mask if source.settings else False
-        how: dict[str, Any] = {
-            "context": ContextPart(**step.read_of_context.model_dump(), mask=masked),
-            "lengths": None if lengths == LengthPart() else lengths,
-            "pooling": pooling,
-        }
-        return DualVectors(source, how, step.study.recipe.precision)
-
-
-class Pretrained(_Encoder):
-    """An encoder as it is.
-
-    Attributes:
-        encoder: Its name.
-        lengths: Tokens that are read.
-        pooling: How token vectors become one; by default as its folder says.
-    """
-
-    encoder: str
-    lengths: LengthPart = LengthPart()
-    pooling: Pooling | None = None
+    encoder: str  # its name
+    lengths: LengthPart = LengthPart()  # tokens that are read
+    # how token vectors become one; by default as its folder says
+    pooling: PoolingMode | None = None
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         encoder_source(expanded(self.encoder), study.folder).identity()
 
-    def source(self, step: RankStep) -> EncoderSource:
-        return encoder_source(expanded(self.encoder), step.study.folder)
 
-    def model_identity(self, step: RankStep) -> str:
-        return self.source(step).identity()
+class Trained(_Vectors):
+    """An encoder that is trained for each context anew."""
 
-    def read_as(self) -> tuple[LengthPart, Pooling | None]:
-        return self.lengths, self.pooling
-
-
-class Trained(_Encoder):
-    """An encoder that is trained for each context anew.
-
-    Attributes:
-        train: Its recipe; with several, each goes on from the one before.
-        set: Changes of the recipes, as ``--set`` has them.
-    """
-
-    train: Several
-    set: tuple[str, ...] = ()
+    train: Several  # its recipe; with several, each goes on from the one before
+    set: tuple[str, ...] = ()  # changes of the recipes, as ``--set`` has them
 
     @model_validator(mode="after")
     def _fits(self) -> "Trained":
@@ -147,9 +108,6 @@ class Trained(_Encoder):
 
     def source(self, step: RankStep) -> EncoderSource:
         return encoder_source(str(step.models[-1].path))
-
-    def model_identity(self, step: RankStep) -> str:
-        return step.models[-1].fingerprint
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open the recipes, and hold what they learn from to what is tested on."""
@@ -188,7 +146,7 @@ class Trained(_Encoder):
             own = folder_name(trial.part) + (f"-{number}" if number < len(names) else "")
             key = fingerprint(recipe.model_dump(mode="json", exclude={"description"}))
             path = study.places.setdefault(key, folder / own)
-            steps.append(study.models.add(path, plan, place, steps[-1:]))
+            steps.append(study.model(path, plan, place, steps[-1:]))
         return steps
 
 
@@ -228,23 +186,11 @@ def _check_examples(
 
 
 class _Late(_Vectors):
-    """Late interaction.
+    """Late interaction; the model stands under the kind's name."""
 
-    Attributes:
-        lengths: Tokens that are read.
-    """
+    lengths: LengthPart = LengthPart()  # tokens that are read
 
-    lengths: LengthPart = LengthPart()
-
-    like: ClassVar[type[LateRecipe]]
-
-    def reading(self) -> Reading:
-        lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}
-        given = {name: count for name, count in lengths.items() if count is not None}
-        return self.like.model_validate({"base": getattr(self, self.kind), **given}).reading
-
-    def read_as(self) -> tuple[LengthPart, None]:
-        return self.lengths, None
+    like: ClassVar[type[MaxSimRecipe]]
 
     def _source(self, study: "KnownItemStudy") -> ModelSource:
         return model_source(expanded(getattr(self, self.kind)), study.folder)
@@ -252,78 +198,66 @@ class _Late(_Vectors):
     def open(self, name: str, study: "KnownItemStudy") -> None:
         self._source(study).identity()
 
-    def model_identity(self, step: RankStep) -> str:
-        return self._source(step.study).identity()
+    def source(self, step: RankStep) -> ModelSource:
+        return self._source(step.study)
 
     def vectors(self, step: RankStep) -> "LateVectors":
-        source, precision = self._source(step.study), step.study.recipe.precision
-        return LateVectors(source, self.reading(), precision, step.read_of_context)
+        lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}
+        given = {name: count for name, count in lengths.items() if count is not None}
+        recipe = self.like.model_validate({"base": getattr(self, self.kind), **given})
+        return LateVectors(self.source(step), recipe, step.read_of_context)
 
 
 class ColBERT(_Late):
-    """A ColBERT.
-
-    Attributes:
-        colbert: Its name.
-    """
+    """A ColBERT."""
 
     kind: ClassVar[str] = "colbert"
-    like: ClassVar[type[LateRecipe]] = ColBERTRecipe
-    colbert: str
+    like: ClassVar[type[MaxSimRecipe]] = ColBERTRecipe
+    colbert: str  # its name
 
 
 class MaxSim(_Late):
-    """Late interaction of any encoder's token vectors.
-
-    Attributes:
-        maxsim: Its name.
-    """
+    """Late interaction of any encoder's token vectors."""
 
     kind: ClassVar[str] = "maxsim"
-    like: ClassVar[type[LateRecipe]] = MaxSimRecipe
-    maxsim: str
+    like: ClassVar[type[MaxSimRecipe]] = MaxSimRecipe
+    maxsim: str  # its name
 
 
 @dataclass(frozen=True)
 class LateVectors:
     source: ModelSource
-    reading: Reading
-    precision: Precision
+    reading: MaxSimRecipe
     read: ContextRecipe
 
     def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the model itself
-        return LateVectors, (self.source, self.reading, self.precision, self.read)
+        return LateVectors, (self.source, self.reading, self.read)
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]:
         read = {} if side == "candidates" else self.read.model_dump(mode="json")
-        model, reading = self.source.identity(), asdict(self.reading)
-        return {"model": model, "reading": reading, "precision": self.precision, "context": read}
+        model, reading = self.source.identity(), self.reading.fingerprint_inputs
+        return {"model": model, "reading": reading, "context": read}
 
     @cached_property
     def model(self) -> LateInteraction:
-        found = LateInteraction.load(self.source, self.reading)
-        found.precision = self.precision
-        return found
+        return LateInteraction.load(self.source, self.reading)
 
-    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+    def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]:
         model, read = self.model, self.read
+        model.running = running
         model.to(device)
-        model.network.eval()
 
         def of_spans(spans: Sequence[MaskedSpan]) -> list[Floats]:
             pairs = [context(span, read.left, read.right, read.words) for span in spans]
             room = model.room_of_queries
             texts = [nearest(model.tokenizer, *pair, room=room, side=read.tokens) for pair in pairs]
-            return model.token_vectors(model.queries(texts), tokens)
+            return model.token_vectors(model.queries(texts))
 
-        return lambda texts: model.token_vectors(model.documents(texts), tokens), of_spans
+        return lambda texts: model.token_vectors(model.documents(texts)), of_spans
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
-    """Left and right text, cut at their outer ends: to ``room`` tokens together.
-
-    Before that each is cut to ``side`` tokens.
-    """
+    """Left and right text, cut at their outer ends: to ``side`` tokens, to ``room`` together."""
     before, after = (
         one.offsets
         for one in tokenizer.backend_tokenizer.encode_batch([left, right], add_special_tokens=False)

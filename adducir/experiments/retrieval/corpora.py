@@ -19,12 +19,11 @@ from adducir.corpora.local import LocalCorpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.sources import file_path, open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.evaluator import Evaluator, depth_of
 from adducir.evaluation.measures import computable, parse_measure, parse_measures
-from adducir.evaluation.unjudged import depth_of
 from adducir.experiments.sections import Known, Linked, Name, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
-from adducir.experiments.tuning.folds import JudgedTopics
+from adducir.experiments.tuning.design import JudgedTopics
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
 from adducir.training.recipe import Several, listed
@@ -53,17 +52,11 @@ class CorpusRecipe(Linked):
 
 
 class SourceCorpus(CorpusRecipe):
-    """Documents from an ir_datasets id, a file or a folder.
+    """Documents from an ir_datasets id, a file or a folder."""
 
-    Attributes:
-        source: The id or path.
-        format: The format of files, if their names do not show it.
-        docno_field: The field that holds the docno, if its name is unusual.
-    """
-
-    source: str
-    format: str | None = None
-    docno_field: str | None = None
+    source: str  # the id or path
+    format: str | None = None  # the format of files, if their names do not show it
+    docno_field: str | None = None  # the field that holds the docno, if its name is unusual
 
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         with study.planner.at("corpora", name, "source"):
@@ -73,29 +66,20 @@ class SourceCorpus(CorpusRecipe):
 
 
 class ExpandedRecipe(CorpusRecipe):
-    """Another corpus, its words weighted by DeepCT; see docs/deepct.md.
-
-    Attributes:
-        expand: The other corpus.
-        model: The term weighter: its recipe or its folder.
-        scale: How often a word of weight 1 is repeated.
-        transform: What becomes of weights first.
-        precision: What the network computes in.
-    """
+    """Another corpus, its words weighted by DeepCT; see docs/deepct.md."""
 
     references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
-    expand: Name
-    model: str
-    scale: Annotated[float, Field(gt=0)] = 100.0
-    transform: Literal["linear", "sqrt"] = "linear"
-    precision: Precision = "float32"
+    expand: Name  # the other corpus
+    model: str  # the term weighter: its recipe or its folder
+    scale: Annotated[float, Field(gt=0)] = 100.0  # how often a word of weight 1 is repeated
+    transform: Literal["linear", "sqrt"] = "linear"  # what becomes of weights first
+    precision: Precision = "float32"  # what the network computes in
 
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.model, folder)
 
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
-        from adducir.deepct.expansion import ExpandedCorpus, Rendering
-        from adducir.deepct.weighting import weights_fingerprint
+        from adducir.deepct.expansion import ExpandedCorpus, Rendering, weights_fingerprint
 
         if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
             what = f"`{self.expand}` is itself expanded"
@@ -171,7 +155,7 @@ class WeightsStep(Step):
         return {"precision": self.precision}
 
     def make(self, context: "Context") -> None:
-        from adducir.deepct.weighting import predict_corpus_weights
+        from adducir.deepct.expansion import predict_corpus_weights
 
         running, rebuild = context.running(self.precision), context.rebuild
         predict_corpus_weights(self.model, self.corpus.base, self.path, running, rebuild=rebuild)
@@ -215,24 +199,30 @@ class TopicSet(JudgedTopics):
     def identity(self) -> dict[str, str]:
         return {**self.topics.identity(), **self.qrels.identity()}
 
+    def facts(self, recipe: "TopicsRecipe") -> dict[str, Any]:
+        model = {"model's qrels": recipe.model_qrels, "judge": recipe.judge}
+        return {
+            "topics": recipe.source,
+            "field": self.topics.field,
+            "number of topics": len(self.topics),
+            "topics sha256": self.topics.identity()["topics"],
+            "qrels": recipe.qrels,
+            **(model if recipe.judge else {}),
+            "number of judged topics": len(self.qrels.qids),
+            "number of judgements": len(self.qrels),
+            "qrels sha256": self.qrels.identity()["qrels"],
+        }
+
 
 class TopicsRecipe(Recipe):
-    """A set of topics with its judgements: one group of columns in the table.
+    """A set of topics with its judgements: one group of columns in the table."""
 
-    Attributes:
-        source: The topics.
-        qrels: Their judgements.
-        field: The field that is searched with.
-        model_qrels: Judgements of a model, of these topics and others: the footer has
-            prediction-powered means.
-        judge: Name and version of the model.
-    """
-
-    source: str
-    qrels: Several
-    field: str | None = None
+    source: str  # the topics
+    qrels: Several  # their judgements
+    field: str | None = None  # the field that is searched with
+    # judgements of a model, of these topics and others: the footer has prediction-powered means
     model_qrels: Several = ()
-    judge: str = ""
+    judge: str = ""  # name and version of the model
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":
@@ -286,7 +276,6 @@ class TopicsRecipe(Recipe):
 
 
 def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[str, str]]:
-    """The measures, each once in the file's order, and their printed names by exact ones."""
     planner, recipe = study.planner, study.recipe
     found: dict[Measure, None] = {}
     for number, text in enumerate(recipe.measures):

@@ -9,31 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adducir.core.chunks import Chunking
 from adducir.corpora.sources import expanded, file_path
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.retrieval.runs import (
-    Answer,
-    GivenRun,
-    RunStep,
-    System,
-    method_of,
-    named,
-)
+from adducir.experiments.retrieval.runs import Answer, GivenRun, RunStep, System, method_of, named
 from adducir.experiments.sections import Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial
 from adducir.experiments.tuning.tune import of_topics
 from adducir.models.machine import using_threads
-from adducir.rerankers.recipe import RerankerRecipe
-from adducir.rerankers.registry import (
+from adducir.rerankers.recipe import (
     Reranker,
+    RerankerRecipe,
     identity_of,
     is_trained,
     open_reranker,
     open_trained,
     read_recipe,
 )
-from adducir.rerankers.rerank import rerank
-from adducir.rerankers.texts import StoredTexts
-from adducir.runs.metadata import reranked_method
+from adducir.rerankers.rerank import Texts, rerank
+from adducir.runs.write import reranked_method
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
@@ -52,22 +44,16 @@ class Scorer:
 
 
 class Rerank(System):
-    """A reranker over the run of another system.
-
-    Attributes:
-        rerank: The other system.
-        by: The reranker: its recipe, its folder or its name.
-        depth: How many documents per topic are reranked.
-        texts: The index whose documents are read; by default the one that was searched.
-        fields: The fields that are read; by default as the reranker's recipe says, or the index's.
-    """
+    """A reranker over the run of another system."""
 
     verb: ClassVar[str] = "rerank"
     references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
-    rerank: Name
-    by: str
-    depth: Natural = 100
+    rerank: Name  # the other system
+    by: str  # the reranker: its recipe, its folder or its name
+    depth: Natural = 100  # how many documents per topic are reranked
+    # the index whose documents are read; by default the one that was searched
     texts: Name | None = None
+    # the fields that are read; by default as the reranker's recipe says, or the index's
     fields: tuple[str, ...] = ()
 
     def is_trained(self, folder: Path) -> bool:
@@ -103,7 +89,20 @@ class Rerank(System):
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         place, planner = ("systems", trial.system), study.planner
         with planner.at(*place, "by"):
-            scorer = self._scorer(trial, study)
+            if self.is_trained(study.folder):
+                from adducir.rerankers.training import CrossEncoderTraining
+
+                path = file_path(self.by, study.folder)
+                kind = CrossEncoderTraining, "a cross-encoder"
+                model = study.training(self.by, trial.seed, *kind, place)
+                recipe: Any = model.plan.recipe
+                opener = partial(open_trained, path, model.path)
+                identity = identity_of(recipe, model.fingerprint)
+                scorer = Scorer(recipe, identity, opener, (model,))
+            else:
+                found = open_reranker(expanded(self.by), study.folder)
+                # An unreadable model is an error before anything runs.
+                scorer = Scorer(found.recipe, found.identity, lambda: found)
         parts, topic_set = self.parts(trial, study), study.topic_set(trial.data)
         if fields := self.fields or listed(scorer.recipe.fields):
             with planner.at(*place, "fields" if self.fields else "by"):
@@ -117,21 +116,6 @@ class Rerank(System):
         reads = [] if scorer.models else [place]
         return RunStep(self, trial, study, parts, scorer.models, reads, scorer)
 
-    def _scorer(self, trial: Trial, study: "RetrievalStudy") -> Scorer:
-        if self.is_trained(study.folder):
-            from adducir.rerankers.training import CrossEncoderTraining
-
-            own, path = ("systems", trial.system), file_path(self.by, study.folder)
-            model = study.training(
-                self.by, trial.seed, CrossEncoderTraining, "a cross-encoder", own
-            )
-            recipe: Any = model.plan.recipe
-            opener = partial(open_trained, path, model.path)
-            return Scorer(recipe, identity_of(recipe, model.fingerprint), opener, (model,))
-        found = open_reranker(expanded(self.by), study.folder)
-        # An unreadable model is an error before anything runs.
-        return Scorer(found.recipe, found.identity, lambda: found)
-
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         scorer: Scorer = step.opened
         return {
@@ -143,16 +127,14 @@ class Rerank(System):
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
-        """The candidates, reranked by the planned model."""
         scorer: Scorer = step.opened
 
-        def opener() -> Reranker:
-            found = replace(scorer.open(), device=context.device)
-            return found.in_batches(context.batch_tokens)
-
-        reranker = context.shared(("reranker", step.trial.run), opener)
+        reranker = context.shared(
+            ("reranker", step.trial.run),
+            lambda: replace(scorer.open(), running=context.running()),
+        )
         index = step.parts["texts"].open(context)
-        texts = StoredTexts(index.documents, self.fields or reranker.fields or index.fields)
+        texts = Texts.stored(index.documents, self.fields or reranker.fields or index.fields)
         with using_threads(context.threads):
             found = rerank(
                 of_topics(step.parts["rerank"].read(), step.topics),
@@ -161,7 +143,6 @@ class Rerank(System):
                 reranker,
                 depth=self.depth,
                 tag=step.tag,
-                threads=context.threads,
                 chunking=Chunking(step.path, context.execution),
             )
         # Candidates are named without the machine's paths.

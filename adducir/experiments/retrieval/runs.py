@@ -25,10 +25,9 @@ from adducir.experiments.code import Code, find_code
 from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
-from adducir.runs.metadata import part_of, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import write_run
+from adducir.runs.write import part_of, read_metadata, write_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,15 +51,10 @@ class Answer:
 
 
 class System(SystemEntry):
-    """A row of the table. Its run is made from the runs and indexes that it names.
+    """A row of the table. Its run is made from the runs and indexes that it names."""
 
-    Attributes:
-        group: The section of the table that it stands in.
-        verb: What is done, for the plan's lines.
-    """
-
-    verb: ClassVar[str]
-    group: str | None = None
+    verb: ClassVar[str]  # what is done, for the plan's lines
+    group: str | None = None  # the section of the table that it stands in
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -83,7 +77,6 @@ class System(SystemEntry):
         """Leave what does not fit the rest of the file with the planner."""
 
     def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
-        """The steps that its run is made from, by the key that names each."""
         return {
             ".".join(map(str, one.place)): study.index(one.name, trial.seed)
             if one.section == "indexes"
@@ -203,13 +196,10 @@ class RunStep(Step):
 
 
 class Given(System):
-    """A run that is there already.
-
-    Attributes:
-        run: A TREC run file for the only topic set, or one for each topic set by its name.
-    """
+    """A run that is there already."""
 
     verb: ClassVar[str] = "read"
+    # a TREC run file for the only topic set, or one for each topic set by its name
     run: str | dict[Name, str]
 
     def links(self) -> Iterator[Link]:
@@ -275,7 +265,6 @@ class GivenRun(Step):
 
 
 def method_of(step: Step) -> dict[str, Any]:
-    """How a run was made, as its metadata say: handed on to what is made from it."""
     return part_of(run_facts(step.path), "method") if isinstance(step, RunStep) else {}
 
 
@@ -302,13 +291,6 @@ class Python(System):
     The transformer is given a frame with ``qid`` and ``query``; with ``input`` one row per document
     of that system's run, with ``docno``, ``score`` and ``rank``; with ``texts`` also ``text`` and a
     column for each field. It returns ``qid``, ``docno`` and ``score``.
-
-    Attributes:
-        python: ``module:function``, or ``folder/file.py:function`` from the study's folder.
-        arguments: The function's keyword arguments.
-        input: The system whose run it is given.
-        texts: The index whose documents' texts it is given.
-        searches: An index that the function is given, opened, as its argument ``index``.
     """
 
     verb: ClassVar[str] = "call"
@@ -317,10 +299,11 @@ class Python(System):
         "texts": "indexes",
         "searches": "indexes",
     }
-    python: str
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    input: Name | None = None
-    texts: Name | None = None
+    python: str  # ``module:function``, or ``folder/file.py:function`` from the study's folder
+    arguments: dict[str, Any] = Field(default_factory=dict)  # the function's keyword arguments
+    input: Name | None = None  # the system whose run it is given
+    texts: Name | None = None  # the index whose documents' texts it is given
+    # an index that the function is given, opened, as its argument ``index``
     searches: Name | None = None
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
@@ -375,7 +358,7 @@ class Python(System):
     def _frame(self, step: RunStep, context: "Context") -> "pd.DataFrame":
         import pandas as pd
 
-        from adducir.rerankers.texts import StoredTexts
+        from adducir.rerankers.rerank import Texts
 
         parts = step.parts
         queries = dict(zip(step.topics.qids, step.topics.queries, strict=True))
@@ -389,12 +372,11 @@ class Python(System):
             docnos = list(dict.fromkeys(frame["docno"]))
             columns = {one: (one,) for one in index.fields} | {"text": index.fields}
             for column, fields in columns.items():
-                texts = StoredTexts(index.documents, fields).get(docnos)
+                texts = Texts.stored(index.documents, fields).get(docnos)
                 frame[column] = frame["docno"].map(dict(zip(docnos, texts, strict=True)))
         return frame
 
     def _run(self, found: Any, code: Code, step: RunStep) -> Run:
-        """What a transformer returned as a run of the topics, cut to the depth."""
         try:
             run = Run.of(found, step.tag)
         except AdducirError as error:

@@ -22,7 +22,13 @@ from adducir.experiments.retrieval.runs import Answer, RunStep, System, named
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import Step
 from adducir.experiments.study import Trial
-from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of, plain
+from adducir.experiments.tuning.design import (
+    Grid,
+    Hyperparameter,
+    Setting,
+    hyperparameters_of,
+    plain,
+)
 from adducir.experiments.tuning.tune import Tunable, TuneRecipe, Tuning, of_topics, tune
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
@@ -34,17 +40,13 @@ from adducir.runs.run import Run
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
-    from adducir.experiments.tuning.folds import Folds
+    from adducir.experiments.tuning.design import Folds
 
 
 class TunableSystem(System):
-    """A system with hyperparameters, which ``tune`` has chosen by cross-validation.
+    """A system with hyperparameters, which ``tune`` has chosen by cross-validation."""
 
-    Attributes:
-        tune: The grid, the folds and the measure.
-    """
-
-    tune: TuneRecipe | None = None
+    tune: TuneRecipe | None = None  # the grid, the folds and the measure
 
     @property
     @abstractmethod
@@ -58,10 +60,7 @@ class TunableSystem(System):
 
     @abstractmethod
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
-        """The system with its hyperparameters left open, over the topics of all topic sets.
-
-        ``steps`` are its untuned runs on each, whose parts are there.
-        """
+        """The system with open hyperparameters; ``steps``: its untuned runs on each topic set."""
 
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
@@ -181,20 +180,13 @@ class TunedStep(RunStep):
 
 
 class Search(TunableSystem):
-    """A search; the model's hyperparameters stand beside ``model``, feedback under its name.
-
-    Attributes:
-        index: The index.
-        model: The retrieval model; a dense index has none.
-        fields: Weights of separate fields: BM25F.
-    """
+    """A search; the model's hyperparameters stand beside ``model``, feedback under its name."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
-    index: Name
-    model: Annotated[str, MODELS] = "bm25"
-    fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
+    index: Name  # the index
+    model: Annotated[str, MODELS] = "bm25"  # the retrieval model; a dense index has none
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -250,7 +242,6 @@ class Search(TunableSystem):
         return {
             "model": MODELS.settings(self.retrieval_model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({"fields": self.fields} if self.fields else {}),
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
@@ -264,7 +255,6 @@ class Search(TunableSystem):
 
     @property
     def _kinds(self) -> list[Any]:
-        """Model and feedback, whose numbers can be tuned."""
         return [self.retrieval_model, *([self.feedback] if self.feedback else [])]
 
     @property
@@ -285,10 +275,7 @@ class Search(TunableSystem):
         return self.tunable(index.open(context), depth, context.threads)
 
     def tunable(self, index: Index, depth: int | None, threads: int | None) -> Tunable:
-        """The search of an index, with hyperparameters left open."""
-
         def at(setting: Setting) -> list[Any]:
-            """Model and feedback with the values of a setting."""
             return [
                 type(kind)(**{name: setting.get(name, value) for name, value in kind})
                 for kind in self._kinds
@@ -301,7 +288,6 @@ class Search(TunableSystem):
                 texts,
                 model,
                 feedback=next(iter(feedback), None),
-                fields=self.fields,
                 depth=depth,
                 threads=threads,
             )
@@ -316,26 +302,20 @@ class Search(TunableSystem):
             "model": self.model,
             "feedback": FEEDBACK.name_of(type(self.feedback)) if self.feedback else None,
             **({"fixed": self.fixed} if self.fixed else {}),
-            **({"fields": dict(self.fields)} if self.fields else {}),
             "depth": depth or "all",
         }
         return Tunable(tried, facts, check=at)
 
 
 class Fusion(TunableSystem):
-    """Two systems or more; the method's hyperparameters stand beside ``method``.
-
-    Attributes:
-        fuse: The systems.
-        method: A fusion method.
-        weights: A weight for each system; by default 1.
-    """
+    """Two systems or more; the method's hyperparameters stand beside ``method``."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
-    fuse: tuple[Name, ...]
-    method: Annotated[str, FUSION] = "rrf"
+    fuse: tuple[Name, ...]  # the systems
+    method: Annotated[str, FUSION] = "rrf"  # a fusion method
+    # a weight for each system; by default 1
     weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
 
     @classmethod
@@ -393,7 +373,6 @@ class Fusion(TunableSystem):
         return values | {f"weights.{name}": weight for name, weight in weights}
 
     def at(self, setting: Setting) -> "Fusion":
-        """The same with the values of a setting; a weight that is not in it is 1."""
         values = {**self.fixed, **setting}
         weights = tuple(float(values.pop(f"weights.{name}", 1)) for name in self.fuse)
         if not any(weights):

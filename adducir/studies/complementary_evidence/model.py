@@ -1,25 +1,36 @@
-"""The models: Mou et al.'s (2020, section 2.2), and their baseline DRN with BERT.
+"""The models and losses of Mou et al. (2020, section 2.2), and their baseline DRN with BERT.
 
 The complementary model has one encoder, which reads the question alone, ``[CLS] q [SEP]``, and each
 passage with its question, ``[CLS] q [SEP] title. text [SEP]``; the last layer's hidden states
 represent them. A fully connected layer with a sigmoid on a passage's vector gives P(p|q). So each
-passage is encoded once for a question, whatever sets it may come into.
+passage is encoded once for a question, whatever sets it may come into. It learns by equations 4 to
+7::
+
+    L = L_sup + alpha L_d + beta L_c
+
+- L_sup, relevance: the cross-entropy of P(p|q) over a question's passages. The paper prints
+  - sum y log f(p) (equation 5), which P = 1 for every passage would satisfy; its name and its
+    relevance baseline mean both classes, so the other passages add - log(1 - f(p)).
+- L_d, diversity: the sum of 1 - l1(p_i, p_j) over pairs of gold passages, each pair once, with the
+  bounded distance of :mod:`adducir.studies.complementary_evidence.selection`.
+- L_c, compactness: over the labelled sets the sum of PyTorch's CosineEmbeddingLoss of the question
+  and the sum of the members: 1 - cos for a gold set, max(0, cos - margin) for a false one.
+
+Passages are encoded once for all sets of a question, so L_sup and L_d count once a question. Its
+terms are sums, as in the paper; a batch's loss is the mean over its questions.
 
 DRN (section 3.2; after Harel et al., 2019) has two separate models that read questions and passages
 apart: one finds the most relevant passage, the other scores how much a second passage adds to the
 first. BERT takes the place of the LSTM. Harel et al. score by an extension of a neural tensor
 network; here relevance is such a network over (q, p), and novelty one over (p1, p2) with q as a
-further linear term::
+further linear term, with ``slices`` slices of W::
 
     s(a, b; c) = u . tanh(a' W b + V [a; b; c] + v) + w
-
-with ``slices`` slices of W.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -30,14 +41,14 @@ from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
+from torch.nn import functional
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.models.artifacts import ModelSettings
-from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource, trained_folder
-from adducir.studies.complementary_evidence.losses import complementary_loss, drn_loss
+from adducir.models.work import in_order, padded
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 from adducir.studies.complementary_evidence.selection import (
     DRNSelection,
@@ -53,6 +64,7 @@ TOGETHER = 64
 """Questions whose vectors are held at a time."""
 _TO_TEXT = 4
 """One in so many tokens is kept for the passage, however long the question is."""
+_ZERO = 1e-12
 
 
 class Settings(ModelSettings):
@@ -126,6 +138,15 @@ class Encoder(torch.nn.Module):
         own = padded([one.own for one in inputs], 0, device)[0].to(states.dtype)[..., None]
         return (states * own).sum(1) / own.sum(1).clamp(min=1)
 
+    def vectors(self, inputs: Sequence[Input], tokens: int | None) -> NDArray[np.float32]:
+        """(n, d) the vectors of many inputs, so many padded tokens at a time."""
+
+        def compute(numbers: NDArray[np.int64]) -> list[Any]:
+            return list(self([inputs[number] for number in numbers]).cpu().numpy())
+
+        lengths, device = [len(one.ids) for one in inputs], self.network.device
+        return np.array(in_order(lengths, compute, tokens=tokens, device=device), dtype=np.float32)
+
     def freeze(self, trained: int | None) -> None:
         """Leave all but the topmost layers as they are; None: train all, with the embeddings."""
         if trained is None:
@@ -154,6 +175,40 @@ def batch_of(
     return whole[:, 0], whole[:, 1:], there[:, 1:]
 
 
+def relevance_loss(logits: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
+    """(Q,) equation 5, of (Q, K) logits; ``mask`` is True at passages."""
+    clean = logits.masked_fill(~mask, 0)
+    wanted = relevant.to(clean.dtype)
+    each = functional.binary_cross_entropy_with_logits(clean, wanted, reduction="none")
+    return each.masked_fill(~mask, 0).sum(-1)
+
+
+def complementary_loss(
+    logits: Tensor, vectors: Tensor, question: Tensor, mask: Tensor, batch: Any, recipe: Any
+) -> Tensor:
+    """Equation 4 of (Q, K) logits and (Q, K, d) vectors of passages and (Q, d) of questions."""
+    gold, sets, weights = batch["relevant"] & mask, batch["sets"], recipe.weights
+    total = relevance_loss(logits, gold, mask).mean()
+    if weights.diversity:
+        own = vectors.masked_fill(~gold[..., None], 0)
+        unit = functional.normalize(own, dim=-1, eps=_ZERO)
+        apart = torch.cdist(unit, unit, p=1.0) / (2 * vectors.shape[-1] ** 0.5)
+        pairs = (gold[:, :, None] & gold[:, None, :]).triu(1)
+        diversity = (1 - apart).masked_fill(~pairs, 0).sum((-2, -1))
+        total = total + weights.diversity * diversity.mean()
+    if weights.compactness:
+        clean, is_member = vectors.masked_fill(~mask[..., None], 0), sets >= 0
+        numbers = sets.clamp(min=0).flatten(1)[..., None].expand(-1, -1, clean.shape[-1])
+        members = clean.gather(1, numbers).reshape(*sets.shape, -1)
+        sums = members.masked_fill(~is_member[..., None], 0).sum(2)
+        cosine = functional.cosine_similarity(sums, question[:, None], dim=-1, eps=_ZERO)
+        false = (cosine - recipe.margin).clamp(min=0)
+        each = torch.where(batch["labels"], 1 - cosine, false)
+        compactness = each.masked_fill(~is_member.any(-1), 0).sum(-1)
+        total = total + weights.compactness * compactness.mean()
+    return total
+
+
 class EvidenceModel(torch.nn.Module, ABC):
     """A model that judges the passages of a question, read together with it or apart."""
 
@@ -178,7 +233,11 @@ class EvidenceModel(torch.nn.Module, ABC):
 
     @abstractmethod
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
-        """The mean loss of a batch of questions, as its recipe weighs it."""
+        """The mean loss of Q questions, as the recipe weighs it.
+
+        A batch has ``questions`` (inputs), (Q, K) ``relevant``, (Q, S, L) ``sets`` (the numbers of
+        members, padded with -1) and (Q, S) ``labels``.
+        """
 
     @abstractmethod
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Any:
@@ -225,18 +284,9 @@ class EvidenceModel(torch.nn.Module, ABC):
                 each = [self.reader.read(one) for one in questions[first : first + TOGETHER]]
                 ends = np.cumsum([len(inputs) for inputs in each])
                 inputs = [one for some in each for one in some]
-                lengths, whole = [len(one.ids) for one in inputs], list[Any]()
-                for encoder in self.encoders:
-                    compute = partial(_computed, encoder, inputs)
-                    device = encoder.network.device
-                    vectors = in_order(lengths, compute, tokens=tokens, device=device)
-                    whole.append(np.split(np.array(vectors, dtype=np.float32), ends[:-1]))
+                whole = (np.split(one.vectors(inputs, tokens), ends[:-1]) for one in self.encoders)
                 found += [self.pool(own, most) for own in zip(*whole, strict=True)]
         return found
-
-
-def _computed(encoder: Encoder, inputs: Sequence[Input], numbers: NDArray[np.int64]) -> list[Any]:
-    return list(encoder([inputs[number] for number in numbers]).cpu().numpy())
 
 
 class ComplementaryModel(EvidenceModel):
@@ -253,10 +303,8 @@ class ComplementaryModel(EvidenceModel):
 
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
         question, passages, mask = batch_of(self.encoders[0], batch["questions"])
-        given = batch["relevant"], mask, batch["sets"], batch["labels"]
-        weights = {**recipe.weights.model_dump(), "margin": recipe.margin}
         logits = self.heads[0](passages)[..., 0]
-        return complementary_loss(logits, passages, question, *given, **weights)
+        return complementary_loss(logits, passages, question, mask, batch, recipe)
 
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Pool:
         question, passages = vectors[0][0], vectors[0][1:]
@@ -296,13 +344,22 @@ class DRNModel(EvidenceModel):
         return TensorNetwork(width, self.settings.slices, third=number == 1)
 
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
+        """Novelty learns, for each gold passage as the first, what the other gold ones add.
+
+        All others, the first itself among them, add nothing to it.
+        """
         (question, own, mask), (asked, passages, _) = (
             batch_of(encoder, batch["questions"]) for encoder in self.encoders
         )
-        relevance = self.heads[0](question[:, None], own)[:, 0]
-        return drn_loss(
-            relevance, self.heads[1](passages, passages, asked), batch["relevant"], mask
-        )
+        firsts = batch["relevant"] & mask
+        relevance = relevance_loss(self.heads[0](question[:, None], own)[:, 0], firsts, mask)
+        pairs = firsts[:, :, None] & mask[:, None]
+        novelty = self.heads[1](passages, passages, asked).masked_fill(~pairs, 0)
+        same = torch.eye(firsts.shape[1], dtype=torch.bool, device=firsts.device)
+        adds = (firsts[:, :, None] & firsts[:, None] & ~same).to(novelty.dtype)
+        each = functional.binary_cross_entropy_with_logits(novelty, adds, reduction="none")
+        per_first = each.masked_fill(~pairs, 0).sum((1, 2)) / firsts.sum(1).clamp(min=1)
+        return (relevance + per_first).mean()
 
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> NoveltyPool:
         device = self.encoders[0].network.device

@@ -14,7 +14,7 @@ A selected set has ids of the question's passages, in the order in which they we
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from itertools import chain, combinations
 from math import comb
 from pathlib import Path
@@ -23,19 +23,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt
 from pydantic.dataclasses import dataclass
 
-from adducir.core.json_lines import json_values
-from adducir.corpora.records import (
-    Id,
-    all_different,
-    parsed_as,
-    read_records,
-    write_records,
-)
+from adducir.corpora.records import Id, all_different, parsed_as, read_records, write_records
 
 NEGATIVES = 8
 _SHAPE = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
 Members = Annotated[tuple[StrictInt, ...], AfterValidator(all_different)]
 
 
@@ -130,27 +121,21 @@ class SelectedSet:
 def read_questions(*paths: Path) -> Iterator[EvidenceQuestion]:
     """The questions of files, one file after the other; ids are unique in a file."""
     for path in paths:
-        yield from read_records(path, json_values(path), parsed_as(EvidenceQuestion))
+        yield from read_records(path, parsed_as(EvidenceQuestion))
 
 
 def write_questions(questions: Iterable[EvidenceQuestion], path: Path) -> int:
-    return write_records(questions, path, _record_of)
+    def record_of(question: EvidenceQuestion) -> dict[str, Any]:
+        record = {one.name: getattr(question, one.name) for one in fields(question)}
+        record["gold"] = [sorted(members) for members in question.gold]
+        return {key: value for key, value in record.items() if value or key != "missing"}
 
-
-def _record_of(question: EvidenceQuestion) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "id": question.id,
-        "question": question.question,
-        "passages": question.passages,
-        "gold": [sorted(members) for members in question.gold],
-        "sets": question.sets,
-    }
-    return {**record, "missing": question.missing} if question.missing else record
+    return write_records(questions, path, record_of)
 
 
 def read_selected(path: Path) -> Iterator[SelectedSet]:
     hint = 'A line has the form {"id": "q1", "chosen": ["p3", "p7"], "score": 1.5}.'
-    return read_records(path, json_values(path), parsed_as(SelectedSet), hint)
+    return read_records(path, parsed_as(SelectedSet), hint)
 
 
 def write_selected(sets: Iterable[SelectedSet], path: Path) -> int:

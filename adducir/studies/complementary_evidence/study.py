@@ -1,41 +1,133 @@
 """The task ``evidence-sets``: its experiment file, its trainings and selections, its table."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
+import orjson
 from pydantic import ConfigDict, Field, model_validator
 
+from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.config import load
 from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.core.planning import reads
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, validated
 from adducir.core.texts import same_text
 from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
 from adducir.experiments.sections import Name, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
+from adducir.models.artifacts import read_shard
 from adducir.models.machine import Precision, using_threads
+from adducir.models.sources import ModelSource, trained_folder
+from adducir.models.work import Arrays, ModelWork
 from adducir.studies.complementary_evidence.measures import GoldSets, set_table
 from adducir.studies.complementary_evidence.questions import (
+    EvidenceQuestion,
+    SelectedSet,
     read_questions,
     read_selected,
     write_selected,
 )
-from adducir.studies.complementary_evidence.select import SelectionWork, selected
 from adducir.studies.complementary_evidence.selection import SELECTORS, Selector
 from adducir.studies.complementary_evidence.training import EvidenceTrainable
-from adducir.training.kinds import open_training
 from adducir.training.recipe import Several, listed
+from adducir.training.trainable import open_training
 
 if TYPE_CHECKING:
+    import torch
+
     from adducir.experiments.step import Context
+
+
+def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
+    made, errors = validated(type(selection), {**selection.model_dump(), **changes})
+    if made is None:
+        known = ", ".join(type(selection).model_fields)
+        what = "; ".join(f"--set {'.'.join(map(str, one.path))}: {one.what}" for one in errors)
+        raise UsageError(f"{what}.", hint=f"This model has: {known}.")
+    return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionWork(ModelWork):
+    """The sets of questions, by a trained model (a folder or recipe) or a selector without one."""
+
+    doing: ClassVar[str] = "selecting"
+    unit: ClassVar[str] = "questions"
+    size: int = 64
+    model: Path | None
+    questions: Sequence[EvidenceQuestion]
+    selection: Recipe | None
+
+    @property
+    def total(self) -> int:
+        return len(self.questions)
+
+    def identity(self) -> Mapping[str, Any]:
+        if self.model is None:
+            model = SELECTORS.name_of(type(self.selection))  # type: ignore[arg-type]
+        else:
+            model = ModelSource(str(self.model), trained_folder(self.model)).identity()
+        selection = self.selection.model_dump(mode="json") if self.selection else None
+        how = {"model": model, "selection": selection, "precision": self.running.precision}
+        return {**super().identity(), **how}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "questions": ()}  # a worker is given its own
+
+    def check(self) -> None:
+        if self.model is not None:
+            trained_folder(self.model)
+
+    def items(self, *, check: bool) -> Iterator[EvidenceQuestion]:
+        if check and len({question.id for question in self.questions}) < len(self.questions):
+            raise InputError("a question is duplicated.", hint="Give each question once.")
+        return iter(self.questions)
+
+    def describe(self, item: EvidenceQuestion) -> tuple[str, bytes]:
+        return item.id, orjson.dumps([item.question, item.passages])
+
+    def load(self, device: "torch.device") -> Callable[[Sequence[Any]], Arrays]:
+        if self.model is None:
+            return partial(self._arrays, None)
+        from adducir.studies.complementary_evidence.model import load_evidence_model
+
+        return partial(self._arrays, load_evidence_model(self.model).to(device))
+
+    def _arrays(self, model: Any, items: Sequence[EvidenceQuestion]) -> Arrays:
+        selection = self.selection
+        if isinstance(selection, Selector):
+            sets = selection.choose(items)
+        else:
+            selection = selection or model.settings.selection
+            most = getattr(selection, "candidates", 0)
+            how = {"precision": self.running.precision, "tokens": self.running.tokens}
+            pools = model.pools(items, most, **how)
+            best = [pool.best(selection) for pool in pools]
+            sets = [
+                SelectedSet(question.id, tuple(question.passages[n].id for n in numbers), score)
+                for question, (numbers, score) in zip(items, best, strict=True)
+            ]
+        return {"sets": np.frombuffer(orjson.dumps(sets), dtype=np.uint8)}
+
+
+@contextmanager
+def selected(
+    work: SelectionWork, chunking: Chunking = TEMPORARY
+) -> Iterator[Iterator[SelectedSet]]:
+    """The selected set of each question, in their order; chunks go when the block ends well."""
+    with chunking.made(work) as made:
+        chunks = (orjson.loads(read_shard(path)["sets"].tobytes()) for path in made.files)
+        yield (SelectedSet(**one) for chunk in chunks for one in chunk)
 
 
 class TrainedSystem(Recipe):
@@ -238,7 +330,7 @@ class EvidenceStudy(Study):
         if not isinstance(plan, EvidenceTrainable):
             raise InputError("this is not a recipe of an evidence selector.", path=document.path)
         path = self.folder / "rerankers" / self.name / self.path_of(trial).name
-        return self.models.add(path, plan, ("systems", trial.system))
+        return self.model(path, plan, ("systems", trial.system))
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         scores: dict[str, list[Scores]] = {}

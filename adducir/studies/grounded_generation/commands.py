@@ -7,14 +7,15 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, show_counts
+from adducir.studies.options import LINES_IN_PARTS, Shares, counted, in_parts, show_counts
 
 GOLD_QRELS = "Write the gold passages as qrels, too: X.qrels, X.txt."
 QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
-Group = Literal["answers", "grounding", "knowledge", "kilt", "msmarco"]
+Group = Literal["answers", "grounding", "knowledge", "kilt"]
 
 
 class Passages(Recipe):
@@ -36,14 +37,12 @@ def passages(settings: Passages) -> None:
         adducir grounded-generation passages kilt_knowledgesource.json -o passages.jsonl.gz
         adducir grounded-generation passages pages.jsonl.gz --words 100 -o passages.jsonl.gz
     """
-    from adducir.cli.console import note, open_progress
-    from adducir.studies.grounded_generation.kilt import cut_page, read_pages, write_passages
+    from adducir.studies.grounded_generation.builders import cut_page, read_pages, write_passages
 
-    with open_progress() as progress, progress.doing("Cutting pages", None, "pages"):
-        pages = (page for path in settings.sources for page in read_pages(path))
-        counted = (page for page in pages if progress.advance(1) is None)
-        cut = (passage for page in counted for passage in cut_page(page, settings.words))
-        count = write_passages(cut, settings.output)
+    pages = (page for path in settings.sources for page in read_pages(path))
+    read = counted(pages, "Cutting pages", "pages")
+    cut = (passage for page in read for passage in cut_page(page, settings.words))
+    count = write_passages(cut, settings.output)
     note(f"wrote {settings.output}: {count:,} passages")
 
 
@@ -72,16 +71,14 @@ def kilt(settings: Kilt) -> None:
         adducir grounded-generation kilt wow-dev.jsonl --passages passages.jsonl.gz -o dev.jsonl
         adducir grounded-generation kilt wow.jsonl --passages p.jsonl --shares .9,.1,0 -o x.jsonl
     """
-    from adducir.cli.console import note, open_progress
     from adducir.core.files import file_digest
-    from adducir.studies.grounded_generation.contexts import write_contexts, write_gold
-    from adducir.studies.grounded_generation.kilt import contexts_of, read_kilt, read_passages
+    from adducir.studies.grounded_generation.builders import kilt_contexts, read_kilt, read_passages
+    from adducir.studies.grounded_generation.texts import write_contexts, write_gold
 
     examples = list(read_kilt(settings.source))
-    with open_progress() as progress, progress.doing("Reading passages", None, "passages"):
-        read = (passage for path in settings.passages for passage in read_passages(path))
-        counted = (one for one in read if progress.advance(1) is None)
-        contexts, counts = contexts_of(examples, counted, settings.turns)
+    passages = (passage for path in settings.passages for passage in read_passages(path))
+    read = counted(passages, "Reading passages", "passages")
+    contexts, counts = kilt_contexts(examples, read, settings.turns)
     parts = [*in_parts(settings, contexts, lambda one: one.group or one.id)]
     for _, path, some in parts:
         write_contexts(some, path)
@@ -136,24 +133,25 @@ def nlgen(settings: Nlgen) -> None:
         adducir grounded-generation nlgen train_v2.1.json.gz --corpus collection.tsv -o train.jsonl
         adducir grounded-generation nlgen dev_v2.1.json.gz --first 6233 -o validation.jsonl
     """
-    from adducir.cli.console import note
     from adducir.corpora.sources import open_corpus
-    from adducir.studies.grounded_generation.contexts import write_contexts, write_gold
-    from adducir.studies.grounded_generation.nlgen import contexts_of, read_nlgen, write_references
+    from adducir.studies.grounded_generation import builders
+    from adducir.studies.grounded_generation.texts import write_contexts, write_gold
 
-    questions, counts = read_nlgen(settings.source)
+    questions, counts = builders.read_nlgen(settings.source)
     kept = questions[settings.skip :][: settings.first]
     if not kept:
         raise UsageError(
             f"nothing is left: {len(questions):,} queries have a well-formed answer.",
             hint="Give another file, or a smaller --skip.",
         )
-    contexts = contexts_of(kept, open_corpus(settings.corpus) if settings.corpus else ())
+    contexts = builders.nlgen_contexts(
+        kept, open_corpus(settings.corpus) if settings.corpus else ()
+    )
     write_contexts(contexts, settings.output)
     if settings.qrels is not None:
         write_gold(contexts, settings.qrels)
     if settings.references is not None:
-        write_references(kept, settings.references)
+        builders.write_references(kept, settings.references)
     show_counts(
         {
             "queries read": counts["queries"],
@@ -180,11 +178,11 @@ class GeneratedTexts(Tabled):
         metavar="FILE",
     )
     measures: Annotated[tuple[Group, ...], BeforeValidator(common.items)] = option(
-        "answers, grounding, knowledge, kilt, msmarco; comma-separated or repeated.",
+        "answers, grounding, knowledge, kilt; comma-separated or repeated.",
         "-m",
         default=(),
         metavar="GROUP",
-        shown="those of the first four that there are data for",
+        shown="those that there are data for",
     )
     corpus: str | None = option(
         "Where the texts of passages are, by their docnos.",
@@ -208,39 +206,33 @@ def generated(settings: GeneratedTexts) -> None:
     """Evaluate generated texts against answers and passages.
 
     F1, Novel-F1, Knowledge-F1, ROUGE-L, of answers and of the passages that texts were generated
-    from; KILT's and MS MARCO's measures as their scripts compute
-    them. An input without a text counts 0 and is reported.
+    from; KILT's measures as its script computes them. An input without a text counts 0 and is
+    reported.
 
     Examples:
         adducir grounded-generation generated a.jsonl b.jsonl -r wow-dev.jsonl --depth 5 -b a
         adducir grounded-generation generated a.jsonl -r wow-dev-kilt.jsonl --measures kilt
     """
-    from adducir.cli.common import system_names
     from adducir.statistics.comparison import compare
-    from adducir.studies.grounded_generation.measures import (
-        common_words,
-        groups,
-        measured,
-        with_data,
-    )
-    from adducir.studies.grounded_generation.texts import (
-        passages_of,
-        read_generated,
-        read_references,
-    )
+    from adducir.studies.grounded_generation import measures, texts
     from adducir.tables.build import build_table
 
-    right = read_references(*settings.references)
-    trained = read_references(*settings.train) if settings.train else right
-    systems = {name: read_generated(path) for path, name in system_names(settings.files).items()}
+    right = texts.read_references(*settings.references)
+    trained = texts.read_references(*settings.train) if settings.train else right
+    systems = {
+        name: texts.read_generated(path)
+        for path, name in common.system_names(settings.files).items()
+    }
     answers = (text for one in trained.values() for text in one.answers)
-    common_ones = common_words(answers, settings.mass)
-    passages = passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
-    named = settings.measures or with_data(right, systems.values(), passages)
-    known = groups(common_ones, passages, settings.depth)
+    common_ones = measures.common_words(answers, settings.mass)
+    passages = (
+        texts.passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
+    )
+    named = settings.measures or measures.with_data(right, systems.values(), passages)
+    known = measures.groups(common_ones, passages, settings.depth)
     used = [known[name] for name in dict.fromkeys(named)]
-    runs = {name: {name: texts} for name, texts in systems.items()}
-    scores, figures, notes = measured(runs, right, used)
+    runs = {name: {name: found} for name, found in systems.items()}
+    scores, notes = measures.measured(runs, right, used)
     if any("Novel-F1" in one.names for one in used):
         where = "the training targets" if settings.train else "the references: no --train was given"
         share = f"{len(common_ones):,} common words make up {settings.mass:.0%} of the words"
@@ -249,7 +241,7 @@ def generated(settings: GeneratedTexts) -> None:
     are_many = any(len(one.qids) > 1 for one in scores)
     comparison = compare(scores, settings.testing() if are_many else None)
     layout = settings.layout(notes=notes, files=files)
-    settings.print(build_table(comparison, layout, figures=figures))
+    settings.print(build_table(comparison, layout))
 
 
 COMMANDS = (passages, kilt, nlgen, generated)

@@ -4,15 +4,20 @@ Words are those of KILT's evaluation (``kilt/eval_downstream.py``, after SQuAD's
 32 punctuation marks of ASCII deleted, ``a``, ``an`` and ``the`` deleted, cut at white space. So
 ``don't`` is the word ``dont``, as in the Hindsight paper's lists of common words.
 
-``F1`` is the harmonic mean of precision and recall of the words of one text among those of the
-other, each as often as it occurs; 0 where either text has no word. ``Novel-F1`` (Paranjape et al.,
-ICLR 2022, section 4.4 and appendix A.2) is the same after the words that are common in the training
-targets, and those of the input x, were removed from both texts. A copy of x therefore scores 0, as
-does what consists of common words alone. Two texts without a novel word between them score 0; the
-paper does not say so.
+``F1`` is that of the words of two texts, each as often as it occurs; 0 where either has no word.
+``Novel-F1`` (Paranjape et al., ICLR 2022, section 4.4 and appendix A.2) is the same after the words
+that are common in the training targets, and those of the input x, were removed from both texts. Two
+texts without a novel word between them score 0; the paper does not say so. Of several answers or
+gold passages the nearest counts, for each measure apart. ``max F1@k`` and the like are the best
+over the texts that were generated from the first k passages (Tables 2 and 4).
 
-Of several answers or gold passages the nearest counts, for each measure apart. ``max F1@k`` and the
-like are the best over the texts that were generated from the first k passages (Tables 2 and 4).
+KILT (Petroni et al., NAACL 2021, section 5, ``kilt/eval_retrieval.py``) measures Wikipedia pages. A
+question has one or several evidence sets, the pages behind each of its answers. Its ROUGE-L is that
+of the PyPI package ``rouge`` (1.0.0, 1.0.1), which differs from ``rouge_score``: texts are cut into
+sentences at every full stop (``9.4`` as well) and into words at white space; capitals and other
+punctuation count; of each pair of sentences the longest common subsequence is found, and the union
+over all pairs counts, words once however often they occur. Of several longest subsequences the
+package takes the one that goes back in the answer where both ways are as long.
 """
 
 import re
@@ -28,14 +33,6 @@ from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.rouge import rouge_l
 from adducir.evaluation.scores import Scores
-from adducir.studies.grounded_generation.scripts import (
-    bleu,
-    kilt_rouge_l,
-    marco_rouge_l,
-    marco_words,
-    r_precision,
-    recall_at,
-)
 from adducir.studies.grounded_generation.texts import (
     Generated,
     Output,
@@ -43,7 +40,6 @@ from adducir.studies.grounded_generation.texts import (
     References,
     System,
 )
-from adducir.tables.build import Figure
 
 CUTOFFS = (1, 2, 5, 10, 20, 50, 100)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -82,41 +78,14 @@ def f1(first: str, second: str, known: Collection[str] = ()) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-Row = Callable[[Reference, Output], Sequence[float]]
-
-
 @dataclass(frozen=True)
 class TextMeasures:
-    """Measures that are computed together, a value each for every reference that counts.
+    """Measures that are computed together, a value each for every reference that counts."""
 
-    Attributes:
-        name: How they are asked for; heads their columns.
-        row: The value of each measure for one output.
-        depth: The texts of an input of which the best counts; with 1 there is the first alone.
-        whole: What has a value for all that was generated for an input, in place of ``row``.
-        collection: Measures of all (answer, reference) pairs, which are neither means nor tested.
-    """
-
-    name: str
+    name: str  # how they are asked for; heads their columns
     names: tuple[str, ...]
     counts: Callable[[Reference], bool]
-    row: Row
-    depth: int = 1
-    whole: Callable[[Reference, Generated], list[float]] | None = None
-    collection: Callable[[Iterable[tuple[str, Reference]]], dict[str, float]] | None = None
-
-    @property
-    def titles(self) -> tuple[str, ...]:
-        best = tuple(f"max {name}@{self.depth}" for name in self.names)
-        return (*self.names, *(best if self.depth > 1 else ()))
-
-    def values(self, reference: Reference, generated: Generated | None) -> Sequence[float]:
-        if generated is not None and self.whole is not None:
-            return self.whole(reference, generated)
-        outputs = generated.outputs[: self.depth] if generated else ()
-        rows = [self.row(reference, one) for one in outputs] or [[0.0] * len(self.names)]
-        best = [max(column) for column in zip(*rows, strict=True)]
-        return [*rows[0], *(best if self.depth > 1 else ())]
+    values: Callable[[Reference, Generated], list[float]]
 
     def counted(self, references: References) -> list[Reference]:
         counted = [one for one in references.values() if self.counts(one)]
@@ -127,15 +96,30 @@ class TextMeasures:
     def scores(self, system: str, references: References, found: System) -> Scores:
         """A reference for which nothing was generated gets 0."""
         counted = self.counted(references)
-        values = np.array([self.values(one, found.get(one.id)) for one in counted])
+        nothing = Generated("", ())
+        values = np.array([self.values(one, found.get(one.id, nothing)) for one in counted])
         missing = tuple(one.id for one in counted if one.id not in found)
         extra = tuple(name for name in found if name not in references)
-        qids, measures = [one.id for one in counted], [*map(NamedMeasure, self.titles)]
+        qids, measures = [one.id for one in counted], [*map(NamedMeasure, self.names)]
         return Scores.of(system, qids, measures, values, missing=missing, extra=extra)
 
 
-def _is_answered(reference: Reference) -> bool:
-    return bool(reference.answers) and not reference.unanswerable
+def _by_rank(
+    name: str,
+    names: tuple[str, ...],
+    counts: Callable[[Reference], bool],
+    row: Callable[[Reference, Output], Sequence[float]],
+    depth: int,
+) -> TextMeasures:
+    """Measures of the first text, and the best over the first ``depth`` where these are several."""
+
+    def values(reference: Reference, generated: Generated) -> list[float]:
+        rows = [row(reference, one) for one in generated.outputs[:depth]] or [[0.0] * len(names)]
+        best = [max(column) for column in zip(*rows, strict=True)]
+        return [*rows[0], *(best if depth > 1 else ())]
+
+    best = [f"max {one}@{depth}" for one in names] if depth > 1 else []
+    return TextMeasures(name, (*names, *best), counts, values)
 
 
 def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
@@ -149,7 +133,10 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
         ]
         return [max(column) for column in zip(*each, strict=True)]
 
-    return TextMeasures("answers", ("F1", "Novel-F1", "ROUGE-L"), _is_answered, row, depth)
+    names = ("F1", "Novel-F1", "ROUGE-L")
+    return _by_rank(
+        "answers", names, lambda one: bool(one.answers) and not one.unanswerable, row, depth
+    )
 
 
 def grounding(common: Collection[str], passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
@@ -172,7 +159,7 @@ def grounding(common: Collection[str], passages: Mapping[str, str], depth: int =
         known = words.union(words_of(reference.input))
         return [f1(output.text, passage), f1(output.text, passage, known)]
 
-    return TextMeasures("grounding", ("F1", "Novel-F1"), lambda _: True, row, depth)
+    return _by_rank("grounding", ("F1", "Novel-F1"), lambda _: True, row, depth)
 
 
 def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
@@ -181,30 +168,87 @@ def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
     Inputs without a gold passage among ``passages``, texts by docno, are left out.
     """
 
-    def counts(reference: Reference) -> bool:
-        return any(docno in passages for docno in reference.gold)
-
     def row(reference: Reference, output: Output) -> list[float]:
         gold = (passages[docno] for docno in reference.gold if docno in passages)
         return [max(f1(output.text, text) for text in gold)]
 
-    return TextMeasures("knowledge", ("Knowledge-F1",), counts, row, depth)
+    known = passages.keys()
+    return _by_rank(
+        "knowledge", ("Knowledge-F1",), lambda one: bool({*one.gold} & known), row, depth
+    )
 
 
-KILT = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
+def r_precision(pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
+    """Of the R pages of an evidence set, the share among the first R found; the best over sets."""
+    found = list(dict.fromkeys(pages))
+    each = [set(one) for one in evidence if one]
+    return max((len({*found[: len(one)]} & one) / len(one) for one in each), default=0.0)
+
+
+def recall_at(k: int, pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
+    """The share of evidence sets that are whole among the first k places.
+
+    A set takes one place, that of its last page found; a page of no set takes one, too.
+    """
+    left = [set(one) for one in dict.fromkeys(map(frozenset, evidence))]
+    if not left:
+        return 0.0
+    places: list[int] = []  # a set that is found in part by its number, or one of these two
+    whole, none = -1, -2
+    for page in dict.fromkeys(pages):
+        holding = [number for number, wanted in enumerate(left) if page in wanted]
+        for number in holding:
+            if number in places:
+                places.remove(number)
+            left[number].remove(page)
+            places.append(number if left[number] else whole)
+        if not holding:
+            places.append(none)
+    return places[:k].count(whole) / len(left)
+
+
+def kilt_rouge_l(answer: str, reference: str) -> float:
+    # The words of each sentence; blanks between two full stops are one empty word there.
+    said, wanted = (
+        [sentence.split() or [""] for sentence in text.split(".") if sentence]
+        for text in (answer, reference)
+    )
+    said_words, wanted_words = ({word for one in some for word in one} for some in (said, wanted))
+    if not said_words or not wanted_words:
+        return 0.0
+    union = {word for one in wanted for other in said for word in _subsequence(one, other)}
+    recall, precision = len(union) / len(wanted_words), len(union) / len(said_words)
+    return 2 * (precision * recall) / (precision + recall + 1e-8)
+
+
+def _subsequence(first: Sequence[str], second: Sequence[str]) -> set[str]:
+    lengths = [[0] * (len(second) + 1)]
+    for word in first:
+        above, row = lengths[-1], [0]
+        for place, other in enumerate(second):
+            row.append(above[place] + 1 if word == other else max(above[place + 1], row[place]))
+        lengths.append(row)
+    words: set[str] = set()
+    i, j = len(first), len(second)
+    while i and j:
+        if first[i - 1] == second[j - 1]:
+            i, j = i - 1, j - 1
+            words.add(first[i])
+        elif lengths[i - 1][j] > lengths[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return words
 
 
 def kilt(*, on_pages: bool = False) -> TextMeasures:
     """KILT's measures of answers and pages, as its official script computes them.
 
-    ``R-precision`` and ``Recall@5`` of pages; ``F1`` and ``ROUGE-L`` of the answer, the best over
-    the right answers; ``KILT-F1`` and ``KILT-ROUGE-L``: the same where R-precision is 1, else 0.
-    The script stops where a prediction is missing; here it counts 0. Texts in Adducir's form name
-    passages, not pages: the page of passage ``4041-2`` is ``4041``. ``on_pages``: only references
-    of which a page is known count. (The lines of KILT's test sets have neither answer nor page.)
+    ``KILT-F1`` and ``KILT-ROUGE-L`` count where R-precision is 1. The script stops where a
+    prediction is missing; here it counts 0. ``on_pages``: only references with a known page count.
     """
 
-    def whole(reference: Reference, generated: Generated) -> list[float]:
+    def values(reference: Reference, generated: Generated) -> list[float]:
         pages, answer = pages_of(generated), generated.answer.strip()
         precision = r_precision(pages, reference.evidence)
         overlap = max((f1(answer, one) for one in reference.answers), default=0.0)
@@ -213,48 +257,29 @@ def kilt(*, on_pages: bool = False) -> TextMeasures:
         recall = recall_at(5, pages, reference.evidence)
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
 
-    def counts(reference: Reference) -> bool:
-        return bool(reference.evidence or (reference.answers and not on_pages))
-
-    return TextMeasures("kilt", KILT, counts, lambda *_: (), whole=whole)
+    names = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
+    return TextMeasures(
+        "kilt", names, lambda one: bool(one.evidence or (one.answers and not on_pages)), values
+    )
 
 
 def pages_of(generated: Generated) -> Sequence[str]:
-    """The pages that a system found: as given, else those of the passages that outputs name."""
+    """The pages that a system found, or those of its passages: of ``4041-2`` the page ``4041``."""
     docnos = (output.docno or "" for output in generated.outputs)
     return generated.pages or [page for docno in docnos if (page := docno.rpartition("-")[0])]
-
-
-def msmarco() -> TextMeasures:
-    """ROUGE-L of each answer, and BLEU-1 to BLEU-4 of all, as ``ms_marco_eval`` computes them.
-
-    The script stops where an answer is missing; here it counts as an empty one.
-    """
-
-    def row(reference: Reference, output: Output) -> list[float]:
-        return [marco_rouge_l(output.text, reference.answers)]
-
-    def collection(pairs: Iterable[tuple[str, Reference]]) -> dict[str, float]:
-        words = (
-            (marco_words(answer), [marco_words(text) for text in reference.answers])
-            for answer, reference in pairs
-        )
-        return {f"BLEU-{order}": value for order, value in enumerate(bleu(words), start=1)}
-
-    return TextMeasures("msmarco", ("ROUGE-L",), _is_answered, row, collection=collection)
 
 
 def groups(
     common: Collection[str], passages: Mapping[str, str], depth: int = 1
 ) -> dict[str, TextMeasures]:
     known = answers(common, depth), grounding(common, passages, depth), knowledge(passages, depth)
-    return {one.name: one for one in (*known, kilt(), msmarco())}
+    return {one.name: one for one in (*known, kilt())}
 
 
 def with_data(
     references: References, systems: Collection[System], passages: Mapping[str, str]
 ) -> list[str]:
-    """The groups that there are data for, but MS MARCO's, which must be asked for."""
+    """The groups that there are data for."""
     right, every = references.values(), [one for some in systems for one in some.values()]
     outputs = [output for one in every for output in one.outputs]
     grounded = all(one.passage is not None or one.docno in passages for one in outputs)
@@ -272,39 +297,18 @@ def measured(
     systems: Mapping[str, Mapping[str, System]],
     references: References,
     measures: Sequence[TextMeasures],
-) -> tuple[list[Scores], list[Figure], list[str]]:
-    """Measure what systems generated, by their names and those of their runs.
-
-    Returns:
-        The scores of each run, whose sets are the groups of measures; the measures of all texts at
-        once, which are last in their groups and not tested; what a reader must know.
-    """
-    found, figures = list[Scores](), list[Figure]()
-    lacking, wholes = list[str](), list[str]()
+) -> tuple[list[Scores], list[str]]:
+    """The scores of each run, by systems and runs, in sets by measures; what a reader must know."""
+    found, lacking = list[Scores](), list[str]()
     for one in measures:
         group = one.name if len(measures) > 1 else ""
-        counted = one.counted(references)
         for system, runs in systems.items():
-            for run, texts in runs.items():
-                found.append(one.scores(run, references, texts).renamed(system).in_set(group))
-            if one.collection is None:
-                continue
-            each = [
-                one.collection(
-                    (texts[right.id].answer if right.id in texts else "", right)
-                    for right in counted
-                )
-                for texts in runs.values()
-            ]
-            for title in each[0]:
-                mean = float(np.mean([run[title] for run in each]))
-                figures.append(Figure(group, system, title, mean, len(counted)))
-        if few := len(references) - len(counted):
+            each = (one.scores(run, references, texts) for run, texts in runs.items())
+            found += (scores.renamed(system).in_set(group) for scores in each)
+        if few := len(references) - len(one.counted(references)):
             head = f"{group}: " if group else ""
             lacking.append(f"{head}{few:,} of {len(references):,} references do not count.")
-        if one.collection is not None:
-            wholes.append("BLEU-1 to BLEU-4 are of all texts at once, and not tested.")
-    return found, figures, [*lacking, *wholes]
+    return found, lacking
 
 
 def mass_scores(
@@ -312,8 +316,7 @@ def mass_scores(
 ) -> Scores:
     """``Mass@k``, the sharpness of distributions over passages (Hindsight, figures 4 and 5).
 
-    The scores of an input's passages, or log-likelihoods, become probabilities by a softmax; Mass@k
-    is the sum of the k greatest.
+    The sum of the k greatest probabilities, by a softmax of scores or log-likelihoods.
     """
     values = np.ones((len(scores), len(cutoffs)))
     for row, one in enumerate(scores.values()):

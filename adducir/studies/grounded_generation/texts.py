@@ -1,10 +1,14 @@
-"""Generated texts and their references, and the files of both: JSONL in three forms.
+"""Contexts, generated texts and references, and the files of them: JSONL in three forms.
+
+A context is ``{"id": "7", "input": "Who was Vivaldi?", "target": "A composer ...", "gold": ["d4"],
+"group": "music"}``; ``target`` is missing where it is not known (KILT's test set), ``gold`` where
+no passage is, ``group`` where contexts are not grouped.
 
 =========  ================================================  ======================================
 form       a system's line                                   a reference's line
 =========  ================================================  ======================================
-Adducir's  ``{"id", "outputs": [{"text", "docno",            a grounded context: ``{"id", "input",
-           "passage"}, ...]}``, by rank of the passages;     "target", "gold", "group"}``
+Adducir's  ``{"id", "outputs": [{"text", "docno",            a context
+           "passage"}, ...]}``, by rank of the passages;
            ``docno`` and ``passage`` may be left out
 KILT's     ``{"id", "output": [{"answer", "provenance":      ``{"id", "input", "output":
            [{"wikipedia_id"}, ...]}]}``, one output          [{"answer", "provenance"}, ...]}``
@@ -13,21 +17,55 @@ MARCO's    or none
 =========  ================================================  ======================================
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field, StrictInt
 from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.json_lines import json_values
+from adducir.core.files import writing_text
 from adducir.corpora.documents import text_of
-from adducir.corpora.records import parsed_as, read_records
+from adducir.corpora.records import Id, all_different, parsed_as, read_records, write_records
 from adducir.corpora.sources import open_corpus
-from adducir.studies.grounded_generation.contexts import GroundedContext
-from adducir.studies.grounded_generation.kilt import Name
-from adducir.studies.grounded_generation.nlgen import NO_ANSWER
+
+Name = Annotated[Id, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+Place = tuple[int, int]
+"""A paragraph, as KILT counts them, and a character in it."""
+NO_ANSWER = "No Answer Present."
+_HINT = "docs/generation.md shows the three forms that are read."
+
+
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+class GroundedContext:
+    """A context x, the target text y, and the docnos of the passages that y draws on."""
+
+    id: Id
+    input: str
+    target: str = ""
+    gold: Annotated[tuple[Id, ...], AfterValidator(all_different)] = ()
+    group: str | None = None  # within which contexts are not independent
+
+
+def read_contexts(path: Path) -> Iterator[GroundedContext]:
+    yield from read_records(path, parsed_as(GroundedContext))
+
+
+def write_contexts(contexts: Iterable[GroundedContext], path: Path) -> int:
+    def record_of(one: GroundedContext) -> dict[str, object]:
+        further = {"target": one.target, "gold": one.gold, "group": one.group}
+        given = {key: value for key, value in further.items() if value}
+        return {"id": one.id, "input": one.input, **given}
+
+    return write_records(contexts, path, record_of)
+
+
+def write_gold(contexts: Iterable[GroundedContext], path: Path) -> None:
+    """Write gold passages as qrels; contexts without one have no line, so measures skip them."""
+    with writing_text(path) as handle:
+        for context in contexts:
+            handle.writelines(f"{context.id} 0 {docno} 1\n" for docno in context.gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +79,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a system generated for one input: a text for each passage, in the order of their ranks.
-
-    The first is the system's answer; the pages are those of the passages (KILT's provenance).
-    """
+    """What a system generated for one input; the first text is its answer."""
 
     id: str
-    outputs: tuple[Output, ...]
-    pages: tuple[str, ...] = ()
+    outputs: tuple[Output, ...]  # for each passage, in the order of their ranks
+    pages: tuple[str, ...] = ()  # of the passages (KILT's provenance)
 
     @property
     def answer(self) -> str:
@@ -57,20 +92,14 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is right for one input.
-
-    Attributes:
-        gold: The docnos of the passages that the answer was written from.
-        evidence: The pages behind each answer (KILT).
-        unanswerable: Whether the right answer is that there is none (MS MARCO).
-    """
+    """What is right for one input."""
 
     id: str
     answers: tuple[str, ...]
     input: str = ""
-    gold: tuple[str, ...] = ()
-    evidence: tuple[tuple[str, ...], ...] = ()
-    unanswerable: bool = False
+    gold: tuple[str, ...] = ()  # docnos of the passages that the answer was written from
+    evidence: tuple[tuple[str, ...], ...] = ()  # the pages behind each answer (KILT)
+    unanswerable: bool = False  # the right answer is that there is none (MS MARCO)
 
     @classmethod
     def of(cls, context: GroundedContext) -> "Reference":
@@ -85,14 +114,35 @@ System = Mapping[str, Generated]
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    wikipedia_id: str | int | None = None
+class Provenance:
+    """Where an answer comes from; some of KILT's tasks name the page alone."""
+
+    wikipedia_id: str | StrictInt | None = None
+    start_paragraph_id: StrictInt | None = None
+    start_character: StrictInt | None = None
+    end_paragraph_id: StrictInt | None = None
+    end_character: StrictInt | None = None
+
+    def __post_init__(self) -> None:
+        span = self.span
+        if span and span[2] < span[1]:
+            raise ValueError(f"a provenance ends at {span[2]}, before its start {span[1]}")
+
+    @property
+    def span(self) -> tuple[str, Place, Place] | None:
+        page, first, start = self.wikipedia_id, self.start_paragraph_id, self.start_character
+        last, end = self.end_paragraph_id, self.end_character
+        if page is None or first is None or start is None or last is None or end is None:
+            return None
+        return str(page), (first, start), (last, end)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    answer: str = ""
-    provenance: tuple[_Page, ...] | None = None
+class Answer:
+    """An output of KILT, of a prediction or a reference."""
+
+    answer: str | None = None
+    provenance: tuple[Provenance, ...] | None = None
 
     @property
     def pages(self) -> tuple[str, ...]:
@@ -108,7 +158,7 @@ class _Line:
     id: Annotated[Name, Field(validation_alias=AliasChoices("id", "query_id"))]
     input: Annotated[str, Field(validation_alias=AliasChoices("input", "query"))] = ""
     outputs: tuple[Output, ...] | None = None
-    output: tuple[_Answer, ...] | None = None
+    output: tuple[Answer, ...] | None = None
     answers: tuple[str, ...] | None = None
     target: str = ""
     gold: tuple[str, ...] = ()
@@ -130,7 +180,7 @@ class _Line:
 
     def reference(self) -> Reference:
         if self.output is not None:
-            answers = dict.fromkeys(one.answer.strip() for one in self.output)
+            answers = dict.fromkeys((one.answer or "").strip() for one in self.output)
             evidence = tuple(one.pages for one in self.output if one.provenance is not None)
             kept = tuple(filter(None, answers))
             return Reference(self.id, kept, self.input, evidence=evidence)
@@ -142,19 +192,16 @@ class _Line:
         return Reference.of(GroundedContext(self.id, self.input, self.target, self.gold))
 
 
-_HINT = "docs/generation.md shows the three forms that are read."
-
-
 def read_generated(path: Path) -> dict[str, Generated]:
     parse = parsed_as(_Line)
-    records = read_records(path, json_values(path), lambda line: parse(line).generated(), _HINT)
+    records = read_records(path, lambda line: parse(line).generated(), _HINT)
     return {one.id: one for one in records}
 
 
 def read_references(*paths: Path) -> dict[str, Reference]:
     parse, found = parsed_as(_Line), dict[str, Reference]()
     for path in paths:
-        lines = read_records(path, json_values(path), lambda line: parse(line).reference(), _HINT)
+        lines = read_records(path, lambda line: parse(line).reference(), _HINT)
         some = {one.id: one for one in lines}
         if twice := found.keys() & some.keys():
             raise InputError(f"the id {min(twice)!r} is in a file before it, too.", path=path)

@@ -5,6 +5,7 @@ displays frustration towards her mother"; Thai et al., 2022, section 5). Several
 by reciprocal rank fusion (Cormack et al., SIGIR 2009). Of passages that overlap the best is kept.
 """
 
+import json
 import os
 import re
 import sys
@@ -20,18 +21,19 @@ from numpy.typing import NDArray
 
 from adducir.cli import common
 from adducir.cli.command import option as field
+from adducir.cli.console import is_terminal, note, open_progress
 from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.core.files import cache_folder, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.texts import visible
-from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
 from adducir.studies.books import body, read_plain, stem_of, title_of
 from adducir.studies.sentences import paragraph_bounds, sentence_bounds
 
 if TYPE_CHECKING:
+    from adducir.encoders.kinds import EncoderSource
     from adducir.encoders.model import DualEncoder
-    from adducir.encoders.sources import EncoderSource
 
 WORDS = BM25(k1=0.5, b=0.9)
 """BM25 with the parameters that RELiC's authors tuned for passages of novels."""
@@ -45,6 +47,8 @@ _BARE = re.compile(r"_?[IVXLC]+[.:]?_?|[IVXLC]+\.\s+[A-Z][^.;]{0,60}")
 _FRAME = re.compile(r"_?(?:PREFACE|INTRODUCTION|PROLOGUE|EPILOGUE|CONCLUSION)\.?_?")
 _GREATER = re.compile(r"_?(?:book|volume|part|act)\b", re.IGNORECASE)
 _LONGEST = 90
+_TITLE_PAGE = 40
+"""Sentences before the first heading, at most, that are taken for a title page."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Book:
     def passages(self, length: int) -> list[int]:
         """The first sentences of all passages of ``length`` sentences with no heading inside."""
         cuts = sorted({0, len(self.sentences), *(number for number, _ in self.headings)})
+        if len(cuts) > 2 and cuts[1] <= _TITLE_PAGE:  # a title page is not evidence
+            del cuts[0]
         return [
             start for first, past in pairwise(cuts) for start in range(first, past - length + 1)
         ]
@@ -139,6 +145,8 @@ class SearchableBooks:
         encoders: "Mapping[str, tuple[EncoderSource, DualEncoder]] | None" = None,
         keep: Path | None = None,
     ) -> None:
+        from adducir.indexes.candidates import CandidateSet
+
         self.length = length
         self.starts = [(book, start) for book in books for start in book.passages(length)]
         if not self.starts:
@@ -221,6 +229,12 @@ class Ask(Recipe):
         metavar="FOLDER",
         shown="ask/ in the user's cache",
     )
+    output: Path | None = field(
+        "JSON lines to write as well: prompt, book, chapter, place, text, ranks.",
+        "-o",
+        default=None,
+        writes=common.LINES,
+    )
     device: common.Device = "auto"
 
 
@@ -246,50 +260,69 @@ def ask(settings: Ask) -> None:
             what = f"{prompt!r} looks like a book, and follows a prompt or is not here."
             raise UsageError(what, hint="Name the books before the prompts.")
 
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from adducir.cli.console import is_terminal, note, open_progress
-    from adducir.core.files import cache_folder
-    from adducir.models.sources import MINILM_INSTALL, model_source
     from adducir.studies.literary_evidence.sources import text_files
 
     with open_progress():
         books = [open_book(path) for path in text_files(paths)]
-        models = settings.model or [BOTH]
-        names = [one for name in models for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
-        if not settings.model:
-            try:
-                model_source(MINILM)
-            except MachineError:
-                note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
-                names = [BY_WORDS]
-        encoders = {}
-        for name in names:
-            if name != BY_WORDS:
-                from adducir.encoders.model import load_encoder
-                from adducir.encoders.sources import encoder_source
-                from adducir.models.machine import choose_device
-
-                source = encoder_source(name)
-                encoders[name] = source, load_encoder(source).to(choose_device(settings.device))
-        cache = cache_folder()
-        searchable = SearchableBooks(
-            books,
-            settings.sentences,
-            words=BY_WORDS in names,
-            encoders=encoders,
-            keep=settings.keep or (cache and cache / "ask"),
-        )
-        found = [searchable.best(prompt, settings.top) for prompt in prompts]
+        searchable = _opened(books, settings)
+        found = [(prompt, searchable.best(prompt, settings.top)) for prompt in prompts]
+    if settings.output:
+        rows = [
+            {
+                "prompt": prompt,
+                "book": one.book.title,
+                "chapter": one.book.chapter_of(one.start),
+                "place": round(one.book.places[one.start], 4),
+                "text": one.text,
+                "ranks": one.ranks,
+            }
+            for prompt, passages in found
+            for one in passages
+        ]
+        with writing_text(settings.output) as handle:
+            handle.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     title = books[0].title if len(books) == 1 else f"{len(books)} books"
     size = settings.sentences
     length = f"  {len(searchable.starts):,} passages of {size} sentence{'s' * (size > 1)}"
+    _show(title, length, found, named=len(books) > 1)
+
+
+def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
+    from adducir.models.sources import MINILM_INSTALL, model_source
+
+    models = settings.model or [BOTH]
+    names = [one for name in models for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
+    if not settings.model:
+        try:
+            model_source(MINILM)
+        except MachineError:
+            note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
+            names = [BY_WORDS]
+    encoders = {}
+    for name in names:
+        if name != BY_WORDS:
+            from adducir.encoders.kinds import encoder_source
+            from adducir.encoders.model import load_encoder
+            from adducir.models.machine import choose_device
+
+            source = encoder_source(name)
+            encoders[name] = source, load_encoder(source).to(choose_device(settings.device))
+    cache = cache_folder()
+    keep, words = settings.keep or (cache and cache / "ask"), BY_WORDS in names
+    return SearchableBooks(books, settings.sentences, words=words, encoders=encoders, keep=keep)
+
+
+def _show(
+    title: str, length: str, found: Sequence[tuple[str, Sequence[Passage]]], *, named: bool
+) -> None:
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
     console = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
     console.width = min(console.width, WIDEST)
     console.print(Text.assemble((visible(title), "bold"), (length, "dim")))
-    for prompt, passages in zip(prompts, found, strict=True):
+    for prompt, passages in found:
         console.print()
         console.print(Text(f"“{visible(prompt)}”", style="italic"))
         if not passages:
@@ -297,11 +330,11 @@ def ask(settings: Ask) -> None:
         for number, passage in enumerate(passages, 1):
             console.print()
             book, start, _, ranks = passage
-            named = [book.title] * (len(books) > 1) + [book.chapter_of(start) or ""]
+            place = [book.title] * named + [book.chapter_of(start) or ""]
             placed = [f"{own} {f'#{rank:,}' if rank else '–'}" for own, rank in ranks.items()]
             head = Text.assemble(
                 (f"{number:>2}  ", "bold cyan"),
-                *((f"{visible(one)} · ", "cyan") for one in named if one),
+                *((f"{visible(one)} · ", "cyan") for one in place if one),
                 (f"{book.places[start]:.0%}", "cyan"),
                 (f"   {' · '.join(placed)}", "dim"),
             )

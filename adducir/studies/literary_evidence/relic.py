@@ -7,11 +7,12 @@ An official file (train.json, val.json, test.json) is one JSON object with a boo
               "candidates": {"1_sentence": [0, 1, ...], ..., "5_sentence": [0, ...]}}}
 
 A quotation has the critic's sentences before it (at most four), its first sentence in
-``sentences``, its length in sentences, and the critic's sentences after it. The hidden test set has
-null in place of the first sentence. ``candidates`` lists the sentences that a passage of n
-sentences may begin at, which in the published files are all that leave n sentences, so that a
-candidate's place in the list is its first sentence; scorers depend on this, and it is checked.
-Source: DATA.md and scripts of github.com/martiansideofthemoon/relic-retrieval.
+``sentences`` (null in the hidden test set), its length in sentences, and the critic's sentences
+after it. ``candidates`` lists the sentences that a passage of n sentences may begin at, all that
+leave n sentences, so that a candidate's place in the list is its first sentence; this is checked.
+A submission to its leaderboard is one JSON object: for each quotation the numbers of the 100 best
+candidates, ``{"070789": [99, 4, ...], ...}``. Source: DATA.md, README.md and scripts of
+github.com/martiansideofthemoon/relic-retrieval.
 
 BIRCO (Wang et al., 2024, github.com/BIRCO-benchmark) took 100 queries of RELiC with pools of about
 50 passages of the same book each: a folder with ``queries.jsonl`` (qid, text, with ``[masked
@@ -19,7 +20,7 @@ sentence(s)]`` in place of the quotation), ``corpus.jsonl`` (docid, text) and ``
 which each judged passage of a topic, relevant or not, belongs to its pool.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar
 from functools import partial
 from itertools import chain
@@ -28,6 +29,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import orjson
+import polars as pl
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
@@ -41,13 +43,25 @@ from adducir.corpora.formats import read_jsonl
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.records import Id
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.ranking import ContextReader, SpanTask
+from adducir.encoders.ranking import (
+    SCORES,
+    ContextReader,
+    Distinct,
+    Floats,
+    Integers,
+    Scored,
+    Scores,
+    SpanTask,
+)
+from adducir.runs.run import Run
 from adducir.studies.sentences import literary_sentences
 
 LENGTHS = (1, 2, 3, 4, 5)
 """Lengths in sentences that quotations and candidates have."""
 HIDDEN = "[hidden]"
 """Stands for a sentence of a quotation of the hidden test set."""
+DEPTH = 100
+"""Candidates of a quotation in a submission; the official scorer refuses any other number."""
 MASK = "[masked sentence(s)]"
 
 
@@ -142,18 +156,10 @@ def write_relic(books: Mapping[str, RelicBook], path: Path) -> int:
     return sum(len(book.quotes) for book in books.values())
 
 
-@dataclass(frozen=True)
-class Pools:
-    """BIRCO's queries, each a group of its own, and the docnos of each span's pool."""
-
-    spans: list[MaskedSpan]
-    candidates: dict[str, list[str]]
-    texts: dict[str, str]
-
-
-def read_pools(folder: Path) -> Pools:
+def pool_tasks(folder: Path) -> Iterator[SpanTask]:
+    """Contexts that have candidates of their own each (RELiC's queries in BIRCO)."""
     texts = {docno: text for _, docno, text in _texts_in(folder / "corpus.jsonl")}
-    qrels = folder / "qrels.txt"
+    queries, qrels = folder / "queries.jsonl", folder / "qrels.txt"
     pools: dict[str, list[str]] = {}
     gold_items: dict[str, list[str]] = {}
     for qid, docno, grade in load_qrels(qrels).frame.iter_rows():
@@ -163,8 +169,6 @@ def read_pools(folder: Path) -> Pools:
         pools.setdefault(qid, []).append(docno)
         if grade > 0:
             gold_items.setdefault(qid, []).append(docno)
-    spans: list[MaskedSpan] = []
-    queries = folder / "queries.jsonl"
     for line, qid, text in _texts_in(queries, "qid"):
         sides, gold = text.split(MASK), gold_items.get(qid, [])
         if len(sides) != 2 or len(gold) != 1:
@@ -174,11 +178,11 @@ def read_pools(folder: Path) -> Pools:
                 path=queries,
                 line=line,
             )
-        left, span, right = (
-            literary_sentences([one]) for one in (sides[0], texts[gold[0]], sides[1])
-        )
-        spans.append(MaskedSpan(qid, qid, tuple(left), tuple(span), tuple(right), gold[0]))
-    return Pools(spans, {span.id: pools[span.id] for span in spans}, texts)
+        docnos, named = pools[qid], (sides[0], texts[gold[0]], sides[1])
+        left, span, right = (tuple(literary_sentences([one])) for one in named)
+        context = MaskedSpan(qid, qid, left, span, right, gold[0])
+        numbers = np.array([docnos.index(gold[0])], dtype=np.int64)
+        yield SpanTask([context], [texts[docno] for docno in docnos], docnos, numbers)
 
 
 def _texts_in(path: Path, name: str | None = None) -> Iterator[tuple[int, str, str]]:
@@ -215,14 +219,6 @@ def _docnos(title: str, length: int, starts: range) -> list[str]:
     return [docno_of(title, start, length) for start in starts]
 
 
-def pool_tasks(pools: Pools) -> Iterator[SpanTask]:
-    """Each context has candidates of its own (RELiC's queries in BIRCO)."""
-    for span in pools.spans:
-        docnos = pools.candidates[span.id]
-        gold = np.array([docnos.index(span.docno)], dtype=np.int64)
-        yield SpanTask([span], [pools.texts[docno] for docno in docnos], docnos, gold)
-
-
 class RelicContexts(ContextReader):
     """RELiC's quotations among the passages of their book and length."""
 
@@ -239,4 +235,65 @@ class BircoContexts(ContextReader):
         return [path / name for name in ("queries.jsonl", "corpus.jsonl", "qrels.txt")]
 
     def tasks(self, path: Path) -> Iterator[SpanTask]:
-        return pool_tasks(read_pools(path))
+        return pool_tasks(path)
+
+
+def write_submission(
+    rankings: Mapping[str, Sequence[int]], books: Mapping[str, RelicBook], path: Path
+) -> int:
+    """Write the rankings of a test set's quotations, cut at 100, and return how many there are."""
+    best: dict[str, list[int]] = {}
+    for book in books.values():
+        for name, quote in book.quotes.items():
+            best[name] = list(rankings.get(name, ()))[:DEPTH]
+            starts = candidate_starts(len(book.sentences), quote.length)
+            if len({one for one in best[name] if one in starts}) != DEPTH:
+                raise InputError(
+                    f"the ranking of quotation {name!r} is not of {DEPTH} different candidates, "
+                    f"which are numbered from 0 to {len(starts) - 1}.",
+                    path=path,
+                )
+    with writing_bytes(path) as handle:
+        handle.write(orjson.dumps(best) + b"\n")
+    return len(best)
+
+
+def best(
+    scores: Scores, queries: int, same: Distinct, depth: int, *, block: int = SCORES
+) -> tuple[Integers, Floats]:
+    """(Q, depth) numbers and scores of the best candidates, equal ones in order of numbers."""
+    size = len(same.of)
+    depth = min(depth, size)
+    numbers = np.empty((queries, depth), dtype=np.int64)
+    found = np.empty((queries, depth), dtype=np.float32)
+    step = max(1, block // max(size, 1))
+    for first in range(0, queries, step):
+        last = min(first + step, queries)
+        some = scores(first, last)[:, same.of]
+        order = np.argsort(-some, axis=1, kind="stable")[:, :depth]
+        numbers[first:last] = order
+        found[first:last] = np.take_along_axis(some, order, axis=1)
+    return numbers, found
+
+
+def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
+    """A run with the best candidates of each context of tasks, whose contexts' ids differ."""
+    frames = []
+    for task, scores, same in scored:
+        numbers, found = best(scores, len(task.spans), same, depth)
+        rows = {
+            "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
+            "docno": [task.docnos[number] for number in numbers.ravel().tolist()],
+            "score": found.ravel().astype(np.float64),
+        }
+        frames.append(pl.DataFrame(rows))
+    return Run.ranked(pl.concat(frames), tag)
+
+
+def relic_rankings(scored: Iterable[Scored], depth: int) -> dict[str, list[int]]:
+    """The numbers of the best candidates of every quotation of tasks of :func:`book_tasks`."""
+    rankings: dict[str, list[int]] = {}
+    for task, scores, same in scored:
+        numbers, _ = best(scores, len(task.spans), same, depth)
+        rankings |= {s.id: row.tolist() for s, row in zip(task.spans, numbers, strict=True)}
+    return rankings

@@ -2,6 +2,7 @@
 
 import math
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,12 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
-from adducir.studies.complementary_evidence.losses import (
-    compactness_loss,
-    complementary_loss,
-    diversity_loss,
-    relevance_loss,
-)
+from adducir.studies.complementary_evidence.model import complementary_loss
 from adducir.studies.complementary_evidence.selection import Pool, Selection
 
 SQRT2 = math.sqrt(2)
@@ -158,18 +154,13 @@ def test_distances_by_hand() -> None:
     assert found[0, 1] == found[0, 2] == pytest.approx(2 / (2 * SQRT2))
     assert found[3, 4] == pytest.approx(1)
     assert found[0, 3] == pytest.approx(1 / (2 * SQRT2))
-    # Half of PyTorch's L1Loss at unit variance.
-    vectors = np.random.default_rng(0).normal(size=(2, 768))
-    vectors /= np.sqrt((vectors**2).mean(-1, keepdims=True))
-    apart = Pool.of(np.ones(2), vectors, np.ones(768), 2).apart[0, 1]
-    assert apart == pytest.approx(np.abs(vectors[0] - vectors[1]).mean() / 2)
 
 
 def f64(values) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-# One question, four passages of which the first two are gold, two labelled sets.
+# One question, four passages of which the first two are gold, three labelled sets.
 LOGITS = f64([[0.0, math.log(3), -math.log(3), 0.0]])
 VECTORS = f64([[[3, 0], [0, 4], [0, -1], [-1, 0]]])
 QUESTION = f64([[1, 0]])
@@ -179,36 +170,27 @@ SETS = torch.tensor([[[0, 1], [0, 2], [2, 3]]])
 LABELS = torch.tensor([[True, False, False]])
 
 
+def loss_of(logits, vectors, question, mask, *batch, diversity=1.0, compactness=1.0, margin=0.1):
+    weights = SimpleNamespace(diversity=diversity, compactness=compactness)
+    recipe = SimpleNamespace(weights=weights, margin=margin)
+    given = dict(zip(("relevant", "sets", "labels"), batch, strict=True))
+    return complementary_loss(logits, vectors, question, mask, given, recipe)
+
+
 def test_the_losses_by_hand() -> None:
     # P = 1/2, 3/4 for the gold ones, 1/4, 1/2 for the others.
-    wanted = -math.log(0.5) - math.log(0.75) - math.log(0.75) - math.log(0.5)
-    assert relevance_loss(LOGITS, RELEVANT, MASK).tolist() == pytest.approx([wanted])
-    assert diversity_loss(VECTORS, RELEVANT, MASK).tolist() == pytest.approx([1 - 1 / SQRT2])
-    three = torch.tensor([[True, True, True, False]])
+    relevance = -math.log(0.5) - math.log(0.75) - math.log(0.75) - math.log(0.5)
     # (1, 0) and (0, 1), (1, 0) and (0, -1), (0, 1) and (0, -1): 2 / (2 sqrt 2) each.
-    assert diversity_loss(VECTORS, three, MASK).tolist() == pytest.approx([3 * (1 - 1 / SQRT2)])
+    for gold, pairs in ((RELEVANT, 1), (torch.tensor([[True, True, True, False]]), 3)):
+        found = loss_of(
+            0 * LOGITS, VECTORS, QUESTION, MASK, gold, SETS, LABELS, diversity=0.5, compactness=0
+        )
+        assert found.item() == pytest.approx(4 * math.log(2) + 0.5 * pairs * (1 - 1 / SQRT2))
     # Sums (3, 4), (3, -1), (-1, -1): cosines .6, 3 / sqrt(10), below 0.
+    given = LOGITS, VECTORS, QUESTION, MASK, RELEVANT, SETS, LABELS
     close = (1 - 0.6) + (3 / math.sqrt(10) - 0.25)
-    found = compactness_loss(VECTORS, QUESTION, MASK, SETS, LABELS, 0.25)
-    assert found.tolist() == pytest.approx([close])
-    total = complementary_loss(
-        LOGITS, VECTORS, QUESTION, RELEVANT, MASK, SETS, LABELS, diversity=0.5, margin=0.25
-    )
-    assert total.item() == pytest.approx(wanted + 0.5 * (1 - 1 / SQRT2) + close)
-
-
-def test_the_compactness_loss_is_pytorchs_cosine_embedding_loss() -> None:
-    torch.manual_seed(3)
-    vectors, question = torch.randn(2, 6, 16).double(), torch.randn(2, 16).double()
-    sets = torch.tensor([[[0, 1, 2], [3, 4, -1]], [[5, 0, -1], [1, 2, 4]]])
-    labels = torch.tensor([[True, False], [False, False]])
-    mask = torch.ones(2, 6, dtype=torch.bool)
-    found = compactness_loss(vectors, question, mask, sets, labels, 0.05)
-    peer = torch.nn.CosineEmbeddingLoss(margin=0.05, reduction="none")
-    for q in range(2):
-        sums = torch.stack([vectors[q, [m for m in one if m >= 0]].sum(0) for one in sets[q]])
-        wanted = peer(question[q].expand(2, -1), sums, labels[q].double() * 2 - 1).sum()
-        assert found[q].item() == pytest.approx(wanted.item())
+    found = loss_of(*given, diversity=0, margin=0.25)
+    assert found.item() == pytest.approx(relevance + close)
 
 
 def test_padding_changes_neither_loss_nor_gradients() -> None:
@@ -219,15 +201,8 @@ def test_padding_changes_neither_loss_nor_gradients() -> None:
         pad = torch.zeros(1, extra, dtype=torch.bool)
         sets = torch.full((1, 3 + extra, 2 + extra), -1)
         sets[:, :3, :2] = SETS
-        total = complementary_loss(
-            logits,
-            vectors,
-            question,
-            torch.cat([RELEVANT, ~pad], 1),  # labels of padding do not count
-            torch.cat([MASK, pad], 1),
-            sets,
-            torch.cat([LABELS, ~pad], 1),
-        )
+        mask, rest = torch.cat([MASK, pad], 1), (torch.cat([RELEVANT, ~pad], 1), sets)
+        total = loss_of(logits, vectors, question, mask, *rest, torch.cat([LABELS, ~pad], 1))
         total.backward()
         return total, (logits.grad, vectors.grad, question.grad)
 
@@ -243,12 +218,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
     mask = torch.tensor([[True, True, True, True], [True, True, True, False]])
     relevant = torch.tensor([[True, True, False, True], [True, True, False, False]])
     sets = torch.tensor([[[0, 1], [2, 3]], [[1, 0], [-1, -1]]])
-    labels = torch.tensor([[True, False], [True, False]])
-
-    def loss(logits, vectors, question):
-        given = logits, vectors, question, relevant, mask, sets, labels
-        return complementary_loss(*given, diversity=0.7, compactness=1.3, margin=-0.9)
-
-    shapes = (2, 4), (2, 4, 5), (2, 5)
-    inputs = tuple(torch.randn(*shape).double().requires_grad_() for shape in shapes)
-    assert torch.autograd.gradcheck(loss, inputs)
+    given = mask, relevant, sets, torch.tensor([[True, False], [True, False]])
+    weights = {"diversity": 0.7, "compactness": 1.3, "margin": -0.9}
+    inputs = tuple(torch.randn(*n).double().requires_grad_() for n in ((2, 4), (2, 4, 5), (2, 5)))
+    assert torch.autograd.gradcheck(lambda *some: loss_of(*some, *given, **weights), inputs)

@@ -12,9 +12,8 @@ import torch
 from pydantic import ValidationError
 
 from adducir.core.errors import InputError
-from adducir.studies.grounded_generation.generators.generator import Decoding, Generator
-from adducir.studies.grounded_generation.generators.kinds import GENERATORS
-from adducir.studies.grounded_generation.generators.lexical import Lexical
+from adducir.studies.grounded_generation.generators.generator import Generator, Lexical
+from adducir.studies.grounded_generation.generators.kinds import GENERATORS, Decoding
 
 TEXTS = (
     ["the cat runs", "should school uniforms be banned because the dog ran fast"],
@@ -38,17 +37,6 @@ def test_a_likelihood_is_the_sum_over_the_whole_target(sequences: Generator) -> 
             assert float(found[row, column]) == pytest.approx(wanted, rel=1e-5)
 
 
-def test_a_likelihood_does_not_depend_on_the_batch(sequences: Generator) -> None:
-    read = sequences.read(*TEXTS)
-    whole = sequences.log_likelihood(read, np.arange(2), ALL)
-    for row in range(2):
-        for column in range(3):
-            alone = sequences.log_likelihood(
-                read, np.array([row]), ALL[row : row + 1, column : column + 1]
-            )
-            assert float(alone) == pytest.approx(float(whole[row, column]), rel=1e-5)
-
-
 def test_parts_are_cut_apart(sequences: Generator) -> None:
     read = sequences.read(*TEXTS)
     ids = sequences.tokenizer.backend_tokenizer
@@ -63,9 +51,9 @@ def test_parts_are_cut_apart(sequences: Generator) -> None:
 def test_beams_do_not_depend_on_the_batch(sequences: Generator) -> None:
     read = sequences.read(*TEXTS)
     plan = Decoding(beams=3, max_length=6, min_length=2)
-    contexts, passages = np.array([0, 1, 1]), np.array([0, 1, 2])
-    whole = sequences.write(read, contexts, passages, plan)
-    alone = sequences.write(read, contexts[2:], passages[2:], plan)
+    pairs = np.array([[0, 0], [1, 1], [1, 2]])
+    whole = sequences.write(read, pairs, plan, None)
+    alone = sequences.write(read, pairs[2:], plan, None)
     assert alone == whole[2:]
 
 
@@ -91,7 +79,7 @@ def test_the_checkpoint_s_generation_settings_hold_unless_the_recipe_has_its_own
             "bart", {"bart": str(base), "passage_length": 8, "output_length": 30}
         ).load(tmp_path)
         how = Decoding.model_validate({"beams": 2, "max_length": 30, "min_length": 20, **settings})
-        return generator.write(generator.read(*TEXTS), np.arange(2), np.arange(2), how)
+        return generator.write(generator.read(*TEXTS), np.array([[0, 0], [1, 1]]), how, None)
 
     plain = written(checkpoints / "bart")
     once = written(checkpoints / "bart", no_repeat_ngram_size=1)
@@ -146,7 +134,7 @@ def test_padding_changes_nothing() -> None:
 def test_the_most_probable_words_are_written_once() -> None:
     model = lexical(0.9)
     read = model.read([""], [""], PASSAGES)
-    written = model.write(read, np.zeros(2, int), np.array([0, 1]), Decoding(max_length=2))
+    written = model.write(read, np.array([[0, 0], [0, 1]]), Decoding(max_length=2), None)
     assert written == ["cats run", "run dogs"]
 
 

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
 from adducir.corpora.documents import Document
-from adducir.studies.grounded_generation import nlgen
-from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
-from adducir.studies.grounded_generation.contexts import (
+from adducir.studies.grounded_generation.builders import (
+    Page,
+    PagePassage,
+    cut_page,
+    kilt_contexts,
+    nlgen_contexts,
+    read_kilt,
+    read_nlgen,
+    read_pages,
+)
+from adducir.studies.grounded_generation.experiment.data import ArgumentsRecipe, build_bed
+from adducir.studies.grounded_generation.texts import (
     GroundedContext,
     read_contexts,
     write_contexts,
-)
-from adducir.studies.grounded_generation.kilt import (
-    Page,
-    PagePassage,
-    contexts_of,
-    cut_page,
-    read_kilt,
-    read_pages,
-    read_passages,
 )
 
 CONTEXTS = [
@@ -44,23 +44,6 @@ def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
     assert list(read_contexts(tmp_path / name)) == CONTEXTS
     with pytest.raises(InputError):
         write_contexts([CONTEXTS[0], CONTEXTS[0]], tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        [1],
-        {"id": "2", "input": "x", "question": "y"},
-        {"id": "2", "input": "x", "gold": "d1"},
-        {"id": "2", "input": "x", "gold": ["d 1"]},
-        {"id": "1", "input": "x"},
-    ],
-)
-def test_a_line_that_is_not_a_context_is_named(tmp_path: Path, record) -> None:
-    path = lines(tmp_path / "contexts.jsonl", {"id": "1", "input": "x"}, record)
-    with pytest.raises(InputError) as caught:
-        list(read_contexts(path))
-    assert (caught.value.path, caught.value.line) == (path, 2)
 
 
 FIRST = "Bucatini , also known as perciatelli , is a thick pasta. It is hollow.\n"
@@ -83,10 +66,8 @@ PAGE = {
 
 
 def span(one: PagePassage) -> tuple:
-    return (
-        (one.start_paragraph_id, one.start_character),
-        (one.end_paragraph_id, one.end_character),
-    )
+    start, end = "start_paragraph_id start_character", "end_paragraph_id end_character"
+    return tuple(tuple(getattr(one, name) for name in side.split()) for side in (start, end))
 
 
 def page(*paragraphs: str) -> Page:
@@ -134,15 +115,10 @@ def test_every_word_stands_in_one_passage_where_it_says(paragraphs, words) -> No
         assert " ".join(inside).split() == one.text.split()
 
 
-def example(name="6bc2-99d6_3", start=(1, 57), end=(1, 70), wikipedia_id="4041"):
-    places = zip(("start", "end"), (start, end), strict=True)
-    place = {
-        f"{side}_{what}": value
-        for side, pair in places
-        for what, value in zip(("paragraph_id", "character"), pair, strict=True)
-    }
-    provenance = [{"wikipedia_id": wikipedia_id, "title": "B", "bleu_score": 1.0, **place}]
-    output = [{"answer": "They are hollow.", "provenance": provenance}]
+def example(name="6bc2-99d6_3", start=(1, 57), end=(1, 70)):
+    names = ["start_paragraph_id", "start_character", "end_paragraph_id", "end_character"]
+    place = {"wikipedia_id": "4041", **dict(zip(names, (*start, *end), strict=True))}
+    output = [{"answer": "They are hollow.", "provenance": [place]}]
     return {"id": name, "input": "Hi!\nWhat is bucatini?", "output": output}
 
 
@@ -162,31 +138,11 @@ def test_gold_is_every_passage_that_shares_a_character(tmp_path) -> None:
         "empty": ((2, 4), (2, 4), "4041-3"),
     }
     records = (example(name, *places) for name, (*places, _) in wanted.items())
-    contexts, counts = contexts_of(list(read_kilt(lines(tmp_path / "t", *records))), passages)
+    contexts, counts = kilt_contexts(list(read_kilt(lines(tmp_path / "t", *records))), passages)
     assert {one.id: " ".join(one.gold) for one in contexts} == {
         name: gold for name, (*_, gold) in wanted.items()
     }
     assert (counts["found"], counts["several"], counts["lost"]) == (4, 1, 2)
-
-
-@pytest.mark.parametrize(
-    ("read", "record"),
-    [
-        (read_pages, [1]),
-        (read_pages, {**PAGE, "text": "all"}),
-        (read_passages, PAGE),
-        (read_kilt, example() | {"id": "a b"}),
-        (read_kilt, example() | {"output": ["a"]}),
-        (read_kilt, example("x", start=("1", 2))),
-        (read_kilt, example("0")),
-    ],
-)
-def test_bad_lines_are_named(tmp_path, read, record) -> None:
-    good = {read_pages: PAGE, read_kilt: example("0")}.get(read)
-    path = lines(tmp_path / "x.jsonl", *([good] if good else []), record)
-    with pytest.raises(InputError) as caught:
-        list(read(path))
-    assert (caught.value.path, caught.value.line) == (path, 2 if good else 1)
 
 
 def query(number, answers, selected="A thick  pasta.", **more):
@@ -194,14 +150,8 @@ def query(number, answers, selected="A thick  pasta.", **more):
         {"is_selected": 0, "passage_text": "No.", "url": "http://a"},
         {"is_selected": 1, "passage_text": selected, "url": "http://b"},
     ]
-    return {
-        "answers": ["short"],
-        "passages": passages,
-        "query": f". what is {number}?",
-        "query_id": number,
-        "wellFormedAnswers": answers,
-        **more,
-    }
+    row = {"answers": ["short"], "passages": passages, "query": f". what is {number}?"}
+    return {**row, "query_id": number, "wellFormedAnswers": answers, **more}
 
 
 ROWS = [
@@ -236,7 +186,7 @@ def forms(folder: Path) -> list[Path]:
 
 def test_all_forms_of_nlgen_give_the_same(tmp_path) -> None:
     for path in forms(tmp_path):
-        questions, counts = nlgen.read_nlgen(path)
+        questions, counts = read_nlgen(path)
         assert [(one.id, one.query, one.answers, one.selected) for one in questions] == [
             ("7", ". what is 7?", ("It is a pasta.", "A pasta."), ("A thick pasta.",)),
             ("10", ". what is 10?", ("Été.",), ("Unknown\u00e9",)),
@@ -244,7 +194,7 @@ def test_all_forms_of_nlgen_give_the_same(tmp_path) -> None:
         assert counts == {"queries": 5, "unanswered": 2, "unanswerable": 1}
     texts = {"p1": "A thick pasta.", "p2": "a thick pasta.", "p3": " A thick\tpasta. "}
     collection = (Document(docno, {"text": text}) for docno, text in texts.items())
-    first, second = nlgen.contexts_of(questions, collection)
+    first, second = nlgen_contexts(questions, collection)
     assert (first.input, first.target) == (". what is 7?", "It is a pasta.")
     assert (first.gold, second.gold) == (("p1", "p3"), ())
 
@@ -268,7 +218,7 @@ def test_bad_rows_are_named(tmp_path, row) -> None:
     table.write_text(json.dumps(columns([*ROWS, row]), indent=0), encoding="utf-8")
     for path, line in ((table, None), (lines(tmp_path / "x.jsonl", *ROWS, row), 6)):
         with pytest.raises(InputError) as caught:
-            nlgen.read_nlgen(path)
+            read_nlgen(path)
         assert caught.value.path == path
         assert caught.value.line == line or (line is None and caught.value.line > 1)
 

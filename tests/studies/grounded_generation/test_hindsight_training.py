@@ -11,15 +11,13 @@ import pytest
 import torch
 
 from adducir.core.chunks import make_chunks
-from adducir.encoders.span_vectors import MultiVectors
-from adducir.studies.grounded_generation.contexts import GroundedContext
+from adducir.encoders.ranking import MultiVectors
 from adducir.studies.grounded_generation.experiment.data import Problem
 from adducir.studies.grounded_generation.experiment.making import NumberedWork, Parts
+from adducir.studies.grounded_generation.generators.generator import Lexical
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS
-from adducir.studies.grounded_generation.generators.lexical import Lexical
 from adducir.studies.grounded_generation.hindsight import closed
 from adducir.studies.grounded_generation.hindsight.closed import ClosedRequest, ClosedSets
-from adducir.studies.grounded_generation.hindsight.losses import loss_of
 from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Kept, Scorer
 from adducir.studies.grounded_generation.hindsight.recipe import (
     ClosedRecipe,
@@ -27,7 +25,8 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     PhaseRecipe,
     RetrieverRecipe,
 )
-from adducir.studies.grounded_generation.hindsight.training import Phase
+from adducir.studies.grounded_generation.hindsight.training import Phase, loss_of
+from adducir.studies.grounded_generation.texts import GroundedContext
 
 PASSAGES = ["cats run fast", "cats sleep", "dogs run", "dogs bark at cats", "birds sing", "mice"]
 TARGETS = ["cats run", "dogs bark", "birds", "mice sleep"]
@@ -111,8 +110,10 @@ def test_the_loss_and_all_gradients_over_the_whole_corpus(name, several) -> None
 
     p = brute_scores(model.retriever, data.inputs, data.retriever_passages).softmax(-1)
     q = brute_scores(model.guide, data.hindsight, data.guide_passages).softmax(-1)
-    share = model.generator.share
-    inside = torch.from_numpy(data.texts.shares_of(ALL[:, :, None], data.texts.targets[:, None]))
+    share, names = model.generator.logit.sigmoid(), [*data.texts.words, ""]
+    cut, targets = [one.split() for one in PASSAGES], data.texts.targets
+    counts = [[[one.count(names[w]) / len(one) for w in row] for one in cut] for row in targets]
+    inside = torch.tensor(counts, dtype=torch.float64)
     outside = torch.from_numpy(data.texts.background[data.texts.targets])
     rows = []
     for row, words in enumerate(data.texts.targets):

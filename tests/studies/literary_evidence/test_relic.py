@@ -9,7 +9,7 @@ from adducir.core.errors import InputError
 from adducir.studies.literary_evidence.relic import (
     RelicQuote,
     candidate_starts,
-    read_pools,
+    pool_tasks,
     read_relic,
     spans_of_relic,
     write_relic,
@@ -108,21 +108,21 @@ def pool_folder(folder):
 
 
 def test_pools(tmp_path):
-    pools = read_pools(pool_folder(tmp_path))
-    (span,) = pools.spans
+    (task,) = pool_tasks(pool_folder(tmp_path))
+    (span,) = task.spans
     assert (span.left, span.span) == (("He said:",), ("It was.", "It is;"))
     assert span.right == ("Then;", "he left.")
     assert (span.id, span.group, span.candidate) == ("q_1", "q_1", "c_1")
-    assert pools.candidates == {"q_1": ["c_2", "c_1"]}
-    assert pools.texts == {"c_1": "It was. It is;", "c_2": "No."}
+    assert (task.docnos, task.texts, task.gold) == (["c_2", "c_1"], ["No.", "It was. It is;"], [1])
 
 
 def test_the_real_pools(collections):
-    pools = read_pools(collections / "relic")
-    assert (len(pools.spans), len(pools.texts)) == (100, 5023)
-    assert {len(pool) for pool in pools.candidates.values()} == {50, 51}
-    assert all(span.candidate in pools.candidates[span.id] for span in pools.spans)
+    tasks = [*pool_tasks(collections / "relic")]
+    spans = [span for task in tasks for span in task.spans]
+    assert len(spans) == len(tasks) == 100
+    assert {len(task.texts) for task in tasks} == {50, 51}
+    assert all(task.docnos[task.gold[0]] == task.spans[0].candidate for task in tasks)
     # RELiC's windows have four sentences on each side; ours are cut nearly as its are.
-    sides = [len(side) for span in pools.spans for side in (span.left, span.right)]
+    sides = [len(side) for span in spans for side in (span.left, span.right)]
     assert 3.8 < sum(sides) / len(sides) < 4.2
-    assert {len(span.span) for span in pools.spans} <= {1, 2, 3, 4, 5, 6}
+    assert {len(span.span) for span in spans} <= {1, 2, 3, 4, 5, 6}

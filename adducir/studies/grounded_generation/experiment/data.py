@@ -1,45 +1,137 @@
-"""The data of a study of grounded generation: files of contexts and passages, or arguments."""
+"""The data of a study of grounded generation: files of contexts and passages, or arguments.
 
-from collections.abc import Iterator, Mapping, Sequence
+Of arguments the input x is the conclusion, the passages are the premises, each cut to some words;
+the target y is a sentence of one of them, of which words were dropped at random, and that passage
+is the gold one. So a retriever that sees x alone finds it among those of its conclusion by chance
+only: Success@k is min(1, k / passages of the conclusion) at most. Content words of x can be
+replaced by nonce words: the relation of x to its passages is then to be learned.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import refuse_duplicates
+from adducir.corpora.records import DEFAULT_SHARES, PARTS, parsed_as, part_of, read_values
 from adducir.corpora.sources import file_path, open_corpus, source_path
-from adducir.studies.grounded_generation.arguments import ArgumentsRecipe, build_bed
-from adducir.studies.grounded_generation.contexts import GroundedContext, read_contexts
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe
+from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts
+from adducir.studies.sentences import sentence_bounds
 from adducir.training.recipe import Several, listed
 
-PARTS = ("train", "validation", "test")
+_FREQUENT = 100  # so many of the passages' most frequent words carry no content
+
+
+@pydantic_dataclass(frozen=True, slots=True)
+class _Argument:
+    docno: str
+    conclusion: str
+    premise: str
+
+
+class ArgumentsRecipe(Recipe):
+    """How examples are made from arguments; docs/hindsight.md has the keys."""
+
+    words: Annotated[int, Field(ge=1)] = 150
+    least: Annotated[int, Field(ge=1)] = 3
+    sentences: Annotated[int, Field(ge=1)] = 1
+    shortest: Annotated[int, Field(ge=1)] = 8
+    dropped: Annotated[float, Field(ge=0, lt=1)] = 0.4
+    nonce: Annotated[float, Field(ge=0, le=1)] = 0.0
+    shares: dict[str, float] = DEFAULT_SHARES
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+
+
+class Bed(NamedTuple):
+    """Texts by docno, contexts by part, and how many passages are equally relevant to a group."""
+
+    passages: dict[str, str]
+    contexts: dict[str, list[GroundedContext]]
+    relevant: dict[str, int]
+
+
+def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
+    """Make passages and contexts from a file of arguments: docno, conclusion and premise.
+
+    Equal premises are one passage. A conclusion's part depends on it and the seed alone.
+    """
+    passages: dict[str, str] = {}
+    groups: dict[str, list[str]] = {}
+    texts: set[str] = set()
+    for _, argument in read_values(path, parsed_as(_Argument)):
+        words = argument.premise.split()[: recipe.words]
+        text = " ".join(words)
+        if len(words) >= recipe.shortest and text not in texts:
+            texts.add(text)
+            passages[argument.docno] = text
+            conclusion = " ".join(argument.conclusion.lower().split())
+            groups.setdefault(conclusion, []).append(argument.docno)
+    groups = {name: docnos for name, docnos in groups.items() if len(docnos) >= recipe.least}
+    if not groups:
+        raise InputError(f"no conclusion has {recipe.least} passages.", path=path)
+    draw = np.random.default_rng(recipe.seed)
+    inputs = _inputs(groups, passages, recipe.nonce, draw)
+    contexts: dict[str, list[GroundedContext]] = {name: [] for name in recipe.shares}
+    for name, docnos in groups.items():
+        some = contexts[part_of(name, recipe.shares, recipe.seed)]
+        for docno in docnos:
+            text = passages[docno]
+            sentences = [text[first:past].split() for first, past in sentence_bounds(text)]
+            long = [words for words in sentences if len(words) >= recipe.shortest]
+            for number, place in enumerate(draw.permutation(len(long))[: recipe.sentences]):
+                kept = [word for word in long[place] if draw.random() >= recipe.dropped]
+                target, key = " ".join(kept or long[place][:1]), f"{docno}-{number}"
+                some.append(GroundedContext(key, inputs[name], target, (docno,), name))
+    return Bed(passages, contexts, {name: len(docnos) for name, docnos in groups.items()})
+
+
+def _inputs(
+    conclusions: Iterable[str], passages: dict[str, str], nonce: float, draw: np.random.Generator
+) -> dict[str, str]:
+    """The input of each conclusion: its words, some replaced by words of three syllables."""
+    counts = Counter(word for text in passages.values() for word in text.lower().split())
+    frequent = {word for word, _ in counts.most_common(_FREQUENT)}
+    names: dict[str, str] = {}
+    found = {}
+    for conclusion in conclusions:
+        words = conclusion.split()
+        for place, word in enumerate(words):
+            bare = word.strip(".,;:!?\"'()[]")
+            if bare and bare not in frequent and draw.random() < nonce:
+                while bare not in names:
+                    made = "".join(
+                        "bdfgklmnprstvz"[draw.integers(14)] + "aeiou"[draw.integers(5)]
+                        for _ in range(3)
+                    )
+                    if made not in names.values():
+                        names[bare] = made
+                words[place] = names[bare]
+        found[conclusion] = " ".join(words)
+    return found
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Contexts and passages.
-
-    Attributes:
-        parts: The numbers of the contexts of ``train``, ``validation`` and ``test``.
-        relevant: By group, how many passages are equally relevant; empty where that is not known.
-        pages: The Wikipedia pages of passages by docno, where they have a ``wikipedia_id``.
-    """
+    """Contexts and passages."""
 
     contexts: Sequence[GroundedContext]
-    parts: Mapping[str, NDArray[np.int64]]
+    parts: Mapping[str, NDArray[np.int64]]  # their numbers by part
     docnos: Sequence[str]
     passages: Sequence[str]
-    relevant: Mapping[str, int]
-    pages: Mapping[str, str] = field(default_factory=dict)
+    relevant: Mapping[str, int]  # passages that are equally relevant to a group, where known
+    pages: Mapping[str, str] = field(default_factory=dict)  # the ``wikipedia_id`` of passages
 
     def texts(self, guide: GuideRecipe) -> dict[str, Sequence[str]]:
         """What the retriever reads of contexts, what the guide does, the passages."""

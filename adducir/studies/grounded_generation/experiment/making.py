@@ -23,8 +23,8 @@ from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.encoders.kinds import Side
-from adducir.encoders.span_vectors import MultiVectors
-from adducir.models.arrays import load_weights, read_shard, save_weights, write_shard
+from adducir.encoders.ranking import MultiVectors
+from adducir.models.artifacts import load_weights, read_shard, save_weights, write_shard
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.work import Arrays, ModelWork
 from adducir.studies.grounded_generation.experiment.data import GroundedData
@@ -52,7 +52,7 @@ from adducir.training.run import record
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
-    from adducir.studies.grounded_generation.experiment.steps import (
+    from adducir.studies.grounded_generation.experiment.study import (
         AnswerStep,
         ClosedStep,
         PartsStep,
@@ -109,17 +109,12 @@ class NumberedWork(ModelWork):
 
 @dataclass(eq=False)
 class Parts:
-    """How any process loads the three parts and what they read; it can be pickled, and is small.
-
-    Attributes:
-        vectors: The artifact of what a network that is not trained makes of all texts.
-        before: That of the weights; None for those that training begins with.
-    """
+    """How any process loads the three parts and what they read; it can be pickled, and is small."""
 
     recipe: Any
     data: GroundedData
-    vectors: Path | None = None
-    before: Path | None = None
+    vectors: Path | None = None  # what a network that is not trained makes of all texts
+    before: Path | None = None  # the weights; None: those that training begins with
     seed: int = 0
     _loaded: tuple[Hindsight, Data] | None = None
 
@@ -181,7 +176,7 @@ def _kept(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
         return MultiVectors(values[places], np.arange(len(places) + 1))
     whole = MultiVectors(values, starts)
     parts = [whole.rows(place, place + 1).values for place in places]
-    return MultiVectors.of(parts, values.shape[1])
+    return MultiVectors.of(parts)
 
 
 def different_texts(parts: Parts, name: str, device: torch.device) -> Live:
@@ -226,9 +221,8 @@ class Answering(NamedTuple):
             some = rows[first : first + _AT_ONCE]
             contexts = self.closed.contexts[some]
             passages = self.closed.retriever[some, : decoding.passages]
-            of = np.repeat(contexts, passages.shape[1])
-            given = self.data.texts, of, passages.ravel(), decoding
-            written = iter(generator.write(*given, tokens=tokens))
+            pairs = np.column_stack((np.repeat(contexts, passages.shape[1]), passages.ravel()))
+            written = iter(generator.write(self.data.texts, pairs, decoding, tokens))
             for number, own in zip(contexts, passages, strict=True):
                 outputs = [{"text": next(written), "docno": problem.docnos[one]} for one in own]
                 record = {"id": problem.contexts[number].id, "outputs": outputs}

@@ -11,10 +11,9 @@ import polars as pl
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.study import Finding
-from adducir.models.arrays import read_shard
+from adducir.models.artifacts import read_shard
 from adducir.statistics.comparison import compare
 from adducir.studies.grounded_generation.experiment.making import CLOSED, LIKELIHOODS, TEXTS
-from adducir.studies.grounded_generation.experiment.steps import AnswerStep, LikelihoodStep
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.measures import (
     CUTOFFS,
@@ -30,11 +29,15 @@ from adducir.tables.build import Figure, build_table, merged
 from adducir.tables.table import Layout, ResultTable
 
 if TYPE_CHECKING:
-    from adducir.studies.grounded_generation.experiment.study import GroundedStudy
+    from adducir.studies.grounded_generation.experiment.study import (
+        AnswerStep,
+        GroundedStudy,
+        LikelihoodStep,
+    )
 
 BOUND = "upper bound"
 _WHO = {"retriever": "Retriever (sees the input)", "guide": "Guide (sees input and target)"}
-_GROUPS = ("answers", "msmarco", "knowledge", "grounding", "kilt")
+_GROUPS = ("answers", "knowledge", "grounding", "kilt")
 
 
 class Sections:
@@ -91,7 +94,7 @@ class Tables:
             found.append(Finding(self.sharpness(), "sharpness", "sharpness"))
         return found
 
-    def _answers(self, system: str, k: int | None) -> list[AnswerStep]:
+    def _answers(self, system: str, k: int | None) -> "list[AnswerStep]":
         return self.study.of(self.study.steps, system, k)
 
     def ranked(self, who: str) -> ResultTable:
@@ -123,7 +126,7 @@ class Tables:
             )
         return sections.table(partial(self.layout, of=_WHO[who]), [*notes, *by_seed])
 
-    def _places(self, step: AnswerStep, who: str) -> Scores:
+    def _places(self, step: "AnswerStep", who: str) -> Scores:
         """MRR and Success@k of each test context that has a gold passage."""
         closed = ClosedSets.load(step.path / CLOSED)
         lists = getattr(closed, who)
@@ -176,15 +179,11 @@ class Tables:
             decode = self.recipe.decode
             known = groups(common, passages, min(decode.best, decode.passages) if decode else 1)
             names = with_data(references, every, passages)
-            names += ["msmarco"] if "answers" in names else []
             known["kilt"] = kilt(on_pages=True)
             used = [known[name] for name in _GROUPS if name in names]
-            scores, figures, more = measured(written, references, used)
+            scores, more = measured(written, references, used)
             for one in scores:
                 sections.add(section, one.sets[0], one.systems[0], one)
-            sections.figures += [
-                one._replace(topic_set=sections.set_of(section, one.topic_set)) for one in figures
-            ]
             notes[section] = [*more, f"{len(common)} common words."]
         return sections.table(partial(self.layout, of="Texts"), merged(notes))
 
@@ -192,7 +191,7 @@ class Tables:
         pages = self.problem.pages
         return tuple(dict.fromkeys(pages[docno] for docno in docnos if docno in pages))
 
-    def _written(self, step: AnswerStep) -> dict[str, Generated]:
+    def _written(self, step: "AnswerStep") -> dict[str, Generated]:
         """What a system wrote with one seed, with the pages of all that it ranks."""
         found = read_generated(step.path / TEXTS)
         if self.problem.pages:
@@ -234,7 +233,7 @@ class Tables:
             )
         return sections.table(partial(self.layout, of="Sharpness"), notes, tested=False)
 
-    def _masses(self, answer: AnswerStep, step: LikelihoodStep) -> Iterator[tuple[str, Scores]]:
+    def _masses(self, answer: "AnswerStep", step: "LikelihoodStep") -> Iterator[tuple[str, Scores]]:
         """The sharpness of retriever, guide, generator and posterior with one seed.
 
         Likelihoods are of the rows of the answers' lists whose contexts have a target.

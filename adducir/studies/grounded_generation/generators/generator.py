@@ -1,52 +1,37 @@
-"""What every generator has: P(y | x, z), with gradient, and the texts that it writes."""
+"""What every generator has: P(y | x, z), with gradient, and the texts that it writes.
 
+The one without a network is a mixture of unigram models, of the passage and of the collection::
+
+    log P(y|x,z) = sum over the words w of y of log(lambda P(w|z) + (1 - lambda) P(w|C))
+
+This is the query likelihood of Jelinek and Mercer with y in place of the query. P(w|z) is the share
+of w among the passage's words, P(w|C) its share in the collection with one added to every word's
+count and to that of the unknown word. The probabilities of all texts of n words add up to 1.
+lambda, the one parameter, is how far the passage is trusted.
+"""
+
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
 
-from adducir.core.recipe import Recipe
+if TYPE_CHECKING:
+    from adducir.studies.grounded_generation.generators.kinds import Decoding
 
 Numbers = NDArray[np.int64]
-OPEN = ("no_repeat_ngram_size", "length_penalty", "early_stopping")
-"""Keys of :class:`Decoding` that the checkpoint decides unless the recipe does."""
-
-
-class Decoding(Recipe):
-    """How texts are written from the first passages; docs/hindsight.md has the keys."""
-
-    passages: Annotated[int, Field(ge=1)] = 8
-    best: Annotated[int, Field(ge=1)] = 5
-    beams: Annotated[int, Field(ge=1)] = 4
-    max_length: Annotated[int, Field(ge=1)] = 40
-    min_length: Annotated[int, Field(ge=0)] = 5
-    no_repeat_ngram_size: Annotated[int, Field(ge=0)] | None = None
-    length_penalty: float | None = None
-    early_stopping: bool | None = None
-
-    @model_validator(mode="after")
-    def _best_are_written(self) -> "Decoding":
-        if "best" in self.model_fields_set and self.best > self.passages:
-            raise ValueError(
-                f"`best: {self.best}` needs as many texts, but `passages` is {self.passages}"
-            )
-        return self
+_WORD = re.compile(r"\w+")
 
 
 class Generator(torch.nn.Module, ABC):
-    """P(y | x, z): the probability of a target, given an input and a passage.
+    """P(y | x, z): the probability of a target, given an input and a passage."""
 
-    Attributes:
-        pairs: Pairs of context and passage that are computed at a time without gradient.
-        pair_length: Tokens of a pair with its target, at most; None where no network reads them.
-    """
-
-    pairs: ClassVar[int] = 128
-    pair_length: int | None = None
+    pairs: ClassVar[int] = 128  # of context and passage, computed at a time without gradient
+    pair_length: int | None = None  # tokens of a pair with its target; None: no network reads them
 
     @abstractmethod
     def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> Any:
@@ -54,14 +39,9 @@ class Generator(torch.nn.Module, ABC):
 
     @abstractmethod
     def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
-        """(B, k) log P(y|x,z) of whole targets, with gradient.
+        """(B, k) log P(y|x,z) of whole targets, with gradient: (B,) contexts, (B, k) passages.
 
         No value depends on which others are computed beside it.
-
-        Args:
-            read: From :meth:`read`.
-            contexts: (B,) numbers of contexts.
-            passages: (B, k) numbers of passages.
         """
 
     def likelihoods(
@@ -84,12 +64,84 @@ class Generator(torch.nn.Module, ABC):
             return torch.cat([torch.cat(parts, dim=1) for parts in each])
 
     @abstractmethod
-    def write(
-        self,
-        read: Any,
-        contexts: Numbers,
-        passages: Numbers,
-        decoding: Decoding,
-        tokens: int | None = None,
-    ) -> list[str]:
-        """The text of each of n pairs of a context and a passage, by their numbers."""
+    def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
+        """The text of each of (n, 2) pairs of a context and a passage, by their numbers."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Words of targets and passages."""
+
+    words: dict[str, int]  # V words and their numbers; V is that of the unknown word
+    targets: Numbers  # (n, longest) numbers of the targets' words; -1 is padding
+    pairs: Numbers  # (P,) passage * (V + 1) + word of what passages hold, sorted
+    shares: NDArray[np.float64]  # (P,) P(w|z) of each pair
+    starts: Numbers  # (N + 1,) where the pairs of each passage begin
+    background: NDArray[np.float64]  # (V + 1,) P(w|C)
+
+
+class Lexical(Generator):
+    """The mixture; ``share`` is lambda at first."""
+
+    pairs: ClassVar[int] = 4096
+
+    def __init__(self, share: float = 0.5) -> None:
+        super().__init__()
+        self.logit = torch.nn.Parameter(torch.tensor(share).logit())
+
+    def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> _Read:
+        texts = [words_of(text) for text in passages]
+        words = sorted({word for some in texts for word in some})
+        numbers = {word: number for number, word in enumerate(words)}
+        size = len(words) + 1
+        known = [np.array([numbers[word] for word in some], dtype=np.int64) for some in texts]
+        keys = [place * size + some for place, some in enumerate(known)]
+        pairs, counts = np.unique(np.concatenate([*keys, []]).astype(np.int64), return_counts=True)
+        lengths = np.array([len(some) for some in known], dtype=np.int64)
+        rows = [[numbers.get(word, len(words)) for word in words_of(one)] for one in targets]
+        padded = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
+        for place, row in enumerate(rows):
+            padded[place, : len(row)] = row
+        totals = np.bincount(np.concatenate([*known, []]).astype(np.int64), minlength=size)
+        return _Read(
+            numbers,
+            padded,
+            pairs,
+            counts / lengths[pairs // size],
+            np.searchsorted(pairs, np.arange(len(known) + 1) * size),
+            (totals + 1) / (totals.sum() + size),
+        )
+
+    def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
+        words = read.targets[contexts][:, None, :]
+        mask, known = words >= 0, words.clip(min=0)
+        wanted = passages[:, :, None] * len(read.background) + known
+        places = np.searchsorted(read.pairs, wanted).clip(max=len(read.pairs) - 1)
+        shares = np.where(read.pairs[places] == wanted, read.shares[places], 0.0)
+        inside, outside = self._tensor(shares), self._tensor(read.background[known])
+        share = self.logit.sigmoid()
+        found = (share * inside + (1 - share) * outside).log()
+        return (found * self._tensor(mask)).sum(dim=-1)
+
+    def _tensor(self, values: Any) -> torch.Tensor:
+        return torch.as_tensor(values).to(self.logit)
+
+    def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
+        """The most probable text in which no word is repeated; ``max_length`` counts words.
+
+        Without that condition it would be the most probable word over and over.
+        """
+        share, words = float(self.logit.detach().sigmoid()), list(read.words)
+        del tokens
+        found = []
+        for _, number in pairs:
+            mixture = (1 - share) * read.background[:-1]
+            some = slice(*read.starts[number : number + 2])
+            mixture[read.pairs[some] % len(read.background)] += share * read.shares[some]
+            best = np.argsort(-mixture, kind="stable")[: plan.max_length]
+            found.append(" ".join(words[word] for word in best))
+        return found
+
+
+def words_of(text: str) -> list[str]:
+    return _WORD.findall(text.lower())

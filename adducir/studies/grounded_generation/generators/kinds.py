@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, SerializeAsAny
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family, chosen_by_key
@@ -18,6 +18,27 @@ if TYPE_CHECKING:
     from adducir.studies.grounded_generation.generators.generator import Generator
 
 Length = Annotated[int, Field(ge=1)]
+
+
+class Decoding(Recipe):
+    """How texts are written from the first passages; docs/hindsight.md has the keys."""
+
+    passages: Length = 8
+    best: Length = 5
+    beams: Length = 4
+    max_length: Length = 40
+    min_length: Annotated[int, Field(ge=0)] = 5
+    no_repeat_ngram_size: Annotated[int, Field(ge=0)] | None = None
+    length_penalty: float | None = None
+    early_stopping: bool | None = None
+
+    @model_validator(mode="after")
+    def _best_are_written(self) -> "Decoding":
+        if "best" in self.model_fields_set and self.best > self.passages:
+            raise ValueError(
+                f"`best: {self.best}` needs as many texts, but `passages` is {self.passages}"
+            )
+        return self
 
 
 class GeneratorRecipe(Recipe):
@@ -34,16 +55,12 @@ class GeneratorRecipe(Recipe):
 
 
 class LexicalMixture(GeneratorRecipe):
-    """A unigram mixture of passage and collection: exact, and without pretraining.
-
-    Attributes:
-        lexical: The share of the passage at first; it is trained.
-    """
+    """A unigram mixture of passage and collection: exact, and without pretraining."""
 
     lexical: float = Field(0.5, gt=0, lt=1, description="Share of the passage at first.")
 
     def load(self, folder: Path) -> "Generator":
-        from adducir.studies.grounded_generation.generators.lexical import Lexical
+        from adducir.studies.grounded_generation.generators.generator import Lexical
 
         del folder
         return Lexical(self.lexical)
@@ -61,11 +78,11 @@ class _Sequences(GeneratorRecipe):
     checkpoint: ClassVar[str]  # the field that names it
     classname: ClassVar[str]  # its class in transformers
 
-    def _source(self, folder: Path) -> ModelSource:
-        return model_source(getattr(self, self.checkpoint), folder, self.tokenizer)
-
     def identities(self, folder: Path) -> Mapping[str, str]:
         return {"generator": self._source(folder).identity()}
+
+    def _source(self, folder: Path) -> ModelSource:
+        return model_source(getattr(self, self.checkpoint), folder, self.tokenizer)
 
     def load(self, folder: Path) -> "Generator":
         from adducir.studies.grounded_generation.generators.seq2seq import Seq2Seq
@@ -90,14 +107,11 @@ class T5(_Sequences):
     t5: str = Field("t5-small", description="The checkpoint.")
 
 
+_KINDS = {"lexical": "LexicalMixture", "bart": "BART", "t5": "T5"}
 GENERATORS = Family(
     "generators",
     GeneratorRecipe,
-    {
-        "lexical": f"{__name__}:LexicalMixture",
-        "bart": f"{__name__}:BART",
-        "t5": f"{__name__}:T5",
-    },
+    {name: f"{__name__}:{kind}" for name, kind in _KINDS.items()},
     what="generator",
 )
 

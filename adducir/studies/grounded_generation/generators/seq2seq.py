@@ -9,23 +9,22 @@ is masked on both sides, so that no value depends on the batch.
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from adducir.core.errors import InputError
 from adducir.core.many_texts import read_texts
-from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
-from adducir.studies.grounded_generation.generators.generator import (
-    OPEN,
-    Decoding,
-    Generator,
-    Numbers,
-)
+from adducir.models.work import in_order, padded
+from adducir.studies.grounded_generation.generators.generator import Generator, Numbers
 
+if TYPE_CHECKING:
+    from adducir.studies.grounded_generation.generators.kinds import Decoding
+
+_OPEN = ("no_repeat_ngram_size", "length_penalty", "early_stopping")  # the checkpoint's, if None
 _IGNORED = -100  # padding among labels, as in transformers
 
 
@@ -37,13 +36,7 @@ class _Read:
 
 
 class Seq2Seq(Generator):
-    """A model of transformers for conditional generation.
-
-    Args:
-        kind: Its class in transformers.
-        lengths: Tokens of the input, the passage and the target, at most.
-        separator: What stands between input and passage.
-    """
+    """A model of transformers, of a class there; lengths are of input, passage and target."""
 
     def __init__(
         self, source: ModelSource, kind: str, lengths: tuple[int, int, int], separator: str
@@ -102,17 +95,10 @@ class Seq2Seq(Generator):
     def _padded(self, inputs: list[Numbers]) -> tuple[torch.Tensor, torch.Tensor]:
         return padded(inputs, self.network.config.pad_token_id, self.network.device)
 
-    def write(
-        self,
-        read: _Read,
-        contexts: Numbers,
-        passages: Numbers,
-        decoding: Decoding,
-        tokens: int | None = None,
-    ) -> list[str]:
-        """By beam search; what ``decoding`` leaves open is as the checkpoint's settings say."""
-        given = {name: value for name in OPEN if (value := getattr(decoding, name)) is not None}
-        inputs = self._inputs(read, contexts, passages)
+    def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
+        """By beam search; what ``plan`` leaves open is as the checkpoint's settings say."""
+        given = {name: value for name in _OPEN if (value := getattr(plan, name)) is not None}
+        inputs = self._inputs(read, *pairs.T)
         self.network.eval()
 
         def compute(numbers: Numbers) -> Any:
@@ -122,14 +108,14 @@ class Seq2Seq(Generator):
                     input_ids=ids,
                     attention_mask=mask,
                     generation_config=self._settings,
-                    num_beams=decoding.beams,
-                    max_length=decoding.max_length,
-                    min_length=decoding.min_length,
+                    num_beams=plan.beams,
+                    max_length=plan.max_length,
+                    min_length=plan.min_length,
                     do_sample=False,
                     **given,
                 )
             return self.tokenizer.batch_decode(written, skip_special_tokens=True)
 
-        lengths = [len(one) * decoding.beams for one in inputs]
+        lengths = [len(one) * plan.beams for one in inputs]
         written = in_order(lengths, compute, tokens=tokens, device=self.network.device)
         return [text.strip() for text in written]

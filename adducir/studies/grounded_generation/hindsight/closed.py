@@ -19,13 +19,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.encoders.span_vectors import MultiVectors, maxsim_packed
+from adducir.encoders.ranking import MultiVectors, maxsim_packed
 from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
 from adducir.indexes.models import BM25
-from adducir.models.arrays import Stored, read_shard
-from adducir.models.batches import in_order
+from adducir.models.artifacts import Stored, read_shard
 from adducir.models.machine import computing_in
-from adducir.models.work import Arrays
+from adducir.models.work import Arrays, in_order
 from adducir.studies.grounded_generation.hindsight.model import (
     Data,
     Hindsight,
@@ -140,9 +139,9 @@ class ClosedRequest:
     def rank(
         self, rows: Numbers, tokens: int | None, files: Mapping[str, Sequence[Path]]
     ) -> Arrays:
-        """The closed sets of some of the contexts, from the vectors by part.
+        """The closed sets of some contexts, from the vectors by part: the first of equal passages.
 
-        Which of them are ranked together decides the last digits of scores.
+        Which contexts are ranked together decides the last digits of scores.
         """
         del tokens
         contexts, found = self.contexts[rows], list[Any]()
@@ -154,33 +153,24 @@ class ClosedRequest:
                 for first in range(0, len(contexts), QUERIES):
                     some = contexts[first : first + QUERIES]
                     made, mask = scorer.side(inputs[part], some, "query")
-                    queries.append(MultiVectors.of(_unpadded(made, mask), made.shape[2]))
+                    queries.append(MultiVectors.of(_unpadded(made, mask)))
             scale, vectors = float(scorer.log_scale.detach().exp()), map(_held, files[encoder])
             if self.candidates is None:
-                found += _best_of_all(queries, vectors, scale, self.recipe.depth)
+                best, first = Best(len(contexts), self.recipe.depth), 0
+                for held in vectors:
+                    products = (maxsim_packed(some, held) * scale for some in queries)
+                    each = [rank(one.astype(np.float64), self.recipe.depth) for one in products]
+                    numbers = np.concatenate([one.numbers for one in each])
+                    best.add(Ranking(numbers, np.concatenate([one.scores for one in each])), first)
+                    first += len(held)
+                ranked = best.ranking
+                found += [ranked.numbers.astype(np.int64), ranked.scores.astype(np.float32)]
             else:
                 own = getattr(self.candidates, part)[contexts].astype(np.int64)
                 scores = _scores(queries, vectors, scale, self.encoded[encoder], own)
                 order = np.lexsort((own, -scores), axis=1)[:, : self.recipe.depth]
                 found += (np.take_along_axis(one, order, axis=1) for one in (own, scores))
         return vars(ClosedSets(contexts, *found))
-
-
-def _best_of_all(
-    queries: Sequence[MultiVectors], parts: Iterable[MultiVectors], scale: float, depth: int
-) -> tuple[Numbers, Floats]:
-    """(n, r) passages and scores: the best first, of equal ones the first in the corpus."""
-    best, first = Best(sum(map(len, queries)), depth), 0
-    for vectors in parts:
-        each = [
-            rank((maxsim_packed(some, vectors) * scale).astype(np.float64), depth)
-            for some in queries
-        ]
-        numbers = np.concatenate([one.numbers for one in each])
-        best.add(Ranking(numbers, np.concatenate([one.scores for one in each])), first)
-        first += len(vectors)
-    found = best.ranking
-    return found.numbers.astype(np.int64), found.scores.astype(np.float32)
 
 
 def _scores(
@@ -201,7 +191,7 @@ def _scores(
                 places = np.searchsorted(some, own[which])
                 each = [vectors.rows(place, place + 1).values for place in places]
                 query = queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
-                documents = MultiVectors.of(each, vectors.values.shape[1])
+                documents = MultiVectors.of(each)
                 scores[row, which] = maxsim_packed(query, documents)[0] * scale
     return scores
 
@@ -219,7 +209,7 @@ def encoded(
             return _unpadded(*(batch or texts.batch)(numbers[some]))
 
     each = in_order(texts.lengths(numbers), compute, tokens=tokens, device=texts.device)
-    return vars(MultiVectors.of(each, each[0].shape[1]))
+    return vars(MultiVectors.of(each))
 
 
 def _unpadded(vectors: torch.Tensor, mask: torch.Tensor) -> list[Floats]:

@@ -1,7 +1,7 @@
 """Retriever, guide and generator as one network, and the vectors that the first two compare."""
 
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,20 +12,20 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.many_texts import read_texts
-from adducir.encoders.kinds import Side
+from adducir.encoders.kinds import Side, encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.ranking import MultiVectors
 from adducir.encoders.reading import LengthPart
-from adducir.encoders.sources import encoder_source
-from adducir.encoders.span_vectors import MultiVectors
 from adducir.models.sources import model_source
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, Reading
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
 from adducir.studies.grounded_generation.generators.generator import Generator
-from adducir.studies.grounded_generation.hindsight.losses import PARTS, Computed, Part
-from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.recipe import PARTS, Part, RetrieverRecipe
 
 Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]
 """(n, T, D) vectors and (n, T) which of them count."""
+Computed = Mapping[Part, torch.Tensor]
+"""(B, k) of B examples: scores of retriever and guide, not normalised, and the generator's l."""
 _KEPT_LENGTH = 16  # what kept vectors count as tokens, when an adapter computes them
 
 
@@ -47,7 +47,8 @@ class Network(torch.nn.Module):
             )
             self.towers: torch.nn.Module = self._dual.model
             return
-        reading = Reading(recipe.query_length, recipe.document_length, ColBERTRecipe().markers)
+        query, document = recipe.query_length, recipe.document_length
+        reading = ColBERTRecipe(query_length=query, document_length=document)
         source = model_source(recipe.base, folder)
         one = LateInteraction.load(source, reading)
         other = one if recipe.towers == "shared" else LateInteraction.load(source, reading)
@@ -59,10 +60,6 @@ class Network(torch.nn.Module):
         if one is not other:
             named["document"] = other.network
         self.towers = torch.nn.ModuleDict(named)
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.parameters()).device
 
     def read(self, texts: Sequence[str], side: Side) -> Sequence[Any]:
         """Tokens; a long query keeps its end. Those of texts in a file are read when needed."""
@@ -124,12 +121,8 @@ class Live:
     """The vectors of texts, computed whenever they are asked for, with gradient."""
 
     def __init__(self, network: Network, texts: Sequence[str], side: Side) -> None:
-        self.network, self.side = network, side
-        self.inputs = network.read(texts, side)
-
-    @property
-    def device(self) -> torch.device | None:
-        return self.network.device
+        self.network, self.side, self.inputs = network, side, network.read(texts, side)
+        self.device = next(network.parameters()).device
 
     def batch(self, numbers: Numbers) -> Padded:
         return self.network([self.inputs[number] for number in numbers], self.side)
@@ -193,27 +186,22 @@ class Scorer(torch.nn.Module):
     ) -> torch.Tensor:
         """(B, k) scores of the (B, k) sampled passages of (B,) contexts, each encoded once."""
         different, places = np.unique(sampled, return_inverse=True)
-        query, query_mask = self.side(queries, contexts, "query")
+        query, mask = self.side(queries, contexts, "query")
         document, document_mask = self.side(passages, different, "document")
         which = torch.from_numpy(places.reshape(sampled.shape)).to(document.device)
-        found = maxsim(query[:, None], document[which], query_mask[:, None], document_mask[which])
+        found = maxsim((query[:, None], mask[:, None]), (document[which], document_mask[which]))
         return found * self.log_scale.exp()
 
 
-def maxsim(
-    queries: torch.Tensor,
-    documents: torch.Tensor,
-    query_mask: torch.Tensor,
-    document_mask: torch.Tensor,
-) -> torch.Tensor:
-    """(...) scores of padded (..., Tq, D) queries and (..., Td, D) documents, with gradient.
+def maxsim(queries: Padded, documents: Padded) -> torch.Tensor:
+    """(...) scores of (..., Tq, D) queries and (..., Td, D) documents, with gradient.
 
     A document without a vector scores minus infinity, a query without one 0.
     """
-    products = queries @ documents.transpose(-1, -2)
-    hidden = document_mask.bool().logical_not().unsqueeze(-2)
+    products = queries[0] @ documents[0].transpose(-1, -2)
+    hidden = documents[1].bool().logical_not().unsqueeze(-2)
     best = products.masked_fill(hidden, float("-inf")).amax(dim=-1)
-    return best.masked_fill(query_mask.bool().logical_not(), 0.0).sum(dim=-1)
+    return best.masked_fill(queries[1].bool().logical_not(), 0.0).sum(dim=-1)
 
 
 @dataclass(frozen=True)

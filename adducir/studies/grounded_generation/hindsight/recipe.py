@@ -1,16 +1,32 @@
 """The keys of retriever, guide and phases; see docs/hindsight.md."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import Recipe
 from adducir.models.machine import Precision
 from adducir.models.sources import MINILM
-from adducir.studies.grounded_generation.hindsight.losses import LossName
 from adducir.training.recipe import TrainingRecipe
 
 Length = Annotated[int, Field(ge=1)]
+LossName: TypeAlias = Literal["elbo", "marginal", "reconstruction", "kl"]
+Part: TypeAlias = Literal["retriever", "guide", "generator"]
+PARTS: tuple[Part, ...] = get_args(Part)
+READS: dict[LossName, frozenset[Part]] = {
+    "elbo": frozenset(PARTS),
+    "marginal": frozenset({"retriever", "generator"}),
+    "reconstruction": frozenset({"guide", "generator"}),
+    "kl": frozenset({"retriever", "guide"}),
+}
+"""The parts that each loss computes with."""
+
+TRAINS: dict[LossName, frozenset[Part]] = {
+    **READS,
+    "reconstruction": frozenset({"generator"}),
+    "kl": frozenset({"retriever"}),
+}
+"""The parts that each loss trains; all others are frozen."""
 
 
 class RetrieverRecipe(Recipe):

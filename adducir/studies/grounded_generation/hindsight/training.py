@@ -1,4 +1,15 @@
-"""One phase of the training: a loss over passages that are drawn anew in each epoch."""
+"""One phase of the training: a loss over k passages that are drawn anew in each epoch.
+
+With p = softmax of the retriever's scores over the sampled passages, q = softmax of the guide's,
+and l = log P(y|x,z) of the generator:
+
+- ``marginal``: -log sum_z p_z exp(l_z) (RAG-Sequence; equation 1 of Hindsight).
+- ``elbo``: -(sum_z q_z l_z - KL(q || p)) (equation 2).
+- ``reconstruction``: -sum_z q_z l_z, the generator's part of it with the guide as it is.
+- ``kl``: KL(q || p), the retriever's part of it with the guide as it is.
+
+The sampled passages are taken as given: no gradient goes through their choice.
+"""
 
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass
@@ -10,19 +21,37 @@ import torch
 
 from adducir.models.machine import device_of, seed_of, using_threads
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
-from adducir.studies.grounded_generation.hindsight.losses import (
+from adducir.studies.grounded_generation.hindsight.model import (
+    Computed,
+    Data,
+    Hindsight,
+    Numbers,
+)
+from adducir.studies.grounded_generation.hindsight.recipe import (
     PARTS,
     READS,
     TRAINS,
     LossName,
-    loss_of,
+    PhaseRecipe,
+    SampleRecipe,
 )
-from adducir.studies.grounded_generation.hindsight.model import Data, Hindsight, Numbers
-from adducir.studies.grounded_generation.hindsight.recipe import PhaseRecipe, SampleRecipe
 from adducir.training.recipe import listed
-from adducir.training.run import fit
+from adducir.training.trainer import fit
 
 _PAIRS = 128  # of context and passage, that a network computes at a time in a validation
+
+
+def loss_of(name: LossName, found: Computed) -> torch.Tensor:
+    """(B,) losses, of the parts that the loss :data:`READS`."""
+    if name == "marginal":
+        log_p = found["retriever"].log_softmax(dim=-1)
+        return -(log_p + found["generator"]).logsumexp(dim=-1)
+    if name == "reconstruction":
+        q = found["guide"].log_softmax(dim=-1).exp()
+        return -(q * found["generator"]).sum(dim=-1)
+    log_q = found["guide"].log_softmax(dim=-1)
+    distance = (log_q.exp() * (log_q - found["retriever"].log_softmax(dim=-1))).sum(dim=-1)
+    return distance if name == "kl" else loss_of("reconstruction", found) + distance
 
 
 @dataclass(frozen=True)
