@@ -94,9 +94,8 @@ def submit(settings: Submit) -> None:
     """
     from adducir.cli.console import note
     from adducir.core.artifacts import publishing_results
-    from adducir.runs.metadata import metadata_for, part_of, read_metadata
     from adducir.runs.read import read_run
-    from adducir.runs.write import write_run
+    from adducir.runs.write import metadata_for, part_of, read_metadata, write_run
 
     path, run = settings.run, read_run(settings.run)
     if len(run) < 10 or len(run.qids) < 3:

@@ -23,7 +23,7 @@ from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import FOLDERS, file_digest, publishing, read_text
 from adducir.core.json_lines import json_document
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.runs.metadata import SUFFIX, part_of, read_metadata
+from adducir.runs.write import SUFFIX, part_of, read_metadata
 
 SUMS, GUIDE = "SHA256SUMS", "VERIFY.md"
 _BUILT = ("corpora", "indexes", "systems", "table")
