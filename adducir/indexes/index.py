@@ -17,6 +17,7 @@ from adducir.core.artifacts import Manifest
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
+from adducir.corpora.documents import text_of
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
@@ -82,6 +83,28 @@ class Index(ABC):
 
     def __len__(self) -> int:
         return len(self.docnos)
+
+    def text_loader(self, fields: str | Sequence[str] = "*", *, verbose: bool = False) -> Any:
+        """The transformer that ``pt.text.get_text(index)`` is: fields of documents as columns.
+
+        ``*`` is every field and ``text``; a column ``text`` is the indexed fields, a line each,
+        where documents have no such field. ``verbose`` changes nothing.
+        """
+        import pyterrier as pt
+
+        def loaded(frame: Any) -> Any:
+            found = [self.documents.get(docno) for docno in frame["docno"]]
+            known = dict.fromkeys(name for one in found for name in one.fields)
+            every = [*known, *{"text"}.difference(known)]
+            names = every if fields == "*" else [fields] if isinstance(fields, str) else fields
+            if unknown := [name for name in names if found and name not in every]:
+                hint = f"The documents have {', '.join(known)}."
+                raise UsageError(f"no document has a field {unknown[0]!r}.", hint=hint)
+            kept = {name: [name] if name in known else self.fields for name in names}
+            texts = {name: [text_of(one, own) for one in found] for name, own in kept.items()}
+            return frame.assign(**texts)
+
+        return pt.apply.generic(loaded)
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pyterrier as pt
 import pytest
 from ir_measures import AP, P
 
-from adducir.core.errors import ArtifactError, InputError
+from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import documents
 from adducir.indexes.documents import DOCNOS, DocumentStore, DocumentWriter
@@ -42,6 +42,16 @@ def test_columns_order_and_ranks(index: LuceneIndex) -> None:
         assert ranking["score"].is_monotonic_decreasing
         assert len(ranking) <= 7
     assert set(found["qid"]) == {"1", "2"}
+
+
+def test_texts_follow_the_hits(index: LuceneIndex) -> None:
+    best = LexicalRetriever(index, depth=2) % 1
+    pipeline = best >> pt.text.get_text(index) >> pt.apply.doc_score(lambda row: len(row["text"]))
+    found = pipeline(TOPICS)
+    assert found["score"].tolist() == [float(len(text)) for text in found["text"]]
+    assert found["text"].str.contains("leash|noise").all()
+    with pytest.raises(UsageError, match="no document has a field 'title'"):
+        (best >> pt.text.get_text(index, "title"))(TOPICS)
 
 
 def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> None:
